@@ -10,7 +10,7 @@ DEMO_DIR ?= $(CACHE_HOME)/springbloom/demo
 # Libraries that need no RocksDB.
 LIBRARIES := $(addprefix -p springbloom-,filter format manager host-core)
 # These and the others that need no RocksDB.
-WITHOUT_ROCKSDB := $(LIBRARIES) $(addprefix -p springbloom-,console testkit workload simulator records evidence)
+WITHOUT_ROCKSDB := $(LIBRARIES) $(addprefix -p springbloom-,console testkit workload simulator records experiments)
 
 .PHONY: demo test check flash attack chaos build build-all setup lint msrv deny sanitize fuzz crashtest crashtest-short rocksdb-tests package \
   test-releases jvm test-jvm jvm-soak jvm-compare setup-jvm

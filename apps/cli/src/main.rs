@@ -23,8 +23,8 @@ struct Arguments {
 enum Command {
     Compare(Box<springbloom_compare::Compare>),
     Simulate(Box<springbloom_simulator::command::Simulate>),
-    Reproduce(springbloom_evidence::Reproduce),
-    Report(springbloom_evidence::Report),
+    Reproduce(springbloom_experiments::Reproduce),
+    Report(springbloom_experiments::Report),
     Inspect(command::inspect::Inspect),
     Advise(command::advise::Advise),
 }

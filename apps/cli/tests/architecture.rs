@@ -24,7 +24,7 @@ const ALLOWED: [(&str, &[&str]); 20] = [
     ("springbloom-policies", &["springbloom-filter", "springbloom-manager"]),
     ("springbloom-baselines", &[]),
     ("springbloom-records", &["springbloom-console"]),
-    ("springbloom-evidence", &["springbloom-console", "springbloom-records"]),
+    ("springbloom-experiments", &["springbloom-console", "springbloom-records"]),
     (
         "springbloom-simulator",
         &[
@@ -53,7 +53,7 @@ const ALLOWED: [(&str, &[&str]); 20] = [
         &[
             "springbloom-compare",
             "springbloom-console",
-            "springbloom-evidence",
+            "springbloom-experiments",
             "springbloom-rocksdb",
             "springbloom-simulator",
         ],
@@ -129,7 +129,7 @@ const CORE: &str = "hosts/core";
 fn is_neutral(folder: &str) -> bool {
     folder.starts_with("crates/")
         || folder.starts_with("flash/crates/")
-        || [CORE, "bench/evidence", "bench/policies", "bench/records", "bench/workload", "bench/simulator"]
+        || [CORE, "bench/experiments", "bench/policies", "bench/records", "bench/workload", "bench/simulator"]
             .contains(&folder)
 }
 
@@ -366,7 +366,7 @@ fn the_product_measures_nothing() {
             let for_tests = dependency.kind == DependencyKind::Development;
             assert!(for_tests || name != "springbloom-testkit", "{} ships testkit", package.name);
             // The program offers what measures as commands.
-            let doors = ["springbloom-compare", "springbloom-evidence", "springbloom-simulator"];
+            let doors = ["springbloom-compare", "springbloom-experiments", "springbloom-simulator"];
             let is_the_door = package.name == "springbloom" && doors.contains(&name);
             assert!(
                 for_tests || is_the_door || !measuring.contains(name),

@@ -73,12 +73,10 @@ fn what_families_cannot_have_is_refused_with_exit_code_2() {
         (&["--set", "families=2", "--set", "family_absent=1/0/0"], "3 values are given for 2"),
         (&["--set", "families=2", "--configs", "ribbon:3/2/1"], "3 values are given for 2"),
         (&["--set", "family_traffic=half"], "expected equal, halving or shares"),
-        (&["--set", "family_absent=1/0", "--zero-result", ".5"], "--zero-result has no effect"),
-        (&["--workload", "a"], "expected get"),
-        (&["--load-only"], "--load-only has no effect"),
-        (&["--set", "multi_get=8"], "multi_get has no effect"),
+        (&["--workload", "a"], "expected no other --workload"),
+        (&["--load-rounds", "1"], "expected no other --workload, --trace, --load-only"),
+        (&["--set", "multi_get=8"], "--set multi_get or --set movement"),
         (&["--configs", "partitioned:10"], "cannot share its cache for filters"),
-        (&["--configs", "mbf:10"], "cannot share its cache for filters"),
         (&["--configs", "ribbon:0/0"], "no family has a filter: expected more than 0"),
     ] {
         compare(arguments).assert().code(2).stdout("").stderr(contains(message));

@@ -5,7 +5,6 @@
 #include "install/c_options.h"
 #include "filter_cache.h"
 #include "level_filters.h"
-#include "modular_filter.h"
 
 namespace {
 
@@ -54,36 +53,5 @@ extern "C" int springbloom_baselines_filter_cache(void* rocksdb_options, uint64_
   with_cache.cache_index_and_filter_blocks = true;
   with_cache.cache_index_and_filter_blocks_with_high_priority = true;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(with_cache));
-  return 0;
-}
-
-// Modules stay in a cache of `capacity_bytes` for filters alone, or with 0 in the block cache of the options.
-extern "C" int springbloom_baselines_modular_filters(void* rocksdb_options, double bits_per_key, const double* thresholds,
-                                                     size_t modules, const char* path, int direct_reads, uint64_t capacity_bytes,
-                                                     char* error, size_t error_size) noexcept {
-  rocksdb::Options& options = springbloom::OptionsIn(rocksdb_options);
-  const rocksdb::BlockBasedTableOptions* tables = BlockBased(options, error, error_size);
-  if (tables == nullptr) {
-    return 1;
-  }
-  if (modules == 0) {
-    std::snprintf(error, error_size, "a modular filter needs one module at least, got none");
-    return 1;
-  }
-  rocksdb::BlockBasedTableOptions with_policy = *tables;
-  if (capacity_bytes > 0) {
-    with_policy.no_block_cache = false;
-    with_policy.block_cache = springbloom::NewFilterCache(capacity_bytes);
-  }
-  if (with_policy.block_cache == nullptr) {
-    std::snprintf(error, error_size, "modules need a block cache, or a cache of their own of more than 0 bytes");
-    return 1;
-  }
-  springbloom::ModularFilter filter =
-      springbloom::NewModularFilter({bits_per_key, std::vector<double>(thresholds, thresholds + modules),
-                                     options.env->GetFileSystem(), path, direct_reads != 0, with_policy.block_cache});
-  with_policy.filter_policy = filter.policy;
-  options.statistics = filter.statistics;
-  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(with_policy));
   return 0;
 }

@@ -1,28 +1,24 @@
 //! Stock RocksDB filters, set up so that they can be compared with elastic ones at the same memory. Each function gives
 //! options a filter of `bits` per key on average, beside the settings in `tables`. [`BlockReads`] counts what lookups read,
-//! [`slow_reads`] stands for a slow device, and [`set_options`] changes options of many column families.
+//! and [`set_options`] changes options of many column families.
 
 #![deny(unsafe_code)]
 
 mod level_bits;
-mod modular;
 mod partitioned;
 mod stock_filter;
 mod unsafe_block_reads;
 mod unsafe_install;
 mod unsafe_set_options;
-mod unsafe_slow_reads;
 
 use rocksdb::{BlockBasedOptions, Options};
 
 pub use level_bits::Level;
-pub use modular::{Modular, SHAMBA_THRESHOLDS, modular};
 pub use partitioned::{partition_indexes, partitioned, partitioned_in_block_cache};
 pub use stock_filter::StockFilter;
 pub use unsafe_block_reads::BlockReads;
 pub use unsafe_install::{InstallError, filter_cache};
 pub use unsafe_set_options::set_options;
-pub use unsafe_slow_reads::slow_reads;
 
 /// Full filters of one size, all in memory.
 pub fn full(options: &mut Options, mut tables: BlockBasedOptions, filter: StockFilter, bits: f64) {

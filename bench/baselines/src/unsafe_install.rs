@@ -2,12 +2,10 @@
 
 #![allow(unsafe_code)]
 
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::os::unix::ffi::OsStrExt;
+use std::ffi::{CStr, c_char, c_int, c_void};
 
 use rocksdb::{AsRawPtr, Options};
 
-use crate::modular::Modular;
 use crate::stock_filter::StockFilter;
 
 /// Options that take no stock filter.
@@ -26,17 +24,6 @@ unsafe extern "C" {
     ) -> c_int;
     fn springbloom_baselines_filter_cache(
         options: *mut c_void,
-        capacity_bytes: u64,
-        error: *mut c_char,
-        size: usize,
-    ) -> c_int;
-    fn springbloom_baselines_modular_filters(
-        options: *mut c_void,
-        bits_per_key: f64,
-        thresholds: *const f64,
-        modules: usize,
-        path: *const c_char,
-        direct_reads: c_int,
         capacity_bytes: u64,
         error: *mut c_char,
         size: usize,
@@ -74,33 +61,6 @@ pub fn filter_cache(options: &mut Options, capacity_bytes: u64) -> Result<(), In
         // SAFETY: options and buffer live through the call; the options keep the cache that it makes.
         unsafe {
             springbloom_baselines_filter_cache(options.as_raw_ptr().cast(), capacity_bytes, error, size)
-        }
-    })
-}
-
-/// Gives tables modular filters, and the options statistics that these learn from.
-///
-/// # Errors
-/// No module, modules without a cache, or options of another table format.
-pub(crate) fn modular_filters(options: &mut Options, modular: &Modular) -> Result<(), InstallError> {
-    let path = CString::new(modular.file.as_os_str().as_bytes())
-        .map_err(|error| InstallError(format!("{}: {error}", modular.file.display())))?;
-    let thresholds = &modular.thresholds;
-    checked(|error, size| {
-        // SAFETY: options, thresholds, path and buffer live through the call, which copies thresholds and path; the options keep what it
-        // makes.
-        unsafe {
-            springbloom_baselines_modular_filters(
-                options.as_raw_ptr().cast(),
-                modular.bits,
-                thresholds.as_ptr(),
-                thresholds.len(),
-                path.as_ptr(),
-                c_int::from(modular.direct_reads),
-                modular.budget_bytes.unwrap_or(0),
-                error,
-                size,
-            )
         }
     })
 }

@@ -4,8 +4,8 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::Args;
+use springbloom_console::Set;
 use springbloom_console::sizes::{self, Size};
-use springbloom_console::{GivenFlags, Set};
 use springbloom_workload::{AbsentKeys, Distribution, Mix, value};
 
 use crate::database::config::Config;
@@ -25,8 +25,6 @@ pub(crate) const VALUE_BYTES: RangeInclusive<u64> = value::MIN_VALUE_BYTES as u6
 #[derive(Args, Debug)]
 #[command(args_override_self = true)]
 pub struct Compare {
-    #[command(flatten)]
-    pub(crate) given: GivenFlags,
     /// Shape of the tree, number of records and operations
     #[arg(long, value_enum, default_value = "small", help_heading = "Data")]
     pub(crate) preset: Preset,
@@ -49,15 +47,12 @@ pub struct Compare {
 
     /// Configurations, with average bits per key: none, bloom:BITS, ribbon:BITS, partitioned:BITS, elastic:BITS;
     /// ribbon:BITS/BITS/... gives each column family its own bits, by hand (0: no filter; the last holds for all that follow);
-    /// monkey-bloom:BITS and monkey-ribbon:BITS give each level its own bits, as Monkey does; bloom:BITS@cache has whole filters in the
-    /// block cache, or without one in a cache of the budget's size; mbf:BITS is SHaMBa's modular filters in such a cache, which
-    /// skip modules that are not worth a read (mbf:BITS@thresholds=0/0: none); elasticbf:BITS is ElasticBF as published (ATC'19), and
-    /// elasticbf-file:BITS its first version (HotStorage'18, one segment a table). Elastic configurations take settings of
+    /// monkey-bloom:BITS and monkey-ribbon:BITS give each level its own bits, as Monkey does; elasticbf:BITS is ElasticBF as published
+    /// (ATC'19), and elasticbf-file:BITS its first version (HotStorage'18, one segment a table). Elastic configurations take settings of
     /// the filters, for example elastic:4@policy=monkey@units=bloom:6x4 or elasticbf:4@segment_lifetime_gets=10000; elastic:auto has
     /// the part of the block cache that it finds to read least, and elastic:4@charge_to_block_cache=true one of 4 bits per key
     /// [default: none,bloom:4,bloom:10,ribbon:4,partitioned:10,monkey-bloom:4,monkey-ribbon:4,elastic:4; with --load-only:
-    /// bloom:10,elastic:4; with --preset families: none,ribbon:4,monkey-ribbon:4,elastic:4; with --preset shamba:
-    /// bloom:10,bloom:10@cache,mbf:10,mbf:10@thresholds=0/0,partitioned:10,elastic:10]
+    /// bloom:10,elastic:4; with --preset families: none,ribbon:4,monkey-ribbon:4,elastic:4]
     #[arg(long, value_delimiter = ',', help_heading = "Filters")]
     pub(crate) configs: Option<Vec<Config>>,
     /// Memory of elastic filters, and of caches for filters alone [default: BITS of the first elastic configuration]
@@ -109,7 +104,8 @@ pub struct Compare {
     #[arg(long, value_name = "ROUNDS", value_parser = sizes::whole_within::<u32>(0..=ROUNDS_MAX), help_heading = "Load")]
     pub(crate) load_rounds: Option<u32>,
     /// Measure loads only, as ratios to bloom:10 (or else to the first configuration)
-    #[arg(long, help_heading = "Load")]
+    #[arg(long, help_heading = "Load",
+        conflicts_with_all = ["zero_result", "workload", "absent", "ops", "warmup", "rounds", "salts", "threads", "reuse"])]
     pub(crate) load_only: bool,
 
     /// Block cache for data [default: none]

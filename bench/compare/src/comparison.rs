@@ -1,23 +1,19 @@
 //! The steps of a comparison.
 
 use std::fs;
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 use springbloom_console::signals::Ending;
 use springbloom_console::{folder, output};
 use springbloom_records::Clock;
-use springbloom_workload::StreamSettings;
 
 use crate::arguments::Compare;
 use crate::database::build::Folder;
 use crate::database::elastic::Elastic;
-use crate::database::options::CommonSettings;
-use crate::database::preset::Preset;
 use crate::inputs::Inputs;
 use crate::place;
-use crate::report::{self, Header, Loads, Lookups, comparison, loads};
-use crate::run::{self, Entrant, LoadCost, LoadPlan, Plan, Workload, shamba};
+use crate::report::{Header, Loads, Lookups, comparison, loads};
+use crate::run::{self, Entrant, LoadCost, LoadPlan, Plan};
 
 /// Enough for a median and a spread of ratios.
 const LOAD_ONLY_ROUNDS: u32 = 5;
@@ -26,13 +22,11 @@ impl Compare {
     /// Runs the comparison and prints the report.
     pub fn run(&self) -> Result<()> {
         let clock = Clock::start();
-        self.refuse_unused_flags()?;
         self.require_sense()?;
         let defaults = self.preset.defaults();
         let (records, recorded) = self.records(&defaults)?;
         let configs = self.configs()?;
         let common = self.common(&configs);
-        self.refuse_unused_settings(&configs, &common)?;
         self.require_sense_of_families(&configs, &common)?;
         let temporary;
         let mut ending = None;
@@ -106,14 +100,10 @@ impl Compare {
                 Ok(Entrant { config: config.clone(), path, load: LoadCost::of(&load_rows, config) })
             })
             .collect::<Result<Vec<_>>>()?;
-        let measured = CommonSettings {
-            seek: self.set.seek_ms.map(|ms| Duration::from_secs_f64(ms / 1e3)),
-            ..common.clone()
-        };
         let plan = Plan {
             records,
             shape: &folder.shape,
-            common: &measured,
+            common,
             workload,
             seed: self.seed,
             // What a trace looks up is recorded.
@@ -123,15 +113,10 @@ impl Compare {
             ops,
             rounds: self.rounds.unwrap_or(defaults.rounds),
             batch: self.set.multi_get,
-            window_ops: self.set.window,
             entrants: &entrants,
-            label: String::new(),
         };
         let mut header = self.header(&inputs, &folder.shape)?;
         header.loads = (load_plan.rounds > 0).then(|| load_plan.described());
-        if let (Preset::Shamba, Workload::Generated(stream)) = (self.preset, &plan.workload) {
-            return self.shamba(&plan, *stream, header);
-        }
         header.lookups = Some(Lookups::of(&plan, recorded.as_ref()));
         let rows = run::run(&plan)?;
         output::report(|out| {
@@ -139,17 +124,6 @@ impl Compare {
                 comparison::write_json(out, &header, &rows, &load_rows)
             } else {
                 comparison::write_table(out, &header, &rows)
-            }
-        })
-    }
-
-    fn shamba(&self, plan: &Plan<'_>, stream: StreamSettings, header: Header) -> Result<()> {
-        let experiment = shamba::run(plan, stream)?;
-        output::report(|out| {
-            if self.json {
-                report::shamba::write_json(out, &header, &experiment)
-            } else {
-                report::shamba::write_table(out, &header, &experiment)
             }
         })
     }

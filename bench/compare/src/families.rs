@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use springbloom_console::bad_input;
-use springbloom_workload::{FamilyMix, FamilySettings, Mix};
+use springbloom_workload::{FamilyMix, FamilySettings, Mix, Movement};
 
 use crate::arguments::Compare;
 use crate::database::config::Config;
@@ -20,10 +20,8 @@ impl Compare {
     /// all reads, where none is given by family.
     pub(crate) fn family_mix(&self, zero_result_ratio: f64) -> Result<Option<FamilyMix>> {
         let families = self.layout().families;
-        if families == 1 {
-            return Ok(None);
-        }
-        self.set.family.mix(families, zero_result_ratio).map(Some).map_err(bad_input)
+        let mix = self.set.family.mix(families, zero_result_ratio).map_err(bad_input)?;
+        Ok((families > 1).then_some(mix))
     }
 
     /// Refuses what several families cannot have.
@@ -41,17 +39,22 @@ impl Compare {
         if families == 1 {
             return Ok(());
         }
-        if self.workload != Mix::GET {
-            return Err(bad_input(format!(
-                "--workload {}: several column families are compared with lookups alone: expected get",
-                self.workload
-            )));
+        let (set, loads) = (&self.set, self.load_rounds.unwrap_or(0) > 0 || self.load_only);
+        if self.workload != Mix::GET
+            || self.trace.is_some()
+            || loads
+            || set.multi_get > 1
+            || set.movement != Movement::Still
+        {
+            return Err(bad_input(
+                "several column families are compared by lookups of one key: expected no other --workload, --trace, --load-only, \
+                 --load-rounds, --set multi_get or --set movement",
+            ));
         }
-        let (has_cache, has_one_cache) = (common.block_cache.is_some(), common.one_cache());
-        match configs.iter().find(|config| !config.can_have_families(has_cache, has_one_cache)) {
+        match configs.iter().find(|config| config.is_cached() && !common.one_cache()) {
             Some(config) => Err(bad_input(format!(
-                "{config}: several column families cannot share its cache for filters: give --block-cache with bloom:BITS@cache, \
-                 --set one_cache with partitioned:BITS, or another configuration"
+                "{config}: several column families cannot share its cache for filters: give --block-cache and \
+                 --set one_cache, or another configuration"
             ))),
             None => Ok(()),
         }

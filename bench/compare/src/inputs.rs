@@ -114,9 +114,6 @@ impl Compare {
     pub(crate) fn configs(&self) -> Result<Vec<Config>> {
         let defaults = match self.preset {
             _ if self.load_only => "bloom:10,elastic:4",
-            Preset::Shamba => {
-                "bloom:10,bloom:10@cache,mbf:10,mbf:10@thresholds=0/0,partitioned:10,elastic:10"
-            }
             Preset::Families => "none,ribbon:4,monkey-ribbon:4,elastic:4",
             _ => "none,bloom:4,bloom:10,ribbon:4,partitioned:10,monkey-bloom:4,monkey-ribbon:4,elastic:4",
         };
@@ -199,7 +196,6 @@ impl Compare {
         let mix = self.workload;
         let distribution = self.distribution.unwrap_or_else(|| mix.default_distribution());
         let zero_result_ratio = self.zero_result.unwrap_or(if mix == Mix::GET { 0.5 } else { 0.0 });
-        self.refuse_unused_operations(mix, zero_result_ratio)?;
         let settings = StreamSettings {
             mix,
             distribution,
@@ -222,8 +218,6 @@ impl Compare {
             tree: self.preset.shape(),
             layout: self.layout(),
             buffered: self.set.buffered,
-            // Only lookups that are measured are slow.
-            seek: None,
             block_cache: self.block_cache.filter(|size| size.bytes > 0).map(|size| BlockCache {
                 bytes: size.bytes,
                 kind: self.set.cache_kind,
@@ -268,7 +262,6 @@ impl Compare {
             value_bytes: records.value_bytes,
             seed: self.seed,
             direct_io: !self.set.buffered,
-            seek_ms: self.set.seek_ms,
             block_cache: common.block_cache,
             layout: common.layout,
             budget_bytes: common.budget_bytes(&Config::None, entries),

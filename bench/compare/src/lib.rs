@@ -1,6 +1,6 @@
 //! `springbloom compare`: one workload on one tree under many filters.
 //!
-//! - `arguments`: the flags; `settings`: those of experiments; `unused_flags`: which of them a run would not use;
+//! - `arguments`: the flags; `settings`: those of experiments;
 //! - `inputs`: records, operations and settings that follow from the flags;
 //! - `recorded`: a trace as a workload;
 //! - `comparison`: the steps;
@@ -11,7 +11,6 @@
 #![deny(unsafe_code)]
 
 mod arguments;
-mod bars;
 mod comparison;
 mod database;
 mod families;
@@ -22,6 +21,5 @@ mod report;
 mod run;
 mod settings;
 mod spread;
-mod unused_flags;
 
 pub use arguments::Compare;

@@ -20,9 +20,6 @@ pub(crate) struct Settings {
     /// of the warm-up and of all threads together
     #[arg(long = "movement", value_name = "MOVEMENT", default_value_t)]
     pub(crate) movement: Movement,
-    /// Also show the wasted reads per get in each window of this many lookups
-    #[arg(long = "window", value_name = "LOOKUPS", value_parser = sizes::whole_within::<u64>(1..=WHOLE_MAX))]
-    pub(crate) window: Option<u64>,
     #[command(flatten)]
     pub(crate) family: FamilySettings,
     /// Column families are databases of their own
@@ -31,15 +28,11 @@ pub(crate) struct Settings {
     /// Reads that are one MultiGet; a write or a scan ends the batch before it. Latencies are those of batches, and wasted reads are
     /// counted only if all keys are absent, as RocksDB does not tell which key of a batch it read a block for
     #[arg(long = "multi_get", value_name = "KEYS", value_parser = sizes::whole_within::<u32>(1..=10_000), default_value_t = 1,
-        hide_default_value = true, conflicts_with = "window")]
+        hide_default_value = true)]
     pub(crate) multi_get: u32,
     /// Records of a measured load [default: a sample; with --load-only a larger one]
     #[arg(long = "load_records", value_name = "RECORDS", value_parser = sizes::whole_within::<u64>(1..=WHOLE_MAX))]
     pub(crate) load_records: Option<u64>,
-    /// Let each read of a table or a filter take this many milliseconds longer, as on a disk with that seek time. A read that goes on
-    /// where the last one of its file ended does not
-    #[arg(long = "seek_ms", value_name = "MILLISECONDS", value_parser = sizes::number_within(0.001..=1000.0))]
-    pub(crate) seek_ms: Option<f64>,
     /// Read through the page cache instead of direct I/O
     #[arg(long = "buffered")]
     pub(crate) buffered: bool,

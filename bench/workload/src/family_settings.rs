@@ -24,12 +24,7 @@ pub struct FamilySettings {
 }
 
 impl FamilySettings {
-    /// Settings that one family does not use.
-    pub const OF_SEVERAL: [&str; 2] = ["--set family_traffic", "--set family_absent"];
-    /// Why.
-    pub const THERE_IS_ONE: &str = "there is one column family: give --set families";
-    /// Why a share of absent keys among all reads is not used.
-    pub const SAYS_ABSENT: &str = "--set family_absent says it of each column family";
+    const THERE_IS_ONE: &str = "there is one column family: give --set families";
 
     /// Checks values by family against the number of families.
     ///
@@ -45,8 +40,11 @@ impl FamilySettings {
     /// The mix of so many families. `zero_result_ratio`: the share of absent keys of all reads, where none is given by family.
     ///
     /// # Errors
-    /// Shares that no families can have.
+    /// Shares that no families can have, or shares of one family.
     pub fn mix(&self, families: u32, zero_result_ratio: f64) -> Result<FamilyMix, String> {
+        if families == 1 && (self.traffic.is_some() || self.absent.is_some()) {
+            return Err(format!("--set family_traffic and family_absent: {}", Self::THERE_IS_ONE));
+        }
         let traffic = self.traffic.as_ref().unwrap_or(&Traffic::Equal).of_all(families);
         let traffic = traffic.map_err(|error| format!("--set family_traffic: {error}"))?;
         let absent = match &self.absent {

@@ -6,7 +6,6 @@ mod bad_input;
 mod distinct;
 pub mod failure;
 pub mod folder;
-mod given_flags;
 pub mod output;
 mod percent;
 pub mod proc;
@@ -21,7 +20,6 @@ mod unprintable;
 
 pub use bad_input::{BadInput, bad_input};
 pub use distinct::{distinct, repeated};
-pub use given_flags::GivenFlags;
 pub use percent::percent;
 pub use progress::Step;
 pub use regular_file::require_regular;

@@ -5,13 +5,9 @@ use std::ops::Deref;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, Parser};
 
-use crate::GivenFlags;
-
 /// What `--set` gives, where `S` has the settings of a command as flags of their names.
 #[derive(Debug)]
 pub struct Set<S> {
-    /// `--set NAME` for each.
-    pub given: GivenFlags,
     settings: S,
 }
 
@@ -57,8 +53,7 @@ impl<S: Parser> FromArgMatches for Set<S> {
         }
         let settings =
             S::try_parse_from(set.iter().map(|setting| format!("--{setting}"))).map_err(as_typed)?;
-        let given = set.iter().map(|setting| format!("--set {}", name(setting))).collect();
-        Ok(Self { given: GivenFlags::of(given), settings })
+        Ok(Self { settings })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {

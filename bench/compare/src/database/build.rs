@@ -122,7 +122,7 @@ impl Folder {
 
     fn rewrite(&self, path: &Path, config: &Config, common: &CommonSettings) -> Result<()> {
         common.open_tree(&self.tree())?.clone_to(path)?;
-        let prepared = common.prepare(config, path, &self.shape, AutoCompaction::Off)?;
+        let prepared = common.prepare(config, &self.shape, AutoCompaction::Off)?;
         let stores = Stores::open(path, common.layout, &prepared.options)?;
         let step = Step::start(&format!("writing tables with {config}"), self.shape.bytes());
         for family in stores.families()? {

@@ -4,7 +4,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use springbloom_baselines::SHAMBA_THRESHOLDS;
 use springbloom_workload::Shares;
 
 use crate::database::elastic::{AUTO, Elastic, System};
@@ -16,8 +15,6 @@ pub(crate) enum Config {
     None,
     /// Stock Bloom filters, all in memory.
     Bloom { bits: f64 },
-    /// Stock Bloom filters, each whole in a cache: the block cache of the run, or one for filters alone that is as large as the budget.
-    BloomInCache { bits: f64 },
     /// Stock Ribbon filters of this size, all in memory.
     Ribbon { bits: f64 },
     /// Stock Ribbon filters of another size in each family, tuned by hand, all in memory.
@@ -28,16 +25,13 @@ pub(crate) enum Config {
     MonkeyBloom { bits: f64 },
     /// Stock Ribbon filters with bits by level as Monkey would allot them, all in memory.
     MonkeyRibbon { bits: f64 },
-    /// SHaMBa's modular Bloom filters (VLDB'23): modules are read one by one into a cache, as that of `Partitioned` or the block cache of
-    /// the run, and skipped where their utility is below a threshold. One module for each threshold.
-    Mbf { bits: f64, thresholds: Vec<f64> },
     /// Springbloom, or a published system as settings of Springbloom. The budget pays for the bookkeeping too.
     Elastic(Elastic),
 }
 
 /// The names, for errors and help.
-pub(crate) const EXPECTED: &str = "none, bloom:BITS, bloom:BITS@cache, ribbon:BITS, ribbon:BITS/BITS, partitioned:BITS, monkey-bloom:BITS, \
-    monkey-ribbon:BITS, mbf:BITS, elastic:BITS, elastic:auto, elasticbf:BITS or elasticbf-file:BITS";
+pub(crate) const EXPECTED: &str = "none, bloom:BITS, ribbon:BITS, ribbon:BITS/BITS, partitioned:BITS, monkey-bloom:BITS, \
+    monkey-ribbon:BITS, elastic:BITS, elastic:auto, elasticbf:BITS or elasticbf-file:BITS";
 /// More than any filter here can use.
 const MAX_BITS: f64 = 100.0;
 
@@ -68,20 +62,14 @@ impl FromStr for Config {
         }
         match (name, own.as_slice()) {
             ("bloom", []) => Ok(Config::Bloom { bits }),
-            ("bloom", ["cache"]) => Ok(Config::BloomInCache { bits }),
             ("ribbon", []) => Ok(Config::Ribbon { bits }),
             ("partitioned", []) => Ok(Config::Partitioned { bits }),
             ("monkey-bloom", []) => Ok(Config::MonkeyBloom { bits }),
             ("monkey-ribbon", []) => Ok(Config::MonkeyRibbon { bits }),
-            ("bloom", own) => {
-                Err(format!("{text}: expected bloom:BITS or bloom:BITS@cache; got @{}", own.join("@")))
-            }
-            ("ribbon" | "partitioned" | "monkey-bloom" | "monkey-ribbon", own) => Err(format!(
+            ("bloom" | "ribbon" | "partitioned" | "monkey-bloom" | "monkey-ribbon", own) => Err(format!(
                 "{text}: expected {name}:BITS, as elastic configurations alone take settings; got @{}",
                 own.join("@")
             )),
-            ("mbf", []) => Ok(Config::Mbf { bits, thresholds: SHAMBA_THRESHOLDS.to_vec() }),
-            ("mbf", [setting]) => Ok(Config::Mbf { bits, thresholds: thresholds(setting)? }),
             _ => {
                 let system = System::of(name).ok_or_else(unknown)?;
                 let elastic =
@@ -92,66 +80,26 @@ impl FromStr for Config {
     }
 }
 
-/// Of modular filters.
-fn thresholds(setting: &str) -> Result<Vec<f64>, String> {
-    const MODULES_MAX: usize = 16;
-    let given = setting.strip_prefix("thresholds=").map(|list| list.split('/').map(f64::from_str).collect());
-    match given {
-        Some(Ok::<Vec<f64>, _>(thresholds))
-            if thresholds.len() <= MODULES_MAX && thresholds.iter().all(|threshold| *threshold >= 0.0) =>
-        {
-            Ok(thresholds)
-        }
-        _ => Err(format!(
-            "expected thresholds of at least 0 for 1 to {MODULES_MAX} modules after mbf:BITS@, such as thresholds=0.02/0.01; got \
-             {setting:?}"
-        )),
-    }
-}
-
 impl fmt::Display for Config {
     /// The form that [`FromStr`] reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Config::None => f.write_str("none"),
             Config::Bloom { bits } => write!(f, "bloom:{bits}"),
-            Config::BloomInCache { bits } => write!(f, "bloom:{bits}@cache"),
             Config::Ribbon { bits } => write!(f, "ribbon:{bits}"),
             Config::RibbonByFamily { bits } => write!(f, "ribbon:{bits}"),
             Config::Partitioned { bits } => write!(f, "partitioned:{bits}"),
             Config::MonkeyBloom { bits } => write!(f, "monkey-bloom:{bits}"),
             Config::MonkeyRibbon { bits } => write!(f, "monkey-ribbon:{bits}"),
-            Config::Mbf { bits, thresholds } if thresholds[..] == SHAMBA_THRESHOLDS => {
-                write!(f, "mbf:{bits}")
-            }
-            Config::Mbf { bits, thresholds } => {
-                let thresholds: Vec<_> = thresholds.iter().map(f64::to_string).collect();
-                write!(f, "mbf:{bits}@thresholds={}", thresholds.join("/"))
-            }
             Config::Elastic(elastic) => elastic.fmt(f),
         }
     }
 }
 
 impl Config {
-    /// Whether a budget bounds its filters in memory.
-    pub(crate) fn is_capped(&self) -> bool {
-        self.is_cached() || self.elastic().is_some()
-    }
-
     /// Whether its filters are in a cache of RocksDB, instead of table readers.
     pub(crate) fn is_cached(&self) -> bool {
-        matches!(self, Config::BloomInCache { .. } | Config::Partitioned { .. } | Config::Mbf { .. })
-    }
-
-    /// Whether several families can share its memory: not if each opening makes a cache for filters alone.
-    pub(crate) fn can_have_families(&self, has_block_cache: bool, has_one_cache: bool) -> bool {
-        match self {
-            Config::BloomInCache { .. } => has_block_cache,
-            Config::Partitioned { .. } => has_one_cache,
-            Config::Mbf { .. } => false,
-            _ => true,
-        }
+        matches!(self, Config::Partitioned { .. })
     }
 
     /// Its settings, if it is made of Springbloom.
@@ -177,9 +125,6 @@ mod tests {
             "partitioned:10",
             "monkey-bloom:4",
             "monkey-ribbon:4",
-            "bloom:10@cache",
-            "mbf:10",
-            "mbf:10@thresholds=0/0/0.5",
             "elastic:0.5",
             "elastic:auto",
             "elastic:auto@policy=monkey",
@@ -212,12 +157,7 @@ mod tests {
             "none:4",
             "bloom:4@pool",
             "bloom:4@policy=",
-            "bloom:4@cache@cache",
             "ribbon:4@cache",
-            "mbf:10@skip",
-            "mbf:10@thresholds=",
-            "mbf:10@thresholds=-1",
-            "mbf:10@thresholds=NaN",
             "elastic:4@cache",
             "elastic:auto@charge_to_block_cache=false",
             "bloom:auto",

@@ -1,7 +1,6 @@
 //! A database opened for a run.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use springbloom_rocksdb::testing::digests_computed;
 use springbloom_rocksdb::{ElasticFilters, HOTNESS_FILE_NAME, inspect};
 
 use crate::database::config::Config;
-use crate::database::options::{AutoCompaction, CommonSettings, MODULES_FILE, Prepared};
+use crate::database::options::{AutoCompaction, CommonSettings, Prepared};
 use crate::database::remove;
 use crate::database::shape::Shape;
 use crate::database::stores::Stores;
@@ -48,11 +47,6 @@ impl Database {
         let folder = scratch_of(path);
         remove::folder(&folder)?;
         common.open_tree(path)?.clone_to(&folder)?;
-        let modules = path.join(MODULES_FILE);
-        if modules.exists() {
-            fs::copy(&modules, folder.join(MODULES_FILE))
-                .with_context(|| format!("cannot copy {}", modules.display()))?;
-        }
         let scratch = Scratch { path: folder.clone() };
         Self::open_at(config, &folder, Some(scratch), shape, common, AutoCompaction::On)
     }
@@ -69,7 +63,7 @@ impl Database {
         for folder in common.layout.folders(path) {
             remove::file(&folder.join(HOTNESS_FILE_NAME))?;
         }
-        let Prepared { options, elastic } = common.prepare(config, path, shape, auto_compaction)?;
+        let Prepared { options, elastic } = common.prepare(config, shape, auto_compaction)?;
         let stores = Stores::open(path, common.layout, &options)
             .with_context(|| format!("remove {} and its .json to make it again", path.display()))?;
         if let Some(elastic) = &elastic {

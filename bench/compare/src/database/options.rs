@@ -1,14 +1,13 @@
 //! From a configuration's name to RocksDB's options.
 
 use std::path::Path;
-use std::time::Duration;
 
 use anyhow::{Error, Result};
 use rocksdb::{
     BlockBasedOptions, Cache, DBCompactionStyle, DBCompressionType, Options, UniversalCompactOptions,
     WriteOptions,
 };
-use springbloom_baselines::{self as baselines, Modular, StockFilter};
+use springbloom_baselines::{self as baselines, StockFilter};
 use springbloom_rocksdb::{ElasticFilters, Settings};
 
 use crate::database::block_cache::BlockCache;
@@ -21,9 +20,6 @@ use crate::database::stores::{Layout, Stores};
 /// RocksDB's default size of data blocks, the same for all configurations.
 pub(crate) const BLOCK_BYTES: u64 = 4096;
 
-/// Modules of modular filters, in the folder of their database.
-pub(crate) const MODULES_FILE: &str = "MODULES";
-
 /// Loads wait for compaction themselves; stalls would only add waiting.
 const NO_L0_LIMIT: i32 = 1 << 20;
 
@@ -34,8 +30,6 @@ pub(crate) struct CommonSettings {
     pub(crate) layout: Layout,
     /// Read through the page cache instead of direct I/O.
     pub(crate) buffered: bool,
-    /// Seek time of reads, where they take longer than on this machine.
-    pub(crate) seek: Option<Duration>,
     /// None by default.
     pub(crate) block_cache: Option<BlockCache>,
     /// Tables that a get asks where there is no filter: turns lifetimes in gets into lifetimes in visits.
@@ -181,11 +175,10 @@ impl CommonSettings {
         tables
     }
 
-    /// Options of a configuration for a tree of `shape` in `folder`. All families share the block cache and the elastic filters.
+    /// Options of a configuration for a tree of `shape`. All families share the block cache and the elastic filters.
     pub(crate) fn prepare(
         &self,
         config: &Config,
-        folder: &Path,
         shape: &Shape,
         auto_compaction: AutoCompaction,
     ) -> Result<Prepared> {
@@ -206,12 +199,11 @@ impl CommonSettings {
         };
         let options = (0..self.layout.families as usize).map(|family| {
             let mut options = self.tree_options(auto_compaction);
-            self.seek.into_iter().for_each(|seek| baselines::slow_reads(&mut options, seek));
             let tables = self.tables(cache.as_ref());
             options.set_block_based_table_factory(&tables);
             match &elastic {
                 Some(elastic) => elastic.install(&mut options)?,
-                None => self.filter(config, family, folder, shape, tables, &mut options)?,
+                None => self.filter(config, family, shape, tables, &mut options)?,
             }
             Ok(options)
         });
@@ -223,7 +215,6 @@ impl CommonSettings {
         &self,
         config: &Config,
         family: usize,
-        folder: &Path,
         shape: &Shape,
         mut tables: BlockBasedOptions,
         options: &mut Options,
@@ -231,14 +222,6 @@ impl CommonSettings {
         match *config {
             Config::None | Config::Elastic(_) => {}
             Config::Bloom { bits } => baselines::full(options, tables, StockFilter::Bloom, bits),
-            Config::BloomInCache { bits } if self.block_cache.is_some() => {
-                tables.set_cache_index_and_filter_blocks(true);
-                baselines::full(options, tables, StockFilter::Bloom, bits);
-            }
-            Config::BloomInCache { bits } => {
-                baselines::full(options, tables, StockFilter::Bloom, bits);
-                baselines::filter_cache(options, self.budget_bytes(config, shape.entries()))?;
-            }
             Config::Ribbon { bits } => baselines::full(options, tables, StockFilter::Ribbon, bits),
             Config::RibbonByFamily { ref bits } => match bits.of(family) {
                 bits if bits > 0.0 => baselines::full(options, tables, StockFilter::Ribbon, bits),
@@ -255,19 +238,6 @@ impl CommonSettings {
             }
             Config::MonkeyRibbon { bits } => {
                 baselines::monkey(options, &tables, StockFilter::Ribbon, &shape.keys_by_level(), bits)?;
-            }
-            Config::Mbf { bits, ref thresholds } => {
-                let modular = Modular {
-                    bits,
-                    thresholds: thresholds.clone(),
-                    file: folder.join(MODULES_FILE),
-                    direct_reads: !self.buffered,
-                    budget_bytes: match self.block_cache {
-                        Some(_) => None,
-                        None => Some(self.budget_bytes(config, shape.entries())),
-                    },
-                };
-                baselines::modular(options, &tables, &modular)?;
             }
         }
         Ok(())

@@ -25,9 +25,6 @@ pub(crate) enum Preset {
     Small,
     /// 8 column families of 250,000 records of 400 B in three levels each, 2 MiB files, 8 MiB base x10, one budget for all
     Families,
-    /// SHaMBa's experiment on the tree of `small`: budgets of 10 to 150% of full filters, lookups for existing keys from none
-    /// to all, uniform and Zipf
-    Shamba,
 }
 
 /// How tables are arranged.
@@ -123,7 +120,7 @@ impl Preset {
                 lag_flushes: 4,
                 ..leveled
             },
-            Preset::Small | Preset::Shamba => {
+            Preset::Small => {
                 TreeShape { write_buffer_bytes: MIB, file_bytes: MIB, base_bytes: MIB, ..leveled }
             }
         }
@@ -167,7 +164,6 @@ impl Preset {
                 ops: 300_000,
                 ..small
             },
-            Preset::Shamba => Defaults { warmup_ops: 30_000, ops: 20_000, rounds: 2, ..small },
         }
     }
 }

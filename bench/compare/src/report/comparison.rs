@@ -1,7 +1,7 @@
 //! The report of `compare`.
 
 use std::collections::BTreeMap;
-use std::io::{IsTerminal, Write, stdout};
+use std::io::Write;
 
 use anyhow::Result;
 use serde::Serialize;
@@ -13,7 +13,6 @@ use crate::database::open::UNITS;
 use crate::report::Header;
 use crate::report::baseline::baseline;
 use crate::report::summary::{self, Subject};
-use crate::report::windows;
 use crate::run::{Latency, LoadRow, Row};
 use crate::spread::Spread;
 
@@ -52,13 +51,7 @@ pub(crate) fn write_table(out: &mut impl Write, header: &Header, rows: &[Row]) -
     let medians = medians(rows, baseline);
     writeln!(out, "reads of blocks per lookup, and lookups per second in turns with {baseline}")?;
     writeln!(out, "{}", main_table(&medians, baseline))?;
-    windows::write_text(out, header.lookups.as_ref(), rows)?;
-    let subjects = subjects(header, &medians);
-    // Bars are for people; where the output goes to a file, the table has the figures.
-    if stdout().is_terminal() {
-        summary::write_bars(out, &subjects)?;
-    }
-    for sentence in summary::sentences(&subjects) {
+    for sentence in summary::sentences(&subjects(header, &medians)) {
         writeln!(out, "{sentence}")?;
     }
     Ok(())
@@ -142,9 +135,6 @@ struct Medians {
     latency_us: BTreeMap<&'static str, [f64; 2]>,
     /// Bytes of the budget of elastic filters at the end, by what they are spent on.
     budget_bytes: BTreeMap<&'static str, f64>,
-    /// Wasted reads per get of windows, by their ends. The rows have them, too.
-    #[serde(skip)]
-    windows: Vec<(u64, Spread)>,
 }
 
 impl Medians {
@@ -180,14 +170,7 @@ impl Medians {
             .budget_bytes
             .iter()
             .map(|(part, bytes)| Figure::new("budget_bytes", labelled("part", part), *bytes, Unit::Bytes));
-        let windows = self.windows.iter().map(|(end_ops, wasted)| {
-            wasted.figure(
-                "window_wasted_reads_per_get",
-                labelled("end_ops", &end_ops.to_string()),
-                Unit::PerLookup,
-            )
-        });
-        figures.into_iter().flatten().chain(calls).chain(parts).chain(windows).collect()
+        figures.into_iter().flatten().chain(calls).chain(parts).collect()
     }
 }
 
@@ -251,7 +234,6 @@ fn medians(rows: &[Row], baseline: &str) -> Vec<Medians> {
                         Some((part, Spread::of(bytes)?.median))
                     })
                     .collect(),
-                windows: windows::wasted_reads(group()),
             })
         })
         .collect()

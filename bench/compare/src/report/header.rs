@@ -31,8 +31,6 @@ pub(crate) struct Header {
     #[serde(skip)]
     pub(crate) seed: u64,
     pub(crate) direct_io: bool,
-    /// Seek time that reads were given.
-    pub(crate) seek_ms: Option<f64>,
     pub(crate) block_cache: Option<BlockCache>,
     #[serde(skip_serializing_if = "Layout::is_one")]
     pub(crate) layout: Layout,
@@ -69,7 +67,6 @@ pub(crate) struct Lookups {
     pub(crate) trace: Option<TraceCounts>,
     /// Reads that are one `MultiGet`; 1 for `Get`.
     pub(crate) multi_get: u32,
-    pub(crate) window_ops: Option<u64>,
     pub(crate) warmup_ops: u64,
     pub(crate) ops: u64,
     pub(crate) rounds: u32,
@@ -104,7 +101,7 @@ fn as_text<S: Serializer>(
 
 impl Lookups {
     pub(crate) fn of(plan: &Plan<'_>, recorded: Option<&Recorded>) -> Self {
-        let Plan { batch, window_ops, warmup_ops, ops, rounds, salts, .. } = *plan;
+        let Plan { batch, warmup_ops, ops, rounds, salts, .. } = *plan;
         let counts = recorded.map(|recorded| {
             let Counts { gets, absent_gets, keys_looked_up, puts, deletes, seeks } =
                 recorded.replay.counts(warmup_ops..warmup_ops + ops);
@@ -146,7 +143,6 @@ impl Lookups {
             family_absent: families.map(|mix| mix.absent.clone()),
             trace: counts,
             multi_get: batch,
-            window_ops,
             warmup_ops,
             ops,
             rounds,
@@ -218,13 +214,7 @@ impl Header {
             "data: {} records{} ({}, keys of {:.0} B, values of {} B)",
             self.records, self.layout, self.keys, self.key_bytes_mean, self.value_bytes,
         )?;
-        writeln!(
-            out,
-            "  {}; {}{}",
-            self.tree,
-            if self.direct_io { "direct I/O" } else { "buffered I/O" },
-            self.seek_ms.map_or_else(String::new, |seek| format!(", {seek} ms a seek")),
-        )?;
+        writeln!(out, "  {}; {}", self.tree, if self.direct_io { "direct I/O" } else { "buffered I/O" })?;
         if let Some(lookups) = &self.lookups {
             lookups.write_text(out, self.seed)?;
         }

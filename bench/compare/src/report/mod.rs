@@ -4,8 +4,6 @@ mod baseline;
 pub(crate) mod comparison;
 mod header;
 pub(crate) mod loads;
-pub(crate) mod shamba;
 mod summary;
-mod windows;
 
 pub(crate) use header::{Header, Loads, Lookups};

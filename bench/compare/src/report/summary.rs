@@ -1,11 +1,7 @@
-//! A comparison in words and bars: what to take from its table.
+//! A comparison in words: what to take from its table.
 
-use std::io::Write;
-
-use anyhow::Result;
 use springbloom_console::sizes::Size;
 
-use crate::bars::Bars;
 use crate::spread::Spread;
 
 /// The figures of a configuration that are compared in words.
@@ -198,15 +194,6 @@ fn list(parts: &[String]) -> String {
         [one] => one.clone(),
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
-}
-
-/// Bars of the wasted reads.
-pub(crate) fn write_bars(out: &mut impl Write, subjects: &[Subject<'_>]) -> Result<()> {
-    let mut wasted = Bars::new("Wasted reads per lookup (fewer are better)", 3);
-    for subject in subjects {
-        wasted.push(subject.config, subject.wasted_reads.median);
-    }
-    Ok(writeln!(out, "\n{wasted}")?)
 }
 
 #[cfg(test)]

@@ -103,7 +103,7 @@ fn measure(
     round: u32,
     step: &Step,
 ) -> Result<LoadRow> {
-    let Prepared { mut options, elastic } = plan.common.prepare(config, path, shape, AutoCompaction::Off)?;
+    let Prepared { mut options, elastic } = plan.common.prepare(config, shape, AutoCompaction::Off)?;
     options[0].enable_statistics();
     options[0].set_statistics_level(StatsLevel::ExceptHistogramOrTimers);
     let (wall, cpu) = (Instant::now(), process_cpu());

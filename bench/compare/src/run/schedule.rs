@@ -19,7 +19,6 @@ use crate::database::shape::Shape;
 use crate::run::load::LoadCost;
 use crate::run::measure::{Call, Measured, process_cpu};
 use crate::run::oracle::Oracle;
-use crate::run::windows::{Window, Windows};
 use crate::run::worker::{self, Target};
 use crate::run::workload::{Extent, Operations, Workload};
 
@@ -38,11 +37,7 @@ pub(crate) struct Plan<'a> {
     pub(crate) rounds: u32,
     /// Reads that are one `MultiGet`; 1 for `Get`.
     pub(crate) batch: u32,
-    /// Operations of the windows in which wasted reads are also counted.
-    pub(crate) window_ops: Option<u64>,
     pub(crate) entrants: &'a [Entrant],
-    /// Prefix of progress messages.
-    pub(crate) label: String,
 }
 
 /// A configuration with its database.
@@ -91,9 +86,6 @@ pub(crate) struct Row {
     pub(crate) load_s: Option<f64>,
     pub(crate) load_cpu_s: Option<f64>,
     pub(crate) load_written_bytes: Option<f64>,
-    /// Wasted reads over time, if asked for.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) windows: Vec<Window>,
 }
 
 /// Of calls of one kind.
@@ -144,10 +136,7 @@ fn race(
         .map(|contestant| Run::new(plan, salt, threads, contestant))
         .collect::<Result<Vec<_>>>()?;
     if warmup && plan.warmup_ops > 0 {
-        let step = Step::start(
-            &format!("{}hot keys {salt} of {}: warm-up", plan.label, plan.salts),
-            runs.len() as u64,
-        );
+        let step = Step::start(&format!("hot keys {salt} of {}: warm-up", plan.salts), runs.len() as u64);
         for run in &mut runs {
             run.warm_up(plan)?;
             run.contestant.database.wait_idle();
@@ -155,7 +144,7 @@ fn race(
         }
     }
     let step = Step::start(
-        &format!("{}hot keys {salt} of {}, {threads} threads: measuring", plan.label, plan.salts),
+        &format!("hot keys {salt} of {}, {threads} threads: measuring", plan.salts),
         runs.len() as u64 * u64::from(plan.rounds),
     );
     runs.iter_mut().for_each(Run::begin_measurement);
@@ -202,7 +191,6 @@ struct Run<'a> {
     elapsed: Duration,
     ops_per_s_by_round: Vec<f64>,
     measured: Measured,
-    windows: Windows,
     filter_work_before: FilterWork,
     /// At most so many digests were computed and not counted: a thread's are counted in steps, and what is left when it ends is not.
     digests_missed: u64,
@@ -228,7 +216,6 @@ impl<'a> Run<'a> {
             elapsed: Duration::ZERO,
             ops_per_s_by_round: Vec::new(),
             measured: Measured::nothing(),
-            windows: Windows::new(plan.window_ops),
             filter_work_before,
             digests_missed: 0,
             process_cpu,
@@ -250,15 +237,8 @@ impl<'a> Run<'a> {
     /// Does and measures the next `operations`.
     fn measure(&mut self, plan: &Plan<'_>, operations: u64) -> Result<()> {
         let (elapsed_before, operations_before) = (self.elapsed, self.measured.operations);
-        let mut left = operations;
-        while left > 0 {
-            let piece = self.windows.piece(left);
-            let before = self.elapsed;
-            let measured = self.advance(plan, piece)?;
-            self.windows.add(piece, &measured, self.elapsed - before);
-            self.measured.add(&measured)?;
-            left -= piece;
-        }
+        let measured = self.advance(plan, operations)?;
+        self.measured.add(&measured)?;
         let done = self.measured.operations - operations_before;
         self.ops_per_s_by_round.push(done as f64 / (self.elapsed - elapsed_before).as_secs_f64());
         Ok(())
@@ -349,7 +329,6 @@ impl<'a> Run<'a> {
             load_s: load.map(|load| load.load_s),
             load_cpu_s: load.map(|load| load.load_cpu_s),
             load_written_bytes: load.map(|load| load.load_written_bytes),
-            windows: self.windows.counted().to_vec(),
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use springbloom_console::bad_input;
-use springbloom_workload::{FamilyMix, FamilySettings};
+use springbloom_workload::{FamilyMix, FamilySettings, Movement};
 
 use crate::command::contender::Contender;
 use crate::command::sample::Sample;
@@ -21,8 +21,9 @@ impl Simulate {
                 .map_err(|error| bad_input(format!("{contender}: {error}")))?;
         }
         let mix = self.set.family.mix(self.families(), self.zero_result).map_err(bad_input)?;
-        let asks_for_none = mix.zero_result_ratio() == 0.0;
-        self.refuse_unused(&[(asks_for_none, &["--absent"], "no lookup asks for an absent key")])?;
+        if self.families() > 1 && self.set.movement != Movement::Still {
+            return Err(bad_input("--set movement: expected one column family"));
+        }
         Ok(mix)
     }
 

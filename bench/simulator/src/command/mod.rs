@@ -1,6 +1,5 @@
 //! `springbloom simulate`: the wasted reads to expect by memory, for policies and rivals, on trees of any size.
 
-mod accesses;
 mod by_family;
 mod contender;
 mod families;
@@ -13,12 +12,11 @@ use anyhow::Result;
 use clap::Args;
 use serde::Serialize;
 use springbloom_console::sizes::{self, Size};
-use springbloom_console::{GivenFlags, Set, Step, bad_input, distinct, output, repeated};
+use springbloom_console::{Set, Step, bad_input, distinct, output, repeated};
 use springbloom_filter::UnitSettings;
 use springbloom_records::{Clock, Figure, Unit, labels};
-use springbloom_workload::{AbsentKeys, Distribution, FamilySettings, Mix, StreamSettings, WorkloadError};
+use springbloom_workload::{AbsentKeys, Distribution, Mix, StreamSettings, WorkloadError};
 
-use accesses::Accesses;
 use by_family::FamilyCell;
 use contender::{BITS_MAX, Contender, Load};
 use sample::{SAMPLED_RANGES_MIN, Sample, Whole};
@@ -33,8 +31,6 @@ use crate::{FamilyRun, Rewriting};
 /// more. Lookups are hashed over the keys. Compaction rewrites the tables of the largest level once in each half of a run.
 #[derive(Args, Debug)]
 pub struct Simulate {
-    #[command(flatten)]
-    given: GivenFlags,
     /// Shape of the tree
     #[arg(long, value_enum, default_value = "leveled", help_heading = "Data")]
     tree: Shape,
@@ -87,9 +83,6 @@ pub struct Simulate {
     #[command(flatten, next_help_heading = "Lookups")]
     set: Set<Settings>,
 
-    /// Instead of wasted reads: how often tables and their segments are accessed in a store without filters
-    #[arg(long, conflicts_with_all = ["bits", "filters"], help_heading = "Simulation")]
-    accesses: bool,
     /// Segments to simulate; more take longer and vary less
     #[arg(long, default_value_t = 2000, value_parser = sizes::whole_within::<u32>(SEGMENTS_MIN..=200_000), help_heading = "Simulation")]
     segments: u32,
@@ -117,8 +110,6 @@ const SEGMENTS_MIN: u64 = 50;
 const RECORDS: u64 = 1_000_000_000;
 const RECORDS_MIN: u64 = 1000;
 const RECORDS_MAX: u64 = 1_000_000_000_000_000;
-/// Flags that one column family alone has.
-const OF_ONE_FAMILY: [&str; 2] = ["--accesses", "--set movement"];
 
 fn distribution(text: &str) -> Result<Distribution, String> {
     let unknown =
@@ -248,19 +239,6 @@ impl Simulate {
             negative_cache: !self.no_negative_cache,
             head: sample.head(whole, self.distribution),
         };
-        if self.accesses {
-            let header = self.header(whole, &runs, &sample, &load, clock);
-            let mut lookups = load.lookups(&sample.tree);
-            let accesses = Accesses::of(&sample.tree, &mut lookups, load.measured);
-            return output::report(|out| {
-                if self.json {
-                    header.clock.write_record(out, header.seed, &header, accesses.figures(), &())
-                } else {
-                    report::write_header(out, &header)?;
-                    accesses.write_text(out)
-                }
-            });
-        }
         let cells = self.cells(whole, &sample, &load);
         let header = self.header(whole, &runs, &sample, &load, clock);
         output::report(|out| {
@@ -286,40 +264,11 @@ impl Simulate {
                 self.record_bytes, self.table_bytes
             )));
         }
-        self.refuse_unused_flags()
+        Ok(())
     }
 
     fn contenders(&self) -> Vec<Contender> {
         self.filters.clone().unwrap_or_else(Contender::all)
-    }
-
-    fn refuse_unused_flags(&self) -> Result<()> {
-        let contenders = self.contenders();
-        let have = |uses: fn(&Contender) -> bool| !self.accesses && contenders.iter().any(uses);
-        let is_policy = |contender: &Contender| matches!(contender, Contender::Policy(_));
-        let unused = [
-            (self.families() == 1, &FamilySettings::OF_SEVERAL[..], FamilySettings::THERE_IS_ONE),
-            (self.families() > 1, &OF_ONE_FAMILY, "there are several column families"),
-            (self.set.family.absent.is_some(), &["--zero-result"], FamilySettings::SAYS_ABSENT),
-            (
-                !have(|it| matches!(it, Contender::Policy(_) | Contender::Optimum)),
-                &["--units"],
-                "no policy and no optimum is simulated",
-            ),
-            (!have(is_policy), &["--no-negative-cache"], "no policy is simulated"),
-            (
-                contenders.iter().all(|it| *it == Contender::Optimum),
-                &["--no-compaction"],
-                "the optimum alone is simulated, for tables that stay",
-            ),
-            (self.accesses, &["--salts"], "accesses are counted for one hot-key mapping"),
-        ];
-        self.refuse_unused(&unused)
-    }
-
-    fn refuse_unused(&self, unused: &[(bool, &[&str], &str)]) -> Result<()> {
-        self.given.refuse_unused(unused)?;
-        self.set.given.refuse_unused(unused)
     }
 
     /// Bytes of the sorted runs, newest first.

@@ -8,7 +8,7 @@ use springbloom_console::distinct;
 use super::file::{ClaimEntry, ExperimentEntry, File, RunEntry, TableKind};
 use super::formula::Formula;
 use super::template::{Row, combinations, filled, flags};
-use crate::experiment::{Claim, Experiment, Here, Holds, Layout, Shown, Steps, Whose};
+use crate::experiment::{Claim, Experiment, Here, Holds, Layout, Shown, Whose};
 use crate::run::{Program, Run, run_name};
 
 /// All runs by name, and the names of each group.
@@ -25,9 +25,9 @@ struct Runs {
 pub(super) fn experiments(common: &str, files: &[(&str, &str)]) -> Result<Vec<Experiment>> {
     let mut parsed = Vec::new();
     for &(stem, text) in files {
-        let mut file: File = toml::from_str(text).with_context(|| format!("experiments/{stem}.toml"))?;
+        let mut file: File = toml::from_str(text).with_context(|| format!("catalogue/{stem}.toml"))?;
         let File { text, rows, run_kinds, claim_kinds, .. } =
-            toml::from_str(common).context("experiments/common.toml")?;
+            toml::from_str(common).context("catalogue/common.toml")?;
         file.text = text.into_iter().chain(file.text).collect();
         file.rows = rows.into_iter().chain(file.rows).collect();
         file.run_kinds = run_kinds.into_iter().chain(file.run_kinds).collect();
@@ -38,13 +38,13 @@ pub(super) fn experiments(common: &str, files: &[(&str, &str)]) -> Result<Vec<Ex
     for (stem, file) in &parsed {
         for entry in &file.run {
             runs.add(stem, file, entry)
-                .with_context(|| format!("run {} of experiments/{stem}.toml", entry.name))?;
+                .with_context(|| format!("run {} of catalogue/{stem}.toml", entry.name))?;
         }
     }
     let mut experiments = Vec::new();
     for (stem, file) in &parsed {
         for entry in &file.experiment {
-            let of_entry = || format!("experiment {} of experiments/{stem}.toml", entry.id);
+            let of_entry = || format!("experiment {} of catalogue/{stem}.toml", entry.id);
             for row in combinations(&entry.each, &file.rows, &file.text).with_context(of_entry)? {
                 experiments.push(experiment(file, entry, &row, &runs).with_context(of_entry)?);
             }
@@ -117,21 +117,15 @@ impl Runs {
 }
 
 fn experiment(file: &File, entry: &ExperimentEntry, row: &Row, runs: &Runs) -> Result<Experiment> {
-    let layout = match (&entry.table, &entry.steps) {
-        (Some(TableKind::Filters), _) => Some(Layout::Filters),
-        (Some(TableKind::OneCache), _) => Some(Layout::OneCache),
-        (Some(TableKind::Splits), _) => Some(Layout::Splits),
-        (None, Some(steps)) => Some(Layout::Steps(Steps {
-            figure: steps.figure.clone(),
-            label: steps.label.clone(),
-            with: steps.with.clone().into_iter().collect(),
-            title: steps.title.clone(),
-        })),
-        (None, None) if !entry.lines.is_empty() => Some(Layout::Runs {
+    let layout = match &entry.table {
+        Some(TableKind::Filters) => Some(Layout::Filters),
+        Some(TableKind::OneCache) => Some(Layout::OneCache),
+        Some(TableKind::Splits) => Some(Layout::Splits),
+        None if !entry.lines.is_empty() => Some(Layout::Runs {
             labels: entry.lines.iter().map(|(label, _)| label.clone()).collect(),
             figures: entry.figures.clone(),
         }),
-        (None, None) => None,
+        None => None,
     };
     let here = if let Some(why) = &entry.not {
         Here::Not(why.clone())
@@ -220,7 +214,7 @@ mod tests {
         };
         let experiment = "[[experiment]]\nid = \"e\"\n";
         for (text, message) in [
-            ("colour = 1", "experiments/x.toml"),
+            ("colour = 1", "catalogue/x.toml"),
             ("", "no experiment uses the run a"),
             ("quick = \"{b}\"", "nothing stands for {b}"),
             ("[[run]]\nname = \"a\"", "a is there twice"),

@@ -12,7 +12,7 @@ use crate::experiment::{Claim, Experiment, Here, Whose};
 use crate::lab::{Lab, commits};
 use crate::reason::{Reason, told};
 use crate::tables::{Table, shown};
-use crate::verdict::{judge, rows};
+use crate::verdict::{Verdict, judge, rows};
 
 /// The name of the table of all verdicts.
 const VERDICTS: &str = "verdicts";
@@ -111,13 +111,17 @@ impl<'a> Place<'a> {
 /// The table of all verdicts. Each kind of reason is written once, below the table, and rows have its number.
 fn verdicts(lab: &Lab) -> Result<String> {
     let mut text =
-        "| experiment | what | as published | Springbloom | verdict | why |\n|---|---|---|---|---|---|\n"
-            .to_owned();
+        "| experiment | what | as published | Springbloom | why |\n|---|---|---|---|---|\n".to_owned();
     let mut reasons: Vec<Reason> = Vec::new();
     for experiment in catalogue::experiments().iter().filter(|experiment| !experiment.has_no_claims()) {
         let judged = judge(experiment, lab);
-        let [published, ours] = [Whose::Published, Whose::Springbloom]
-            .map(|whose| judged.count_of(whose).map_or_else(|| "-".to_owned(), |count| count.to_string()));
+        let of = |whose| judged.count_of(whose).map(|count| count.to_string());
+        let setting = || of(Whose::Setting).map(|count| format!("setting: {count}"));
+        let published = match &experiment.here {
+            Here::Not(_) => Verdict::NotHere.name().to_owned(),
+            _ => of(Whose::Published).or_else(setting).unwrap_or_else(|| "-".to_owned()),
+        };
+        let ours = of(Whose::Springbloom).unwrap_or_else(|| "-".to_owned()) + &sizes(experiment, lab);
         let why = match &experiment.here {
             Here::Not(why) => vec![Reason::Known(why.trim_end_matches('.').to_owned())],
             Here::Measured { .. } | Here::Tabled { .. } => judged.reasons.clone(),
@@ -128,13 +132,7 @@ fn verdicts(lab: &Lab) -> Result<String> {
             |reason: &Reason| 1 + kinds.iter().position(|kind| *kind == reason.kind().0).unwrap_or(0);
         let why: Vec<_> = distinct(why.iter().map(number)).iter().map(usize::to_string).collect();
         let (id, shows, why) = (&experiment.id, &experiment.shows, why.join(", "));
-        let verdict = if [&published, &ours].iter().all(|count| *count == "-") {
-            judged.text()
-        } else {
-            judged.verdict.name().to_owned()
-        };
-        let verdict = format!("**{verdict}**{}", sizes(experiment, lab));
-        writeln!(text, "| `{id}` | {shows} | {published} | {ours} | {verdict} | {why} |")?;
+        writeln!(text, "| `{id}` | {shows} | {published} | {ours} | {why} |")?;
     }
     text.push('\n');
     for (at, reason) in (1..).zip(told(&reasons)) {
@@ -265,7 +263,7 @@ mod tests {
             assert!(text.contains(&format!("| `{}` |", experiment.id)), "{}", experiment.id);
         }
         let (rows, reasons) = text.split_once("\n\n").expect("reasons below the table");
-        assert!(rows.lines().all(|line| line.matches('|').count() == 7), "{rows}");
+        assert!(rows.lines().all(|line| line.matches('|').count() == 6), "{rows}");
         assert!(reasons.lines().zip(1..).all(|(line, at)| line.starts_with(&format!("{at}. "))), "{reasons}");
     }
 

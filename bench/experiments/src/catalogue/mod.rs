@@ -1,4 +1,4 @@
-//! The experiments, from the files in `experiments/`.
+//! The experiments, from the files in `catalogue/`.
 //!
 //! - `file`: what such a file holds;
 //! - `template`: entries that stand for many;
@@ -20,14 +20,14 @@ pub(crate) use formula::Formula;
 
 /// Stems of the files, in the order in which their experiments are shown, with their text.
 const FILES: [(&str, &str); 6] = [
-    ("atc19", include_str!("../../experiments/atc19.toml")),
-    ("hotstorage18", include_str!("../../experiments/hotstorage18.toml")),
-    ("shamba", include_str!("../../experiments/shamba.toml")),
-    ("bloomstore", include_str!("../../experiments/bloomstore.toml")),
-    ("bloomflash", include_str!("../../experiments/bloomflash.toml")),
-    ("springbloom", include_str!("../../experiments/springbloom.toml")),
+    ("atc19", include_str!("../../catalogue/atc19.toml")),
+    ("hotstorage18", include_str!("../../catalogue/hotstorage18.toml")),
+    ("shamba", include_str!("../../catalogue/shamba.toml")),
+    ("bloomstore", include_str!("../../catalogue/bloomstore.toml")),
+    ("bloomflash", include_str!("../../catalogue/bloomflash.toml")),
+    ("springbloom", include_str!("../../catalogue/springbloom.toml")),
 ];
-const COMMON: &str = include_str!("../../experiments/common.toml");
+const COMMON: &str = include_str!("../../catalogue/common.toml");
 
 static EXPERIMENTS: LazyLock<Vec<Experiment>> =
     LazyLock::new(|| read::experiments(COMMON, &FILES).unwrap_or_else(|error| panic!("{error:#}")));

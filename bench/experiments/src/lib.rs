@@ -1,6 +1,6 @@
 //! The experiments of the papers, measured again.
 //!
-//! - `catalogue`: the experiments, from `experiments/`: what each paper reports and how it is measured here;
+//! - `catalogue`: the experiments, from `catalogue/`: what each paper reports and how it is measured here;
 //! - `experiment`, `run`: what an experiment is made of;
 //! - `lab`: the records of runs, in a folder;
 //! - `verdict`: whether what the paper reports holds;

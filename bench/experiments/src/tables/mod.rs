@@ -4,7 +4,6 @@ mod filters;
 mod one_cache;
 mod runs;
 mod splits;
-mod steps;
 
 use std::fmt::{self, Display};
 
@@ -36,7 +35,6 @@ impl Table {
                 let lines = lines.filter_map(|(label, run)| Some((label.as_str(), lab.get(&run.name)?)));
                 runs::table(&lines.collect::<Vec<_>>(), figures)
             }
-            Layout::Steps(steps) => steps::table(records(), steps),
             Layout::OneCache => one_cache::table(records())?,
             Layout::Splits => splits::table(records())?,
         })

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use anyhow::{Result, anyhow};
 use clap::Args;
-use springbloom_console::{GivenFlags, output};
+use springbloom_console::output;
 use springbloom_records::{Build, Record};
 
 use crate::catalogue;
@@ -24,13 +24,11 @@ use runner::Runner;
 /// settings is measured again. `springbloom report` makes tables of the records.
 #[derive(Args, Debug)]
 pub struct Reproduce {
-    #[command(flatten)]
-    given: GivenFlags,
     /// Experiments, or `all`
     #[arg(value_name = "ID", required_unless_present = "list")]
     ids: Vec<String>,
     /// List experiments and what they measure: those of the IDs, or all
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["quick", "no_run", "again", "any_commit", "records", "dir"])]
     list: bool,
     /// Small trees and short runs: about an hour in all, instead of a night
     #[arg(long)]
@@ -42,7 +40,7 @@ pub struct Reproduce {
     #[arg(long)]
     again: bool,
     /// Use records of other commits, too
-    #[arg(long)]
+    #[arg(long, conflicts_with = "again")]
     any_commit: bool,
     /// Folder of records, made if it is missing [default: springbloom/records in the cache folder of the user]
     #[arg(long, value_name = "DIR")]
@@ -62,7 +60,6 @@ impl Reproduce {
     /// # Errors
     /// Unknown ids, folders that cannot be used, and runs that failed, after all others.
     pub fn run(&self) -> Result<()> {
-        self.refuse_unused_flags()?;
         if self.list {
             let experiments = if self.ids.is_empty() {
                 catalogue::experiments().iter().collect()
@@ -126,15 +123,6 @@ impl Reproduce {
             return Ok(());
         }
         Err(anyhow!("{} of {} runs failed: {}", failed.len(), runs.len(), failed.join(", ")))
-    }
-
-    fn refuse_unused_flags(&self) -> Result<()> {
-        const OF_MEASURING: [&str; 6] =
-            ["--quick", "--no-run", "--again", "--any-commit", "--records", "--dir"];
-        self.given.refuse_unused(&[
-            (self.list, &OF_MEASURING, "--list measures nothing"),
-            (self.again, &["--any-commit"], "--again takes no record"),
-        ])
     }
 
     /// Whether a record is what `run` would measure now. Says why not.

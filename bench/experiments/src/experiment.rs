@@ -32,24 +32,10 @@ pub(crate) enum Layout {
     Filters,
     /// A line for each run, which `labels` names, and each of `figures`; a column for each filter.
     Runs { labels: Vec<String>, figures: Vec<String> },
-    /// A line for each step, a column for each filter.
-    Steps(Steps),
     /// A line for each block cache that pays for all.
     OneCache,
     /// A line for each block cache that is split between blocks and filters.
     Splits,
-}
-
-/// Figures of one name, in the order of a label.
-#[derive(Clone, Debug)]
-pub(crate) struct Steps {
-    pub(crate) figure: String,
-    /// Has a number in each figure.
-    pub(crate) label: String,
-    /// Other labels of the figures, with their values.
-    pub(crate) with: Vec<(String, String)>,
-    /// Of the table: what it shows, and what the label is.
-    pub(crate) title: String,
 }
 
 impl Experiment {

@@ -13,7 +13,8 @@ const COLUMNS: [Column; 5] = [
     ("memory", memory),
     ("wasted reads per lookup", |_, wasted| Some(spread(wasted, 3))),
     ("filter reads per lookup", |record, wasted| {
-        Some(format!("{:.2}", same(record, wasted, "filter_reads_per_get")?.value))
+        let reads = same(record, wasted, "filter_reads_per_get")?.value;
+        (reads > 0.0).then(|| format!("{reads:.2}"))
     }),
     ("lookups per second, thousands", |record, wasted| {
         // Times that other work distorted are no claims.
@@ -54,7 +55,7 @@ fn memory(record: &Record, wasted: &Figure) -> Option<String> {
 }
 
 /// Families of filters with what they are.
-const FAMILIES: [(&str, &str); 8] = [
+const FAMILIES: [(&str, &str); 7] = [
     ("elastic", "**Springbloom**"),
     ("elasticbf", "ElasticBF as published"),
     ("bloom", "Bloom"),
@@ -62,7 +63,6 @@ const FAMILIES: [(&str, &str); 8] = [
     ("partitioned", "partitioned Bloom in a cache"),
     ("monkey-bloom", "Bloom by level (Monkey)"),
     ("monkey-ribbon", "Ribbon by level (Monkey)"),
-    ("mbf", "SHaMBa's modular filters in a cache"),
 ];
 
 /// `Bloom, 4 bits (`bloom:4`)`; names that are not known stay as they are.

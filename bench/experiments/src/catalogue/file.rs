@@ -56,7 +56,6 @@ pub(super) struct ExperimentEntry {
     /// Names of runs or groups of a table.
     pub(super) runs: Vec<String>,
     pub(super) table: Option<TableKind>,
-    pub(super) steps: Option<StepsEntry>,
     /// Of a table with a line for each run: labels and runs.
     pub(super) lines: Vec<(String, String)>,
     pub(super) figures: Vec<String>,
@@ -70,16 +69,6 @@ pub(super) enum TableKind {
     OneCache,
     #[serde(rename = "splits")]
     Splits,
-}
-
-#[derive(Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct StepsEntry {
-    pub(super) figure: String,
-    pub(super) label: String,
-    #[serde(default)]
-    pub(super) with: Row,
-    pub(super) title: String,
 }
 
 /// A figure of a paper beside ours, for each of its rows.
