@@ -47,6 +47,11 @@ ColumnFamily::ColumnFamily(FiltersRef given, const TableReaderOptions& options, 
 
 void ColumnFamily::LogOpening(const TableReaderOptions& options) const {
   rocksdb::Info(log, "springbloom: filter units are in use: %s", SettingsText(filters.get()).c_str());
+  if (options.prefix_extractor != nullptr) {
+    rocksdb::Info(
+        log,
+        "springbloom: prefix_extractor is set: seeks of prefixes are filtered in tables written since units can be over them");
+  }
   if (options.ioptions.optimize_filters_for_hits) {
     rocksdb::Warn(log, "springbloom: optimize_filters_for_hits is set: tables of the last level get no units");
   }

@@ -111,10 +111,12 @@ void ElasticTableReader::CountAnswers(uint64_t rejected, uint64_t passed) const 
     PERF_COUNTER_ADD(bloom_sst_miss_count, rejected);
     PERF_COUNTER_BY_LEVEL_ADD(bloom_filter_useful, rejected, level_);
   }
-  PERF_COUNTER_ADD(bloom_sst_hit_count, passed);
-  if (passed != 0 && !StockCounts()) {
-    RecordTick(Statistics(), rocksdb::BLOOM_FILTER_FULL_POSITIVE, passed);
-    PERF_COUNTER_BY_LEVEL_ADD(bloom_filter_full_positive, passed, level_);
+  if (passed != 0) {
+    PERF_COUNTER_ADD(bloom_sst_hit_count, passed);
+    if (!StockCounts()) {
+      RecordTick(Statistics(), rocksdb::BLOOM_FILTER_FULL_POSITIVE, passed);
+      PERF_COUNTER_BY_LEVEL_ADD(bloom_filter_full_positive, passed, level_);
+    }
   }
 }
 

@@ -12,7 +12,8 @@ namespace springbloom {
 class SeekOutcomes final : public release::ForwardingIterator {
  public:
   // What a prefix filter of the table would be asked for: nothing by iterators that look for no prefix.
-  static bool AreOf(const rocksdb::ReadOptions& read_options, const rocksdb::SliceTransform* prefix_extractor, bool skip_filters) {
+  static bool AreOf(const rocksdb::ReadOptions& read_options, const rocksdb::SliceTransform* prefix_extractor,
+                    bool skip_filters) {
     return !skip_filters && !read_options.total_order_seek && prefix_extractor != nullptr;
   }
   // `stock` is owned from here on; both are in the arena, if there is one. `sees_all_from`: as of ElasticTableReader.

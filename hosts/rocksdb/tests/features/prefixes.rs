@@ -7,7 +7,7 @@ use rocksdb::{
     BlockBasedOptions, DB, IteratorMode, Options, ReadOptions, SliceTransform,
     perf::{PerfContext, PerfMetric, PerfStatsLevel, set_perf_stats},
 };
-use springbloom_rocksdb::ElasticFilters;
+use springbloom_rocksdb::{ElasticFilters, UnitSettings};
 use springbloom_testkit::seed::{TestRng, rng};
 
 use crate::common::{AMPLE_BYTES, IDLE_TIMEOUT, ample, folder, installed, small_tree};
@@ -141,4 +141,31 @@ fn the_policy_learns_from_seeks() {
         line.unwrap_or_else(|| panic!("no {start} in {text}")).parse::<u64>().expect("a number")
     };
     assert!(family("rejected") + family("wasted_read") > 1000, "{text}");
+}
+
+/// Each unit halves what absent prefixes waste: the targets are those of stock Bloom filters of so many bits.
+#[test]
+fn absent_prefixes_cost_what_the_units_let_pass() {
+    let mut rng = rng("absent_prefixes_cost_what_the_units_let_pass");
+    for units in [1, 4, 6] {
+        let elastic = ElasticFilters::builder()
+            .budget_bytes(AMPLE_BYTES)
+            .segment_data_bytes(16 << 10)
+            .units(UnitSettings::ribbon(units).expect("so many units can be"))
+            .negative_cache(false)
+            .build()
+            .expect("the settings are sound");
+        let folder = folder();
+        let db = DB::open(&installed(&elastic, &runs(true)), folder.path()).expect("open");
+        fill(&db);
+        assert!(elastic.wait_idle(IDLE_TIMEOUT));
+        let reads = reads_per_absent_seek(&db, &mut rng);
+        let expected = RUNS as f64 * 0.5f64.powi(units.into());
+        eprintln!("{units} units: {reads} reads a seek");
+        // The prefixes are few: the same ones pass again.
+        assert!(
+            (reads - expected).abs() < 0.35 * expected,
+            "{units} units: {reads} reads a seek, expected {expected}"
+        );
+    }
 }
