@@ -48,9 +48,7 @@ ColumnFamily::ColumnFamily(FiltersRef given, const TableReaderOptions& options, 
 void ColumnFamily::LogOpening(const TableReaderOptions& options) const {
   rocksdb::Info(log, "springbloom: filter units are in use: %s", SettingsText(filters.get()).c_str());
   if (options.prefix_extractor != nullptr) {
-    rocksdb::Info(
-        log,
-        "springbloom: prefix_extractor is set: seeks of prefixes are filtered in tables written since units can be over them");
+    rocksdb::Info(log, "springbloom: prefix_extractor is set: new tables get units over prefixes, which filter seeks");
   }
   if (options.ioptions.optimize_filters_for_hits) {
     rocksdb::Warn(log, "springbloom: optimize_filters_for_hits is set: tables of the last level get no units");

@@ -210,9 +210,9 @@ Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& int
   if (skip_filters || !HasUnits()) {
     PrefixFilter::ForgetQuestion();
     Status s = Inner().Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
-    RecordPrefixPassed(before, s, *get_context);
     ReadAgainWhereRefused(read_options, internal_key, before, get_context, prefix_extractor, &s);
     CountBlockReads(misses_before, *get_context);
+    RecordPrefixPassed(before, s, *get_context);
     return s;
   }
   sb_batch_key sought;
