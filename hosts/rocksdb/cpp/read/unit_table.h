@@ -44,9 +44,10 @@ class UnitTable {
   // As far as the head tells that was read.
   bool MayHavePrefixes() const;
 
-  // Opens the units over keys (SB_KEYS), or those over prefixes (SB_PREFIXES). SB_OPENED, and the table; or why (of springbloom_abi.h) it is read without units, which the log is told. A corrupt head is read once
-  // more, as RocksDB's block fetcher does it where the file system can verify and reconstruct what it reads. `stock`: of the table's stock
-  // reader, whose `ioptions` may be gone: a reader may outlive RocksDB's column family. `file`: the table's.
+  // Opens the units over keys (SB_KEYS), or those over prefixes (SB_PREFIXES). SB_OPENED, and the table; or why (of springbloom_abi.h) it
+  // is read without units, which the log is told. A corrupt head is read once more, as RocksDB's block fetcher does it where the file
+  // system can verify and reconstruct what it reads. `stock`: of the table's stock reader, whose `ioptions` may be gone: a reader may
+  // outlive RocksDB's column family. `file`: the table's.
   int Open(const rocksdb::ReadOptions& read_options, int contents, const ColumnFamily& family,
            const rocksdb::BlockBasedTable::Rep& stock, rocksdb::RandomAccessFileReader* file, sb_table* table);
 

@@ -100,7 +100,8 @@ impl Operations {
         }
     }
 
-    /// Lookups of random keys, at snapshots and in batches too, and seeks of prefixes where there are any, until `checks` more answers are compared.
+    /// Lookups of random keys, at snapshots and in batches too, and seeks of prefixes where there are any, until `checks` more answers are
+    /// compared.
     pub(crate) fn look_up(&mut self, session: &Session<'_>, checks: u64) {
         let end = self.checks + checks;
         while self.checks < end {
