@@ -84,7 +84,7 @@ fn every_kind_of_wrong_block_has_its_own_error() {
         Directory::parse(&block).unwrap_err()
     };
     assert!(matches!(parse(&|b| b[0] = b'X'), FormatError::Foreign { .. }));
-    assert!(matches!(parse(&|b| b[8] = 2), FormatError::NewerVersion { got: 2, newest: FORMAT_VERSION }));
+    assert!(matches!(parse(&|b| b[8] = 3), FormatError::NewerVersion { got: 3, newest: FORMAT_VERSION }));
     assert!(matches!(parse(&|b| b[20] ^= 1), FormatError::Checksum { part: "header", .. }));
     assert!(matches!(parse(&|b| b[HEADER_BYTES + 9] ^= 1), FormatError::Checksum { part: "directory", .. }));
     assert!(matches!(parse(&|b| b.truncate(3)), FormatError::Truncated { part: "header", got: 3, .. }));
@@ -94,11 +94,13 @@ fn every_kind_of_wrong_block_has_its_own_error() {
         sign(b);
     });
     assert!(matches!(unknown_family, FormatError::Shape { segment: 0, .. }), "{unknown_family}");
-    let reserved = parse(&|b| {
-        b[11] = 1;
-        sign(b);
-    });
-    assert!(matches!(reserved, FormatError::Inconsistent { field: "reserved", got: 1, .. }), "{reserved}");
+    for (version, contents) in [(1, 1), (1, 2), (2, 0), (2, 3)] {
+        let unknown = parse(&|b| {
+            (b[8], b[11]) = (version, contents);
+            sign(b);
+        });
+        assert!(matches!(unknown, FormatError::Inconsistent { field: "contents", .. }), "{unknown}");
+    }
 }
 
 #[test]

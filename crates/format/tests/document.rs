@@ -76,10 +76,11 @@ fn a_reader_of_the_document_agrees_with_the_crate() {
     let block = tiny_block();
     assert_eq!(block[..8], MAGIC);
     assert_eq!(header_fields[0].value, format!("`{}` in ASCII", std::str::from_utf8(&MAGIC).unwrap()));
-    assert_eq!(header_fields[1].value, FORMAT_VERSION.to_string());
+    assert_eq!(header_fields[1].value, format!("1; {FORMAT_VERSION} for the contents 1 and 2"));
     let header = BlockHeader::parse(&block).unwrap();
     let from_document = |name| get(&header_fields, name, &block);
-    assert_eq!(from_document("version"), FORMAT_VERSION.into());
+    assert_eq!(from_document("version"), 1, "of a block without prefixes");
+    assert_eq!(from_document("contents"), 0);
     assert_eq!(from_document("unit_count"), header.unit_count.into());
     assert_eq!(from_document("segment_count"), header.segment_count.into());
     assert_eq!(from_document("block_bytes"), header.block_bytes);

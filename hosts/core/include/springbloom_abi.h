@@ -154,6 +154,8 @@ sb_builder* sb_builder_new(const sb_filters* filters, int bytewise, sb_bytes ses
                            const sb_spill_files* spill) SB_NOEXCEPT;
 // Keys in the table's order, without timestamp. `entry_bytes`: key and value, uncompressed.
 void sb_builder_add(sb_builder* builder, sb_bytes key, uint64_t entry_bytes) SB_NOEXCEPT;
+// The prefix of the entry's key, where the table gets units over prefixes, in the order of the keys. Both, or this alone.
+void sb_builder_add_prefix(sb_builder* builder, sb_bytes prefix, uint64_t entry_bytes) SB_NOEXCEPT;
 uint64_t sb_builder_key_count(const sb_builder* builder) SB_NOEXCEPT;
 uint64_t sb_builder_bytes_estimate(const sb_builder* builder) SB_NOEXCEPT;  // size of the block if it ended now
 uint64_t sb_builder_memory_bytes(const sb_builder* builder) SB_NOEXCEPT;    // that it takes now, mapped files left out
@@ -172,7 +174,8 @@ typedef struct {
   sb_bytes path;
   sb_bytes session;  // with `file_number`: which table this is, even when a path is used again
   uint64_t file_number;
-  int32_t level;  // -1: unknown
+  int32_t level;     // -1: unknown
+  int32_t contents;  // SB_KEYS or SB_PREFIXES: which units are meant
   sb_comparator comparator;
   sb_bytes head;          // header and directory of the filter block
   uint64_t block_offset;  // where in the file the filter block is
@@ -193,8 +196,13 @@ void sb_column_family_count_lookups(const sb_column_family* family, uint64_t loo
 
 // Given the first bytes of a filter block: 1, and how long the head (header and directory) and the block are; 0: not ours.
 int sb_block_extent(sb_bytes start, uint64_t* head_bytes, uint64_t* block_bytes) SB_NOEXCEPT;
+// What the units of a block with this head are over. After the block of keys may come one of prefixes, at `prefixes_at` from its beginning:
+// the extent of the first has both. A table's prefixes are opened, asked, and closed like another table of that file, which has them as its
+// keys in the order of bytes.
+enum { SB_UNKNOWN_CONTENTS = 0, SB_KEYS = 1, SB_KEYS_BEFORE_PREFIXES = 2, SB_PREFIXES = 3 };
+int sb_block_contents(sb_bytes head, uint64_t* prefixes_at) SB_NOEXCEPT;
 // What opening a table comes to.
-enum { SB_OPENED = 0, SB_NO_ROOM = 1, SB_CORRUPT = 2, SB_NONE_LEFT = 3, SB_UNREADABLE = 4 };
+enum { SB_OPENED = 0, SB_NO_ROOM = 1, SB_CORRUPT = 2, SB_NONE_LEFT = 3, SB_UNREADABLE = 4, SB_NO_SUCH_UNITS = 5 };
 // Opens a table in the caller's memory, which may be moved; close with sb_table_close. Gives SB_OPENED, or why lookups pass
 // unfiltered.
 int sb_table_open(const sb_filters* filters, const sb_column_family* family, const sb_table_spec* spec,

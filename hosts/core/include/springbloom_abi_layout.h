@@ -36,6 +36,7 @@ static_assert(offsetof(sb_table_spec, path) == 0);
 static_assert(offsetof(sb_table_spec, session) == 16);
 static_assert(offsetof(sb_table_spec, file_number) == 32);
 static_assert(offsetof(sb_table_spec, level) == 40);
+static_assert(offsetof(sb_table_spec, contents) == 44);
 static_assert(offsetof(sb_table_spec, comparator) == 48);
 static_assert(offsetof(sb_table_spec, head) == 64);
 static_assert(offsetof(sb_table_spec, block_offset) == 80);

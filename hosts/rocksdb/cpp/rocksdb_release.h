@@ -14,7 +14,11 @@
 #include "rocksdb/table_properties.h"
 #include "rocksdb/version.h"
 #include "table/block_based/block_based_table_factory.h"
+#include "table/block_based/block_based_table_reader.h"
+#include "table/block_based/filter_block_reader_common.h"
 #include "table/block_based/filter_policy_internal.h"
+#include "table/block_based/parsed_full_filter_block.h"
+#include "table/internal_iterator.h"
 #include "table/table_builder.h"
 #include "table/table_reader.h"
 
@@ -85,6 +89,80 @@ class ForwardingTableReader : public rocksdb::TableReader {
 
  protected:
   rocksdb::TableReader& Other() const { return static_cast<const Self*>(this)->Inner(); }
+};
+
+// A filter of prefixes that stock code asks, which has no block of its own.
+class PrefixBlockReader : public rocksdb::FilterBlockReaderCommon<rocksdb::ParsedFullFilterBlock> {
+ public:
+  explicit PrefixBlockReader(const rocksdb::BlockBasedTable* table)
+      : FilterBlockReaderCommon(table, rocksdb::CachableEntry<rocksdb::ParsedFullFilterBlock>()) {}
+
+  virtual bool MayHold(const rocksdb::Slice& prefix) = 0;
+
+#if SPRINGBLOOM_ROCKSDB >= 91000
+  bool KeyMayMatch(const rocksdb::Slice&, const rocksdb::Slice*, rocksdb::GetContext*, rocksdb::BlockCacheLookupContext*,
+                   const rocksdb::ReadOptions&) override {
+    return true;
+  }
+  bool PrefixMayMatch(const rocksdb::Slice& prefix, const rocksdb::Slice*, rocksdb::GetContext*,
+                      rocksdb::BlockCacheLookupContext*, const rocksdb::ReadOptions&) override {
+    return MayHold(prefix);
+  }
+  void EraseFromCacheBeforeDestruction(uint32_t) override {}
+#else
+  bool KeyMayMatch(const rocksdb::Slice&, bool, const rocksdb::Slice*, rocksdb::GetContext*, rocksdb::BlockCacheLookupContext*,
+                   const rocksdb::ReadOptions&) override {
+    return true;
+  }
+  bool PrefixMayMatch(const rocksdb::Slice& prefix, bool, const rocksdb::Slice*, rocksdb::GetContext*,
+                      rocksdb::BlockCacheLookupContext*, const rocksdb::ReadOptions&) override {
+    return MayHold(prefix);
+  }
+#endif
+};
+
+// An iterator that forwards everything to another one. Most of these have bodies in the base class, so that a forgotten one would compile.
+class ForwardingIterator : public rocksdb::InternalIterator {
+ public:
+  explicit ForwardingIterator(rocksdb::InternalIterator* inner) : inner_(*inner) {}
+
+  void SetRangeDelReadSeqno(rocksdb::SequenceNumber read_seqno) override { inner_.SetRangeDelReadSeqno(read_seqno); }
+  bool Valid() const override { return inner_.Valid(); }
+  void SeekToFirst() override { inner_.SeekToFirst(); }
+  void SeekToLast() override { inner_.SeekToLast(); }
+  void Seek(const rocksdb::Slice& target) override { inner_.Seek(target); }
+  void SeekForPrev(const rocksdb::Slice& target) override { inner_.SeekForPrev(target); }
+  void Next() override { inner_.Next(); }
+  bool NextAndGetResult(rocksdb::IterateResult* result) override { return inner_.NextAndGetResult(result); }
+  void Prev() override { inner_.Prev(); }
+  rocksdb::Slice key() const override { return inner_.key(); }
+  rocksdb::Slice user_key() const override { return inner_.user_key(); }
+  rocksdb::Slice value() const override { return inner_.value(); }
+  rocksdb::Status status() const override { return inner_.status(); }
+  bool PrepareValue() override { return inner_.PrepareValue(); }
+  bool MayBeOutOfLowerBound() override { return inner_.MayBeOutOfLowerBound(); }
+  rocksdb::IterBoundCheck UpperBoundCheckResult() override { return inner_.UpperBoundCheckResult(); }
+  void SetPinnedItersMgr(rocksdb::PinnedIteratorsManager* manager) override { inner_.SetPinnedItersMgr(manager); }
+  bool IsKeyPinned() const override { return inner_.IsKeyPinned(); }
+  bool IsValuePinned() const override { return inner_.IsValuePinned(); }
+  rocksdb::Status GetProperty(std::string name, std::string* value) override { return inner_.GetProperty(name, value); }
+  void GetReadaheadState(rocksdb::ReadaheadFileInfo* state) override { inner_.GetReadaheadState(state); }
+  void SetReadaheadState(rocksdb::ReadaheadFileInfo* state) override { inner_.SetReadaheadState(state); }
+  bool IsDeleteRangeSentinelKey() const override { return inner_.IsDeleteRangeSentinelKey(); }
+#if SPRINGBLOOM_ROCKSDB >= 91000
+  uint64_t write_unix_time() const override { return inner_.write_unix_time(); }
+#endif
+#if SPRINGBLOOM_ROCKSDB >= 110800
+  void Prepare(const rocksdb::MultiScanArgs* ranges) override { inner_.Prepare(ranges); }
+#elif SPRINGBLOOM_ROCKSDB >= 100103
+  void Prepare(const std::vector<rocksdb::ScanOptions>* ranges) override { inner_.Prepare(ranges); }
+#endif
+
+ protected:
+  rocksdb::InternalIterator& Inner() const { return inner_; }
+
+ private:
+  rocksdb::InternalIterator& inner_;
 };
 
 // ---- reading files --------------------------------------------------------------------------------------------------
@@ -162,7 +240,7 @@ inline void CountCorruptionRetrySuccess([[maybe_unused]] rocksdb::Statistics* st
 
 // ---- writing tables -------------------------------------------------------------------------------------------------
 
-// Before 9.6 RocksDB writes no filter block to which it gave no key itself.
+// Before 9.6 RocksDB writes no filter block to which it gave no key itself. Prefixes, which it gives too, are enough.
 inline void GiveKeysToFilters([[maybe_unused]] rocksdb::BlockBasedTableOptions* options) {
 #if SPRINGBLOOM_ROCKSDB < 90600
   options->whole_key_filtering = true;

@@ -4,7 +4,7 @@ use std::ops::{Deref, Range};
 
 use springbloom_filter::{GroupShape, SHAPE_BYTES};
 
-use super::{BlockHeader, HEADER_BYTES, UnitLayout};
+use super::{BlockHeader, Contents, HEADER_BYTES, UnitLayout};
 use crate::FormatError;
 use crate::bytes::{u32_at, u64_at};
 use crate::checksum::{CHECKSUM_BYTES, Covers, checksum, verify};
@@ -28,6 +28,7 @@ pub struct Directory {
     segments: Box<[SegmentEntry]>,
     fence_bytes: Box<[u8]>,
     last_key: Box<[u8]>,
+    contents: Contents,
 }
 
 impl Directory {
@@ -54,10 +55,15 @@ impl Directory {
         let shapes = segments.iter().map(|segment| segment.shape);
         let layout = UnitLayout::of(header.head_bytes(), header.identity, shapes);
         let derived_bytes = layout.as_ref().map_or(u64::MAX, UnitLayout::block_bytes);
-        let Some(layout) = layout.filter(|_| derived_bytes == header.block_bytes) else {
+        let fits = match header.contents {
+            Contents::Keys | Contents::Prefixes => derived_bytes == header.block_bytes,
+            Contents::KeysBeforePrefixes => derived_bytes < header.block_bytes,
+        };
+        let Some(layout) = layout.filter(|_| fits) else {
             return Err(inconsistent("bytes of all units", derived_bytes, header.block_bytes));
         };
-        Ok(Self { layout, segments, fence_bytes: fence_bytes.into(), last_key: last_key.into() })
+        let (fence_bytes, last_key) = (fence_bytes.into(), last_key.into());
+        Ok(Self { layout, segments, fence_bytes, last_key, contents: header.contents })
     }
 
     /// Shape of a segment's units. Panics if there is no such segment.
@@ -88,6 +94,16 @@ impl Directory {
     /// All fences, packed, and the end of each.
     pub fn packed_fences(&self) -> (&[u8], impl ExactSizeIterator<Item = u32>) {
         (&self.fence_bytes, self.segments.iter().map(|segment| segment.fence_end))
+    }
+
+    /// What the units are over. The *keys* of a directory of prefixes are these prefixes, in byte order.
+    pub fn contents(&self) -> Contents {
+        self.contents
+    }
+
+    /// Where in the block the block of prefixes begins, if one follows.
+    pub fn prefixes_at(&self) -> Option<u64> {
+        (self.contents == Contents::KeysBeforePrefixes).then(|| self.layout.block_bytes())
     }
 
     /// The part of the directory that is needed to read units.

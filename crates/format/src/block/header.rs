@@ -7,19 +7,49 @@ use crate::checksum::{Covers, checksum, verify};
 /// First bytes of every block.
 pub const MAGIC: [u8; 8] = *b"SpgBloom";
 
-/// Version that this crate writes, and the newest that it reads.
-pub const FORMAT_VERSION: u16 = 1;
+/// The newest version that this crate reads. It writes the oldest one that has the block's [`Contents`].
+pub const FORMAT_VERSION: u16 = 2;
 
 /// Bytes of the header.
 pub const HEADER_BYTES: usize = 40;
 
+/// Offset of the code of the contents.
+const CONTENTS_AT: usize = 11;
+
 /// Offset of the header's checksum, which covers all bytes before it.
 const CHECKSUM_AT: usize = 36;
+
+/// What the units of a block are over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Contents {
+    /// The table's keys. Version 1 knows nothing else.
+    Keys,
+    /// The table's keys, and the table has a block of prefixes too, which follows.
+    KeysBeforePrefixes,
+    /// The prefixes of the table's keys.
+    Prefixes,
+}
+
+impl Contents {
+    /// Version of a block, and its code there.
+    const fn version_and_code(self) -> (u16, u8) {
+        match self {
+            Self::Keys => (1, 0),
+            Self::KeysBeforePrefixes => (2, 1),
+            Self::Prefixes => (2, 2),
+        }
+    }
+
+    fn of(version: u16, code: u8) -> Option<Self> {
+        let all = [Self::Keys, Self::KeysBeforePrefixes, Self::Prefixes];
+        all.into_iter().find(|contents| contents.version_and_code() == (version, code))
+    }
+}
 
 /// The parsed header of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockHeader {
-    /// Bytes of the whole block.
+    /// Bytes of the whole block, with the block of prefixes that may follow.
     pub block_bytes: u64,
     /// Bytes of the directory, checksum included. It follows the header.
     pub directory_bytes: u64,
@@ -29,6 +59,8 @@ pub struct BlockHeader {
     pub unit_count: u8,
     /// Part of the checksums of units, so that units of another block fail the check.
     pub identity: u32,
+    /// What the units are over.
+    pub contents: Contents,
 }
 
 impl BlockHeader {
@@ -50,25 +82,32 @@ impl BlockHeader {
             return Err(FormatError::NewerVersion { got: version, newest: FORMAT_VERSION });
         }
         verify(Covers::Header, "header", &bytes[..CHECKSUM_AT], u32_at(bytes, CHECKSUM_AT))?;
+        if version == 0 {
+            let field = "version";
+            return Err(FormatError::Inconsistent { part: "header", field, got: 0, expected: 1 });
+        }
+        let Some(contents) = Contents::of(version, bytes[CONTENTS_AT]) else {
+            let (got, expected) = (bytes[CONTENTS_AT].into(), if version == 1 { 0 } else { 1 });
+            return Err(FormatError::Inconsistent { part: "header", field: "contents", got, expected });
+        };
         let header = Self {
             block_bytes: u64_at(bytes, 16),
             directory_bytes: u64_at(bytes, 24),
             segment_count: u32_at(bytes, 12),
             unit_count: bytes[10],
             identity: u32_at(bytes, 32),
+            contents,
         };
-        header.check(version, bytes)?;
+        header.check()?;
         Ok(header)
     }
 
     /// Checks the fields, since a valid checksum does not exclude impossible values.
-    fn check(&self, version: u16, bytes: &[u8; HEADER_BYTES]) -> Result<(), FormatError> {
+    fn check(&self) -> Result<(), FormatError> {
         let expect = |field, got: u64, expected: u64, holds: bool| match holds {
             true => Ok(()),
             false => Err(FormatError::Inconsistent { part: "header", field, got, expected }),
         };
-        expect("version", version.into(), FORMAT_VERSION.into(), version == FORMAT_VERSION)?;
-        expect("reserved", bytes[11].into(), 0, bytes[11] == 0)?;
         expect("segment_count", self.segment_count.into(), 1, self.segment_count > 0)?;
         expect("unit_count", self.unit_count.into(), 1, self.unit_count > 0)?;
         let head_bytes = self.directory_bytes.checked_add(HEADER_BYTES as u64);
@@ -79,8 +118,10 @@ impl BlockHeader {
     pub(crate) fn encode(&self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         bytes[..8].copy_from_slice(&MAGIC);
-        bytes[8..10].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
+        let (version, code) = self.contents.version_and_code();
+        bytes[8..10].copy_from_slice(&version.to_le_bytes());
         bytes[10] = self.unit_count;
+        bytes[CONTENTS_AT] = code;
         bytes[12..16].copy_from_slice(&self.segment_count.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.block_bytes.to_le_bytes());
         bytes[24..32].copy_from_slice(&self.directory_bytes.to_le_bytes());

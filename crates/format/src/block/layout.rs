@@ -63,7 +63,7 @@ impl UnitLayout {
         self.identity
     }
 
-    /// Bytes of the whole block.
+    /// Bytes of the block, without the one of prefixes that may follow.
     pub fn block_bytes(&self) -> u64 {
         self.units_at + self.row_bytes() * u64::from(self.unit_count)
     }

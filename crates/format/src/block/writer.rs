@@ -6,7 +6,7 @@ use springbloom_filter::{GroupBuilder, KeyDigest, UnitSettings};
 
 use super::directory::{self, SegmentEntry};
 use super::rows::{Rows, SpillFile};
-use super::{BlockHeader, FinishedBlock, HEADER_BYTES};
+use super::{BlockHeader, Contents, FinishedBlock, HEADER_BYTES};
 
 /// Maximum number of keys in a segment. The last segment of a table may have a quarter more. Bounds the memory of the open segment (16
 /// bytes per key, and 56 more while its ribbon is solved) and the size of a unit (two device pages).
@@ -26,6 +26,7 @@ pub struct BlockWriter {
     segment_data_bytes: u64,
     is_bytewise: bool,
     identity: u32,
+    contents: Contents,
     /// Digests of the full segment, if there is one, then of the open one.
     digests: Vec<KeyDigest>,
     open_data_bytes: u64,
@@ -91,6 +92,7 @@ impl BlockWriter {
             segment_data_bytes,
             is_bytewise: false,
             identity: 0,
+            contents: Contents::Keys,
             digests: Vec::new(),
             open_data_bytes: 0,
             full: None,
@@ -110,6 +112,11 @@ impl BlockWriter {
     /// Sets the identity of the table, so that units of another table fail their checksums.
     pub fn with_identity(self, identity: u32) -> Self {
         Self { identity, ..self }
+    }
+
+    /// Says what the keys are, if they are not the table's.
+    pub(super) fn with_contents(self, contents: Contents) -> Self {
+        Self { contents, ..self }
     }
 
     /// Moves finished units to `file` whenever there are `window_bytes` of them. A file that fails leaves them in memory.
@@ -200,25 +207,32 @@ impl BlockWriter {
     }
 
     /// The same, where the units are.
-    pub fn end(mut self) -> FinishedBlock {
+    pub fn end(self) -> FinishedBlock {
+        self.end_before(FinishedBlock::empty())
+    }
+
+    /// The same, followed by the [block of prefixes](super::PrefixWriter), if that is not empty.
+    pub fn end_before(mut self, prefixes: FinishedBlock) -> FinishedBlock {
         self.close_all();
         let segment_count = u32::try_from(self.segments.len());
         let (Ok(segment_count @ 1..), Ok(_)) = (segment_count, u32::try_from(self.fence_bytes.len())) else {
-            return FinishedBlock::empty();
+            return prefixes;
         };
         let directory = directory::encode(&self.segments, &self.fence_bytes, &self.last_key.get());
         let head_bytes = HEADER_BYTES + directory.len();
+        let prefix_bytes = prefixes.total_bytes();
         let header = BlockHeader {
-            block_bytes: head_bytes as u64 + self.rows.total_bytes(),
+            block_bytes: head_bytes as u64 + self.rows.total_bytes() + prefix_bytes,
             directory_bytes: directory.len() as u64,
             segment_count,
             unit_count: self.rows.unit_count(),
             identity: self.identity,
+            contents: if prefix_bytes == 0 { self.contents } else { Contents::KeysBeforePrefixes },
         };
         let mut head = Vec::with_capacity(head_bytes);
         head.extend_from_slice(&header.encode());
         head.extend_from_slice(&directory);
-        FinishedBlock::new(head, self.rows)
+        FinishedBlock::new(head, self.rows).before(prefixes)
     }
 
     /// The fence of a segment that begins with `user_key`. In byte order, it is the shortest prefix that is above the last key of the

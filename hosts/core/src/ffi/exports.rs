@@ -13,12 +13,12 @@ use std::{
 };
 
 use springbloom_filter::KeyDigest;
-use springbloom_format::BlockHeader;
+use springbloom_format::{BlockHeader, Contents, Directory};
 use springbloom_manager::{self as manager, Answer, KeyOrder, set_host_bytes_of_thread};
 
 use super::types::{
-    BatchKey, CORRUPT, Comparator, Digest, NO_ROOM, OPENED, RetryFn, Setting, TableSpec, UNREADABLE,
-    write_message,
+    BatchKey, CORRUPT, Comparator, Digest, KEYS, KEYS_BEFORE_PREFIXES, NO_ROOM, NO_SUCH_UNITS, OPENED,
+    PREFIXES, RetryFn, Setting, TableSpec, UNKNOWN_CONTENTS, UNREADABLE, write_message,
 };
 use crate::{
     engine::{Access, Bytes, Cache, Engine, FileAccess, SpillFiles},
@@ -251,6 +251,21 @@ unsafe extern "C" fn sb_builder_add(builder: &mut UnitBuilder, key: Bytes, entry
     }
 }
 
+/// # Safety
+/// The prefix is readable.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_builder_add_prefix(builder: &mut UnitBuilder, prefix: Bytes, entry_bytes: u64) {
+    // SAFETY: borrowed for the call.
+    let prefix = unsafe { prefix.get() };
+    let is_added = guarded(false, || {
+        builder.add_prefix(prefix, entry_bytes);
+        true
+    });
+    if !is_added {
+        builder.give_up();
+    }
+}
+
 #[unsafe(no_mangle)]
 extern "C" fn sb_builder_key_count(builder: &UnitBuilder) -> u64 {
     guarded(0, || builder.key_count())
@@ -285,6 +300,27 @@ unsafe extern "C" fn sb_block_extent(start: Bytes, head_bytes: &mut u64, block_b
     let Some(header) = guarded(None, || BlockHeader::parse(start).ok()) else { return 0 };
     (*head_bytes, *block_bytes) = (header.head_bytes(), header.block_bytes);
     1
+}
+
+/// # Safety
+/// `head` is readable.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_block_contents(head: Bytes, prefixes_at: &mut u64) -> c_int {
+    // SAFETY: borrowed for the call.
+    let head = unsafe { head.get() };
+    let contents = guarded(None, || match BlockHeader::parse(head).ok()?.contents {
+        Contents::KeysBeforePrefixes => {
+            *prefixes_at = Directory::parse(head).ok()?.prefixes_at()?;
+            Some(Contents::KeysBeforePrefixes)
+        }
+        contents => Some(contents),
+    });
+    match contents {
+        None => UNKNOWN_CONTENTS,
+        Some(Contents::Keys) => KEYS,
+        Some(Contents::KeysBeforePrefixes) => KEYS_BEFORE_PREFIXES,
+        Some(Contents::Prefixes) => PREFIXES,
+    }
 }
 
 // SAFETY: by the header, any thread may compare.
@@ -354,6 +390,7 @@ unsafe extern "C" fn sb_table_open(
             session,
             file_number: spec.file_number,
             level: u8::try_from(spec.level).ok(),
+            is_of_prefixes: spec.contents == PREFIXES,
             order: &spec.comparator,
             head,
             block_offset: spec.block_offset,
@@ -367,6 +404,7 @@ unsafe extern "C" fn sb_table_open(
         }
         Err(OpenError::NoRoom) => NO_ROOM,
         Err(OpenError::Corrupt) => CORRUPT,
+        Err(OpenError::NoSuchUnits) => NO_SUCH_UNITS,
     }
 }
 

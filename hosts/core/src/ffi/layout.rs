@@ -26,7 +26,7 @@ layout!(Setting, 32, name: 0, value: 16);
 layout!(Comparator, 16, comparator: 0, compare: 8);
 layout!(
     TableSpec, 104,
-    path: 0, session: 16, file_number: 32, level: 40, comparator: 48, head: 64, block_offset: 80, family: 88
+    path: 0, session: 16, file_number: 32, level: 40, contents: 44, comparator: 48, head: 64, block_offset: 80, family: 88
 );
 layout!(BatchKey, 40, key: 0, digest: 16, segment: 32, may_match: 36);
 layout!(CacheCalls, 48, charge: 0, capacity: 8, room: 16, update: 24, watch: 32, release: 40);

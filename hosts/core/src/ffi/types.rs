@@ -61,16 +61,23 @@ pub(super) struct TableSpec {
     pub(super) session: Bytes,
     pub(super) file_number: u64,
     pub(super) level: i32,
+    pub(super) contents: c_int,
     pub(super) comparator: Comparator,
     pub(super) head: Bytes,
     pub(super) block_offset: u64,
     pub(super) family: Bytes,
 }
 
+pub(super) const UNKNOWN_CONTENTS: c_int = 0;
+pub(super) const KEYS: c_int = 1;
+pub(super) const KEYS_BEFORE_PREFIXES: c_int = 2;
+pub(super) const PREFIXES: c_int = 3;
+
 pub(super) const OPENED: c_int = 0;
 pub(super) const NO_ROOM: c_int = 1;
 pub(super) const UNREADABLE: c_int = 4;
 pub(super) const CORRUPT: c_int = 2;
+pub(super) const NO_SUCH_UNITS: c_int = 5;
 
 /// Writes a message that ends in NUL, cut to the buffer's size. A NUL within it, as a setting may have, is shown.
 ///

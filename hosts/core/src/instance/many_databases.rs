@@ -64,6 +64,7 @@ impl<'f> Store<'f> {
             path: path.as_os_str().as_bytes(),
             session,
             file_number: number,
+            is_of_prefixes: false,
             level: Some(1),
             order: &BytewiseOrder,
             head: &block[..head_bytes],

@@ -24,6 +24,11 @@ static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
 /// The column families of a database have successive scopes, from its number times this on.
 const SCOPES_OF_DATABASE: u64 = 1 << 32;
 
+/// The scope of the prefixes of a column family's keys.
+fn prefixes_beside(ScopeId(keys): ScopeId) -> ScopeId {
+    ScopeId(keys + 1)
+}
+
 /// How many databases are counted that have no table with units yet. More are not opened at once.
 const UNCLAIMED_MAX: usize = 64;
 /// After so many looks, the openings of a database are summed up even if it still opens tables.
@@ -64,7 +69,9 @@ struct Openings {
 pub(crate) struct ColumnFamily {
     pub(crate) database: Arc<Database>,
     /// A scope of its own: keys of different comparators are never compared.
-    pub(crate) scope: ScopeId,
+    pub(crate) keys: ScopeId,
+    /// And one for their prefixes, which are compared byte by byte.
+    pub(crate) prefixes: ScopeId,
     name: FamilyName,
 }
 
@@ -82,6 +89,7 @@ pub(crate) struct Databases {
 
 struct Open {
     database: Arc<Database>,
+    /// By the scope of their keys; that of their prefixes is the next.
     families: Vec<(ScopeId, FamilyName)>,
     next_scope: ScopeId,
 }
@@ -178,11 +186,12 @@ impl Databases {
             });
             Open { next_scope: database.scopes().start, families: Vec::new(), database }
         });
-        let (scope, name) = (*next_scope, FamilyName::default());
-        next_scope.0 += 1;
-        families.push((scope, name.clone()));
+        let (keys, name) = (*next_scope, FamilyName::default());
+        let prefixes = prefixes_beside(keys);
+        next_scope.0 += 2;
+        families.push((keys, name.clone()));
         database.is_for_writing.fetch_or(is_for_writing, Ordering::Relaxed);
-        ColumnFamily { database: database.clone(), scope, name }
+        ColumnFamily { database: database.clone(), keys, prefixes, name }
     }
 
     /// Lookups of all of them, of those that are closed as well.
@@ -190,12 +199,15 @@ impl Databases {
         self.lookups.load(Ordering::Relaxed)
     }
 
-    /// Database and column family of each scope that has a table open.
+    /// Database and column family of each scope that may have a table open.
     pub(crate) fn names(&self) -> HashMap<ScopeId, (String, String)> {
         let open = self.open.lock();
         let all = open.values().flat_map(|Open { database, families, .. }| {
-            let name = |name: &FamilyName| name.get().cloned().unwrap_or_default();
-            families.iter().map(move |(scope, of)| (*scope, (database.folder.clone(), name(of))))
+            families.iter().flat_map(move |(keys, name)| {
+                let (folder, name) = (&database.folder, name.get().cloned().unwrap_or_default());
+                let of_prefixes = format!("{name} (prefixes)");
+                [(*keys, (folder.clone(), name)), (prefixes_beside(*keys), (folder.clone(), of_prefixes))]
+            })
         });
         all.collect()
     }
@@ -249,7 +261,7 @@ impl Databases {
     pub(crate) fn leave(&self, family: &ColumnFamily) -> bool {
         let mut open = self.open.lock();
         let Some(entry) = open.get_mut(&family.database.session) else { return false };
-        entry.families.retain(|(scope, _)| *scope != family.scope);
+        entry.families.retain(|(keys, _)| *keys != family.keys);
         if !entry.families.is_empty() {
             return false;
         }

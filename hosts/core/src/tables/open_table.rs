@@ -1,7 +1,7 @@
 //! The filter units of an open table: what the reader of a table holds.
 
-use springbloom_format::Directory;
-use springbloom_manager::{Fences, KeyOrder, TableHandle, TableId, TableSpec};
+use springbloom_format::{Contents, Directory};
+use springbloom_manager::{BytewiseOrder, Fences, KeyOrder, TableHandle, TableId, TableSpec};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::{
@@ -18,9 +18,11 @@ pub(crate) struct Opening<'a> {
     pub(crate) session: &'a [u8],
     pub(crate) file_number: u64,
     pub(crate) level: Option<u8>,
+    /// Which of its units are meant: those over prefixes, or those over keys.
+    pub(crate) is_of_prefixes: bool,
     pub(crate) order: &'a dyn KeyOrder,
     pub(crate) head: &'a [u8],
-    /// Where in the file the filter block is.
+    /// Where in the file the block is of which this is the head.
     pub(crate) block_offset: u64,
 }
 
@@ -29,9 +31,11 @@ pub(crate) struct Opening<'a> {
 pub(crate) enum OpenError {
     NoRoom,
     Corrupt,
+    /// The block has other ones.
+    NoSuchUnits,
 }
 
-/// Keeps a table's units known to the manager while its reader is open.
+/// Keeps a table's units over its keys, or over their prefixes, known to the manager while its reader is open.
 pub(crate) struct OpenTable {
     pub(crate) handle: TableHandle,
 }
@@ -39,15 +43,20 @@ pub(crate) struct OpenTable {
 impl OpenTable {
     pub(crate) fn open(tables: &Tables, opening: Opening<'_>) -> Result<Self, OpenError> {
         let directory = Directory::parse(opening.head).map_err(|_| OpenError::Corrupt)?;
+        if (directory.contents() == Contents::Prefixes) != opening.is_of_prefixes {
+            return Err(OpenError::NoSuchUnits);
+        }
+        let ColumnFamily { database, keys, prefixes, .. } = opening.family;
+        // A table has its prefixes as if they were the keys of another one.
+        let (scope, order): (_, &dyn KeyOrder) =
+            if opening.is_of_prefixes { (*prefixes, &BytewiseOrder) } else { (*keys, opening.order) };
         let id = table_id(&opening);
         let shapes = (0..directory.segment_count()).map(|segment| directory.shape(segment)).collect();
         let firsts = (0..directory.segment_count()).map(|segment| directory.fence(segment));
-        let fences =
-            Fences::pack(firsts, Some(directory.last_key()), opening.order).ok_or(OpenError::Corrupt)?;
+        let fences = Fences::pack(firsts, Some(directory.last_key()), order).ok_or(OpenError::Corrupt)?;
         let units_at = opening.block_offset.checked_add(directory.units_at());
         let units_at = units_at.and_then(U48::new).ok_or(OpenError::Corrupt)?;
         let stored_id = stored_id(opening.session, opening.file_number, opening.head);
-        let ColumnFamily { database, scope, .. } = opening.family;
         let (folder, remembered) = match &tables.warm_starts {
             Some(warm_starts) => warm_starts.open(database, opening.path, stored_id),
             None => (None, None),
@@ -66,9 +75,9 @@ impl OpenTable {
             .manager
             .register(TableSpec {
                 id,
-                scope: *scope,
+                scope,
                 level: opening.level,
-                order: opening.order,
+                order,
                 shapes,
                 fences,
                 source: tables.files.shared_location(place),
@@ -76,7 +85,9 @@ impl OpenTable {
                 warm_start: remembered,
             })
             .ok_or(OpenError::NoRoom)?;
-        database.count_with_units();
+        if !opening.is_of_prefixes {
+            database.count_with_units();
+        }
         Ok(Self { handle })
     }
 
@@ -105,5 +116,6 @@ fn table_id(opening: &Opening<'_>) -> TableId {
         hash.update(part);
     }
     hash.update(&opening.file_number.to_le_bytes());
+    hash.update(&[opening.is_of_prefixes.into()]);
     TableId(hash.digest())
 }

@@ -1,6 +1,6 @@
 //! Filter units of a table that is being written.
 
-use springbloom_format::{BlockWriter, FinishedBlock};
+use springbloom_format::{BlockWriter, FinishedBlock, PrefixWriter};
 
 use super::builder_memory::{BuilderMemory, Share};
 use crate::{
@@ -15,14 +15,27 @@ const SPILL_WINDOW_BYTES: usize = 8 << 20;
 /// How often memory is counted. So many digests take 64 KiB.
 const KEYS_PER_COUNT: u64 = 4096;
 
-/// Collects the table's keys, and gives its filter block at the end.
+/// Collects the table's keys and their prefixes, and gives its filter block at the end.
 pub(crate) struct UnitBuilder {
-    writer: Option<BlockWriter>,
+    writers: Option<Writers>,
     spill: Option<SpillFiles>,
     block: Block,
     key_count: u64,
+    prefix_count: u64,
     bits_per_key: u64,
     counted: Share,
+}
+
+/// A table may have units over its keys, over their prefixes, or both.
+struct Writers {
+    keys: BlockWriter,
+    prefixes: PrefixWriter,
+}
+
+impl Writers {
+    fn memory_bytes(&self) -> usize {
+        self.keys.memory_bytes() + self.prefixes.memory_bytes()
+    }
 }
 
 /// A block, where it is.
@@ -58,16 +71,21 @@ impl UnitBuilder {
         file_number: u64,
         spill: Option<SpillFiles>,
     ) -> Self {
-        let mut writer = BlockWriter::new(settings.units, settings.segment_data_bytes)
-            .with_identity(block_identity(session, file_number));
+        let (units, segment_data_bytes) = (settings.units, settings.segment_data_bytes);
+        let identity = block_identity(session, file_number);
+        let mut keys = BlockWriter::new(units, segment_data_bytes).with_identity(identity);
         if let Some(files) = spill {
-            writer = writer.with_spill(Box::new(SpillFile::new(files)), SPILL_WINDOW_BYTES);
+            keys = keys.with_spill(Box::new(SpillFile::new(files)), SPILL_WINDOW_BYTES);
         }
         Self {
-            writer: Some(if is_bytewise { writer.with_bytewise_keys() } else { writer }),
+            writers: Some(Writers {
+                keys: if is_bytewise { keys.with_bytewise_keys() } else { keys },
+                prefixes: PrefixWriter::new(units, segment_data_bytes, identity),
+            }),
             spill,
             block: Block::InMemory(Vec::new()),
             key_count: 0,
+            prefix_count: 0,
             bits_per_key: u64::from(settings.units.bits_per_key()) * u64::from(settings.units.unit_count()),
             counted: memory.share(),
         }
@@ -75,24 +93,36 @@ impl UnitBuilder {
 
     #[inline]
     pub(crate) fn add(&mut self, key: &[u8], entry_bytes: u64) {
-        if let Some(writer) = &mut self.writer {
-            writer.add(key, entry_bytes);
+        if let Some(writers) = &mut self.writers {
+            writers.keys.add(key, entry_bytes);
             if self.key_count.is_multiple_of(KEYS_PER_COUNT) {
-                self.counted.set(writer.memory_bytes() as u64);
+                self.counted.set(writers.memory_bytes() as u64);
             }
             self.key_count += 1;
         }
     }
 
+    /// Adds the prefix of an entry's key.
+    #[inline]
+    pub(crate) fn add_prefix(&mut self, prefix: &[u8], entry_bytes: u64) {
+        if let Some(writers) = &mut self.writers {
+            writers.prefixes.add(prefix, entry_bytes);
+            if self.prefix_count.is_multiple_of(KEYS_PER_COUNT) {
+                self.counted.set(writers.memory_bytes() as u64);
+            }
+            self.prefix_count += 1;
+        }
+    }
+
     /// Bytes of memory that it takes now.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        let writer = self.writer.as_ref().map_or(0, BlockWriter::memory_bytes);
-        (writer + self.block.memory_bytes()) as u64
+        let writers = self.writers.as_ref().map_or(0, Writers::memory_bytes);
+        (writers + self.block.memory_bytes()) as u64
     }
 
     /// Entries added; versions of one key count each.
     pub(crate) fn key_count(&self) -> u64 {
-        self.key_count
+        self.key_count.max(self.prefix_count)
     }
 
     pub(crate) fn block_bytes_estimate(&self) -> u64 {
@@ -101,8 +131,8 @@ impl UnitBuilder {
 
     /// The block; the same one each time. Empty: the table has no units.
     pub(crate) fn finish(&mut self) -> &[u8] {
-        if let Some(writer) = self.writer.take() {
-            self.block = self.settled(writer.end());
+        if let Some(Writers { keys, prefixes }) = self.writers.take() {
+            self.block = self.settled(keys.end_before(prefixes.end()));
             self.counted.set(self.memory_bytes());
         }
         self.block.bytes()
@@ -124,7 +154,7 @@ impl UnitBuilder {
 
     /// Gives up after a fault: the table has no filter block then.
     pub(crate) fn give_up(&mut self) {
-        self.writer = None;
+        self.writers = None;
         self.block = Block::InMemory(Vec::new());
         self.counted.set(0);
     }

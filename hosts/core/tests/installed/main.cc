@@ -115,6 +115,7 @@ int main(int argc, char** argv) {
   spec.path = Bytes(path);
   spec.session = Bytes(session);
   spec.file_number = 1;
+  spec.contents = SB_KEYS;
   spec.head = {Bytes(block).data, head_bytes};
   const std::string family_name = "default";
   spec.family = Bytes(family_name);

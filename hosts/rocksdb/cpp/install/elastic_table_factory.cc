@@ -43,6 +43,27 @@ std::vector<sb_setting> SettingsIn(const ElasticOptions& options) {
   return given;
 }
 
+// Finds no filter in any table, and lets stock code ask a filter that is planted.
+class NoFilterPolicy final : public rocksdb::FilterPolicy {
+ public:
+  const char* Name() const override { return "springbloom.NoFilter"; }
+  const char* CompatibilityName() const override { return Name(); }
+  rocksdb::FilterBitsBuilder* GetBuilderWithContext(const rocksdb::FilterBuildingContext&) const override { return nullptr; }
+  rocksdb::FilterBitsReader* GetFilterBitsReader(const rocksdb::Slice&) const override { return nullptr; }
+};
+
+// Whether units may be used now or later, by what opening them came to.
+bool MayBeUsed(int why) { return why == SB_OPENED || why == SB_NO_ROOM || why == SB_UNREADABLE; }
+
+template <typename Reader>
+void OpenOrDefer(Reader& reader, int why, const sb_table& table) {
+  if (why == SB_OPENED) {
+    reader.Open(table);
+  } else {
+    reader.Defer();
+  }
+}
+
 const std::unordered_map<std::string, OptionTypeInfo>& OptionMap() {
   static const std::unordered_map<std::string, OptionTypeInfo> map = [] {
     std::unordered_map<std::string, OptionTypeInfo> settings;
@@ -124,6 +145,10 @@ FiltersRef ElasticTableFactory::Connected(rocksdb::Logger* log) const {
 Status ElasticTableFactory::ConfigureOptions(const rocksdb::ConfigOptions& config_options,
                                              const std::unordered_map<std::string, std::string>& given,
                                              std::unordered_map<std::string, std::string>* unused) {
+  {
+    std::lock_guard<std::mutex> lock(stock_readers_mutex_);
+    stock_readers_ = nullptr;
+  }
   if (unused != nullptr || config_options.ignore_unknown_options) {
     return BlockBasedTableFactory::ConfigureOptions(config_options, given, unused);
   }
@@ -208,6 +233,20 @@ bool ElasticTableFactory::Filterable(const FiltersRef& filters, const rocksdb::C
   return TableOptions().filter_policy != nullptr;
 }
 
+std::shared_ptr<const rocksdb::BlockBasedTableFactory> ElasticTableFactory::StockReaders() const {
+  const rocksdb::BlockBasedTableOptions& options = TableOptions();
+  if (options.filter_policy != nullptr) {
+    return nullptr;
+  }
+  std::lock_guard<std::mutex> lock(stock_readers_mutex_);
+  if (stock_readers_ == nullptr) {
+    rocksdb::BlockBasedTableOptions with_policy(options);
+    with_policy.filter_policy = std::make_shared<NoFilterPolicy>();
+    stock_readers_ = std::make_shared<rocksdb::BlockBasedTableFactory>(with_policy);
+  }
+  return stock_readers_;
+}
+
 rocksdb::TableBuilder* ElasticTableFactory::NewTableBuilder(const rocksdb::TableBuilderOptions& builder_options,
                                                             rocksdb::WritableFileWriter* file) const {
   const FiltersRef filters = Connected(builder_options.ioptions.logger);
@@ -275,20 +314,30 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
     return s;
   }
   ColumnFamilyRef family(filters, reader_options, is_for_writing_.load(std::memory_order_relaxed));
-  sb_table table;
-  const int why = is_unreadable ? SB_UNREADABLE : unit_table->Open(read_options, *family, rep, rep.file.get(), &table);
-  if (why != SB_OPENED && why != SB_NO_ROOM && why != SB_UNREADABLE) {
+  sb_table keys;
+  const int why = is_unreadable ? SB_UNREADABLE : unit_table->Open(read_options, SB_KEYS, *family, rep, rep.file.get(), &keys);
+  sb_table prefixes;
+  int why_prefixes = SB_NO_SUCH_UNITS;
+  if (UnitTable::MayHavePrefixes(*rep.table_properties) && why != SB_CORRUPT) {
+    if (is_unreadable || why == SB_UNREADABLE) {
+      why_prefixes = SB_UNREADABLE;
+    } else if (unit_table->MayHavePrefixes()) {
+      why_prefixes = unit_table->Open(read_options, SB_PREFIXES, *family, rep, rep.file.get(), &prefixes);
+    }
+  }
+  if (!MayBeUsed(why) && !MayBeUsed(why_prefixes)) {
     return s;
   }
-  if (why == SB_UNREADABLE) {
+  if (why == SB_UNREADABLE || why_prefixes == SB_UNREADABLE) {
     family->WarnOfUnreadable(rep.file->file_name());
   }
   auto reader = std::make_unique<ElasticTableReader>(std::move(*table_reader), std::move(family), reader_options.largest_seqno,
                                                      reader_options.level);
-  if (why == SB_OPENED) {
-    reader->Open(table);
-  } else {
-    reader->Defer();
+  if (MayBeUsed(why_prefixes)) {
+    OpenOrDefer(reader->PlantPrefixes(), why_prefixes, prefixes);
+  }
+  if (MayBeUsed(why)) {
+    OpenOrDefer(*reader, why, keys);
   }
   *table_reader = std::move(reader);
   return s;
@@ -306,9 +355,14 @@ Status ElasticTableFactory::NewStockReader(const FiltersRef& filters, const rock
                                                   prefetch_index_and_filter_in_cache);
   }
   const std::string name = file->file_name();
+  const auto open = [&, factory = StockReaders()](std::unique_ptr<rocksdb::RandomAccessFileReader>&& of) {
+    return factory == nullptr ? BlockBasedTableFactory::NewTableReader(read_options, reader_options, std::move(of), file_size,
+                                                                       table_reader, prefetch_index_and_filter_in_cache)
+                              : factory->NewTableReader(read_options, reader_options, std::move(of), file_size, table_reader,
+                                                        prefetch_index_and_filter_in_cache);
+  };
   sb_filters_make_room(filters.get(), TableOptions().cache_index_and_filter_blocks ? reader_options.tail_size : 0);
-  Status s = BlockBasedTableFactory::NewTableReader(read_options, reader_options, std::move(file), file_size, table_reader,
-                                                    prefetch_index_and_filter_in_cache);
+  Status s = open(std::move(file));
   TryWhileFiltersGiveWay(
       filters.get(), [&] { return s.IsMemoryLimit(); },
       [&] {
@@ -318,8 +372,7 @@ Status ElasticTableFactory::NewStockReader(const FiltersRef& filters, const rock
         release::SayChecksumIsUnknown(&options);
         s = rocksdb::RandomAccessFileReader::Create(reader_options.ioptions.fs, name, options, &again, nullptr);
         if (s.ok()) {
-          s = BlockBasedTableFactory::NewTableReader(read_options, reader_options, std::move(again), file_size, table_reader,
-                                                     prefetch_index_and_filter_in_cache);
+          s = open(std::move(again));
         }
       });
   return s;
@@ -331,8 +384,11 @@ Status ElasticTableFactory::NewUnfilteredReader(const FiltersRef& filters, const
                                                 std::unique_ptr<rocksdb::RandomAccessFileReader>&& file, uint64_t file_size,
                                                 std::unique_ptr<rocksdb::TableReader>* table_reader,
                                                 bool prefetch_index_and_filter_in_cache) const {
-  Status s = BlockBasedTableFactory::NewTableReader(read_options, reader_options, std::move(file), file_size, table_reader,
-                                                    prefetch_index_and_filter_in_cache);
+  const auto factory = StockReaders();
+  Status s = factory == nullptr ? BlockBasedTableFactory::NewTableReader(read_options, reader_options, std::move(file), file_size,
+                                                                         table_reader, prefetch_index_and_filter_in_cache)
+                                : factory->NewTableReader(read_options, reader_options, std::move(file), file_size, table_reader,
+                                                          prefetch_index_and_filter_in_cache);
   if (!s.ok() || reader_options.skip_filters || !ColumnFamilyRef::IsOfDatabase(reader_options) ||
       !UnitTable::IsIn(*(*table_reader)->GetTableProperties()) ||
       !Filterable(filters, reader_options.internal_comparator.user_comparator())) {
@@ -342,6 +398,9 @@ Status ElasticTableFactory::NewUnfilteredReader(const FiltersRef& filters, const
   family->WarnOfNoRoom();
   auto reader = std::make_unique<ElasticTableReader>(std::move(*table_reader), std::move(family), reader_options.largest_seqno,
                                                      reader_options.level);
+  if (UnitTable::MayHavePrefixes(*RepOf(reader->Inner()).table_properties)) {
+    reader->PlantPrefixes().Defer();
+  }
   reader->Defer();
   *table_reader = std::move(reader);
   return s;

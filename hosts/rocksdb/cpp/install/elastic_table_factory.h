@@ -87,6 +87,8 @@ class ElasticTableFactory final : public release::BlockBasedTableFactory {
     std::string applied_budget_;
   };
 
+  // Opens stock readers. Stock code asks no filter of a table, and none that was planted, unless it was opened with a filter policy.
+  std::shared_ptr<const rocksdb::BlockBasedTableFactory> StockReaders() const;
   rocksdb::Status NewStockReader(const FiltersRef& filters, const rocksdb::ReadOptions& read_options,
                                  const rocksdb::TableReaderOptions& reader_options,
                                  std::unique_ptr<rocksdb::RandomAccessFileReader>&& file, uint64_t file_size,
@@ -107,6 +109,9 @@ class ElasticTableFactory final : public release::BlockBasedTableFactory {
   // Options are validated for a database that is opened to write, and for no other.
   mutable std::atomic<bool> is_for_writing_{false};
   mutable std::atomic<bool> told_of_table_without_units_{false};
+  // Made when the first table is opened after the options changed; null where this factory has a filter policy itself.
+  mutable std::mutex stock_readers_mutex_;
+  mutable std::shared_ptr<const rocksdb::BlockBasedTableFactory> stock_readers_;
 };
 
 }  // namespace springbloom

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <mutex>
 
+#include "read/elastic_table_reader.h"
 #include "read/file_access.h"
 #include "read/deferred_tables.h"
+#include "read/prefix_filter.h"
 
 namespace springbloom {
 
@@ -46,7 +48,7 @@ ColumnFamily::ColumnFamily(FiltersRef given, const TableReaderOptions& options, 
 void ColumnFamily::LogOpening(const TableReaderOptions& options) const {
   rocksdb::Info(log, "springbloom: filter units are in use: %s", SettingsText(filters.get()).c_str());
   if (options.prefix_extractor != nullptr) {
-    rocksdb::Info(log, "springbloom: prefix_extractor is set: units filter lookups of keys, and prefix seeks go unfiltered");
+    rocksdb::Info(log, "springbloom: prefix_extractor is set: new tables get units over prefixes, which filter seeks");
   }
   if (options.ioptions.optimize_filters_for_hits) {
     rocksdb::Warn(log, "springbloom: optimize_filters_for_hits is set: tables of the last level get no units");
@@ -55,6 +57,7 @@ void ColumnFamily::LogOpening(const TableReaderOptions& options) const {
 
 ColumnFamily::~ColumnFamily() {
   deferred_.reset();
+  deferred_prefixes_.reset();
   sb_column_family_close(filters.get(), family_);
 }
 
@@ -63,12 +66,20 @@ bool ColumnFamily::Matches(const FiltersRef& by, const TableReaderOptions& optio
          options.internal_comparator.user_comparator() == comparator && options.cur_db_session_id == session_;
 }
 
-DeferredTables& ColumnFamily::Deferred() const {
+DeferredTables<ElasticTableReader>& ColumnFamily::Deferred() const {
   std::lock_guard<std::mutex> lock(AllOpenMutex());
   if (deferred_ == nullptr) {
-    deferred_ = std::make_unique<DeferredTables>(*this);
+    deferred_ = std::make_unique<DeferredTables<ElasticTableReader>>(*this);
   }
   return *deferred_;
+}
+
+DeferredTables<PrefixFilter>& ColumnFamily::DeferredPrefixes() const {
+  std::lock_guard<std::mutex> lock(AllOpenMutex());
+  if (deferred_prefixes_ == nullptr) {
+    deferred_prefixes_ = std::make_unique<DeferredTables<PrefixFilter>>(*this);
+  }
+  return *deferred_prefixes_;
 }
 
 void ColumnFamily::WarnOfUnreadable(const std::string& path) const {
@@ -115,6 +126,13 @@ ColumnFamilyRef::ColumnFamilyRef(const FiltersRef& filters, const TableReaderOpt
   // Without the lock: other databases open and close meanwhile.
   if (is_new) {
     family_->LogOpening(options);
+  }
+}
+
+ColumnFamilyRef::ColumnFamilyRef(const ColumnFamilyRef& other) : family_(other.family_) {
+  if (family_ != nullptr) {
+    std::lock_guard<std::mutex> lock(AllOpenMutex());
+    ++family_->readers_;
   }
 }
 

@@ -16,7 +16,10 @@
 
 namespace springbloom {
 
+template <typename Reader>
 class DeferredTables;
+class ElasticTableReader;
+class PrefixFilter;
 
 // A column family of an open database. It lives as long as one of its tables is open. RocksDB destroys all readers of a database before
 // Close returns. With the last one, the core is told, and does not access the database's files any more.
@@ -40,8 +43,9 @@ class ColumnFamily {
   // Tells the log what is in force.
   void LogOpening(const rocksdb::TableReaderOptions& options) const;
 
-  // The deferred tables, made when there is the first one.
-  DeferredTables& Deferred() const;
+  // The tables whose units over keys, or over prefixes, are deferred; made when there is the first one.
+  DeferredTables<ElasticTableReader>& Deferred() const;
+  DeferredTables<PrefixFilter>& DeferredPrefixes() const;
   // Tell the log, once, that tables are read without units: for lack of room, or until their units can be read.
   void WarnOfNoRoom() const;
   void WarnOfUnreadable(const std::string& path) const;
@@ -55,6 +59,7 @@ class ColumnFamily {
 
  private:
   friend class ColumnFamilyRef;
+  template <typename Reader>
   friend class DeferredTables;
   friend class UnitTable;
 
@@ -62,7 +67,8 @@ class ColumnFamily {
   const std::string session_;
   const void* const column_family_;
   sb_column_family* const family_;
-  mutable std::unique_ptr<DeferredTables> deferred_;
+  mutable std::unique_ptr<DeferredTables<ElasticTableReader>> deferred_;
+  mutable std::unique_ptr<DeferredTables<PrefixFilter>> deferred_prefixes_;
   mutable bool warned_of_no_room_ = false;
   mutable bool warned_of_unreadable_ = false;
   mutable size_t readers_ = 0;
@@ -77,7 +83,7 @@ class ColumnFamilyRef {
   // a database: IsOfDatabase.
   ColumnFamilyRef(const FiltersRef& filters, const rocksdb::TableReaderOptions& options, bool is_for_writing);
   ColumnFamilyRef(ColumnFamilyRef&& other) noexcept : family_(std::exchange(other.family_, nullptr)) {}
-  ColumnFamilyRef(const ColumnFamilyRef&) = delete;
+  ColumnFamilyRef(const ColumnFamilyRef& other);
   ColumnFamilyRef& operator=(const ColumnFamilyRef&) = delete;
   ~ColumnFamilyRef();
 

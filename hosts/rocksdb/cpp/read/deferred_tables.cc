@@ -3,6 +3,7 @@
 #include "options/cf_options.h"
 #include "read/elastic_table_reader.h"
 #include "read/open_files.h"
+#include "read/prefix_filter.h"
 #include "read/unit_table.h"
 #include "rocksdb/options.h"
 
@@ -25,16 +26,20 @@ rocksdb::ImmutableOptions OptionsToRead(const ColumnFamily& family) {
 
 }  // namespace
 
-DeferredTables::~DeferredTables() { sb_deferred_remove(family_.filters.get(), this); }
+template <typename Reader>
+DeferredTables<Reader>::~DeferredTables() {
+  sb_deferred_remove(family_.filters.get(), this);
+}
 
-void DeferredTables::Add(ElasticTableReader* reader) {
+template <typename Reader>
+void DeferredTables<Reader>::Add(Reader* reader) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (next_ == nullptr) {
       next_ = reader;
       reader->Links() = {reader, reader};
     } else {
-      ElasticTableReader* last = next_->Links().previous;
+      auto* last = static_cast<Reader*>(next_->Links().previous);
       reader->Links() = {last, next_};
       last->Links().next = reader;
       next_->Links().previous = reader;
@@ -43,17 +48,19 @@ void DeferredTables::Add(ElasticTableReader* reader) {
   sb_deferred_add(family_.filters.get(), family_.family_, this, &Retry);
 }
 
-void DeferredTables::Unlink(ElasticTableReader* reader) {
+template <typename Reader>
+void DeferredTables<Reader>::Unlink(Reader* reader) {
   const DeferredLinks links = reader->Links();
-  links.previous->Links().next = links.next;
-  links.next->Links().previous = links.previous;
+  static_cast<Reader*>(links.previous)->Links().next = links.next;
+  static_cast<Reader*>(links.next)->Links().previous = links.previous;
   if (next_ == reader) {
-    next_ = links.next == reader ? nullptr : links.next;
+    next_ = links.next == reader ? nullptr : static_cast<Reader*>(links.next);
   }
   reader->Links() = DeferredLinks{};
 }
 
-void DeferredTables::Remove(ElasticTableReader* reader) {
+template <typename Reader>
+void DeferredTables<Reader>::Remove(Reader* reader) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (!reader->HasUnits() && reader->Links().next != nullptr) {
     Unlink(reader);
@@ -61,16 +68,17 @@ void DeferredTables::Remove(ElasticTableReader* reader) {
   }
 }
 
-int DeferredTables::Retry(void* context) noexcept {
+template <typename Reader>
+int DeferredTables<Reader>::Retry(void* context) noexcept {
   auto* self = static_cast<DeferredTables*>(context);
   // Held so that the reader is not destroyed meanwhile.
   std::lock_guard<std::mutex> lock(self->mutex_);
-  const ElasticTableReader* first = self->next_;
+  const Reader* first = self->next_;
   for (int unreadable = 0; self->next_ != nullptr && unreadable < kUnreadableAtOnce; ++unreadable) {
     if (unreadable > 0 && self->next_ == first) {
       break;
     }
-    ElasticTableReader* reader = self->next_;
+    Reader* reader = self->next_;
     sb_table table;
     const int why = self->TryOne(reader, &table);
     if (why == SB_NO_ROOM) {
@@ -84,12 +92,13 @@ int DeferredTables::Retry(void* context) noexcept {
       }
       return SB_OPENED;
     }
-    self->next_ = reader->Links().next;
+    self->next_ = After(reader);
   }
   return self->next_ == nullptr ? SB_NONE_LEFT : SB_UNREADABLE;
 }
 
-int DeferredTables::TryOne(ElasticTableReader* reader, sb_table* table) const {
+template <typename Reader>
+int DeferredTables<Reader>::TryOne(Reader* reader, sb_table* table) const {
   const rocksdb::BlockBasedTable::Rep& rep = RepOf(reader->Inner());
   const rocksdb::ReadOptions read_options;
   rocksdb::RandomAccessFileReader file = ReaderOf(rep.file->file(), rep.file->file_name());
@@ -97,7 +106,10 @@ int DeferredTables::TryOne(ElasticTableReader* reader, sb_table* table) const {
   if (!unit_table) {
     return UnitTable::IsIn(*rep.table_properties) ? SB_UNREADABLE : SB_CORRUPT;
   }
-  return unit_table->Open(read_options, family_, rep, &file, table);
+  return unit_table->Open(read_options, Reader::kContents, family_, rep, &file, table);
 }
+
+template class DeferredTables<ElasticTableReader>;
+template class DeferredTables<PrefixFilter>;
 
 }  // namespace springbloom

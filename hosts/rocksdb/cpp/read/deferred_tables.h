@@ -9,35 +9,30 @@
 
 namespace springbloom {
 
-class ElasticTableReader;
-
-// Neighbours in the ring of a column family's deferred tables; null for a reader that is not in it.
-struct DeferredLinks {
-  ElasticTableReader* previous = nullptr;
-  ElasticTableReader* next = nullptr;
-};
-
 // The deferred tables of a column family. Thread-safe. The maintenance thread tries to open their units; lookups never look for room.
+// `Reader` is an ElasticTableReader, which waits for units over keys, or a PrefixFilter.
+template <typename Reader>
 class DeferredTables {
  public:
   explicit DeferredTables(const ColumnFamily& family) : family_(family) {}
   // After the last table was closed.
   ~DeferredTables();
 
-  void Add(ElasticTableReader* reader);
+  void Add(Reader* reader);
   // When this returns, nobody tries the reader or will try it.
-  void Remove(ElasticTableReader* reader);
+  void Remove(Reader* reader);
 
  private:
   // Callback of springbloom_abi.h; `context` is a DeferredTables*.
   static int Retry(void* context) noexcept;
-  int TryOne(ElasticTableReader* reader, sb_table* table) const;
-  void Unlink(ElasticTableReader* reader);
+  int TryOne(Reader* reader, sb_table* table) const;
+  void Unlink(Reader* reader);
+  static Reader* After(Reader* reader) { return static_cast<Reader*>(reader->Links().next); }
 
   const ColumnFamily& family_;
   std::mutex mutex_;
   // The one to try next; null if there is none. What was tried comes last, so that all have their turn.
-  ElasticTableReader* next_ = nullptr;
+  Reader* next_ = nullptr;
 };
 
 }  // namespace springbloom

@@ -9,6 +9,7 @@
 #include "monitoring/perf_context_imp.h"
 #include "monitoring/statistics_impl.h"
 #include "options/cf_options.h"
+#include "read/seek_outcomes.h"
 #include "read/unit_table.h"
 #include "util/coro_utils.h"
 
@@ -56,9 +57,16 @@ ElasticTableReader::ElasticTableReader(std::unique_ptr<rocksdb::TableReader> sto
       has_range_tombstones_(RepOf(Inner()).fragmented_range_dels != nullptr),
       level_(level) {}
 
-void ElasticTableReader::Open(const sb_table& table) {
-  // First, because another thread may destroy the reader as soon as it has its units.
+PrefixFilter& ElasticTableReader::PlantPrefixes() {
   OpenFiles::OfProcess().Add(this);
+  return *PrefixFilter::Plant(stock_.get(), units_.FamilyRef());
+}
+
+void ElasticTableReader::Open(const sb_table& table) {
+  if (Prefixes() == nullptr) {
+    // First, because another thread may destroy the reader as soon as it has its units.
+    OpenFiles::OfProcess().Add(this);
+  }
   units_.Open(table);
 }
 
@@ -68,15 +76,23 @@ void ElasticTableReader::EndDeferral() {
   if (!HasUnits()) {
     units_.Family().Deferred().Remove(this);
   }
+  if (PrefixFilter* const prefixes = Prefixes()) {
+    prefixes->EndDeferral();
+  }
 }
 
 ElasticTableReader::~ElasticTableReader() {
   EndDeferral();
-  if (HasUnits()) {
+  const bool obsolete = obsolete_.load(std::memory_order_relaxed);
+  PrefixFilter* const prefixes = Prefixes();
+  if (prefixes != nullptr) {
+    prefixes->Close(obsolete);
+  }
+  if (HasUnits() || prefixes != nullptr) {
     OpenFiles::OfProcess().Remove(this, stock_);
   }
   stock_.reset();
-  units_.Close(obsolete_.load(std::memory_order_relaxed));
+  units_.Close(obsolete);
 }
 
 void ElasticTableReader::MarkObsolete(uint32_t uncache_aggressiveness) {
@@ -96,9 +112,11 @@ void ElasticTableReader::CountAnswers(uint64_t rejected, uint64_t passed) const 
     PERF_COUNTER_BY_LEVEL_ADD(bloom_filter_useful, rejected, level_);
   }
   if (passed != 0) {
-    RecordTick(Statistics(), rocksdb::BLOOM_FILTER_FULL_POSITIVE, passed);
     PERF_COUNTER_ADD(bloom_sst_hit_count, passed);
-    PERF_COUNTER_BY_LEVEL_ADD(bloom_filter_full_positive, passed, level_);
+    if (!StockCounts()) {
+      RecordTick(Statistics(), rocksdb::BLOOM_FILTER_FULL_POSITIVE, passed);
+      PERF_COUNTER_BY_LEVEL_ADD(bloom_filter_full_positive, passed, level_);
+    }
   }
 }
 
@@ -130,8 +148,25 @@ void ElasticTableReader::RecordPassed(const sb_batch_key& sought, const ReadOpti
     return;
   }
   units_.RecordTruePositive(sought.segment);
+  if (StockCounts()) {
+    return;
+  }
   RecordTick(Statistics(), rocksdb::BLOOM_FILTER_FULL_TRUE_POSITIVE);
   PERF_COUNTER_BY_LEVEL_ADD(bloom_filter_full_true_positive, 1, level_);
+}
+
+void ElasticTableReader::RecordPrefixPassed(GetContext::GetState before, const Status& status, const GetContext& after) const {
+  const PrefixFilter* const prefixes = Prefixes();
+  const sb_batch_key* const sought = prefixes == nullptr ? nullptr : prefixes->Question();
+  if (sought == nullptr || before != GetContext::kNotFound || !status.ok()) {
+    return;
+  }
+  if (after.State() == GetContext::kNotFound) {
+    // Another key may have the prefix.
+    prefixes->Units().RecordWastedRead(*sought, /*absent=*/false);
+  } else {
+    prefixes->Units().RecordTruePositive(sought->segment);
+  }
 }
 
 void ElasticTableReader::ReadAgainWhereRefused(const ReadOptions& read_options, const Slice& internal_key,
@@ -146,10 +181,15 @@ rocksdb::InternalIterator* ElasticTableReader::NewIterator(const ReadOptions& re
                                                            const SliceTransform* prefix_extractor, rocksdb::Arena* arena,
                                                            bool skip_filters, rocksdb::TableReaderCaller caller,
                                                            size_t compaction_readahead_size, bool allow_unprepared_value) {
-  return IterateWhileFiltersGiveWay(units_.Family().filters.get(), arena, [&] {
+  rocksdb::InternalIterator* const iterator = IterateWhileFiltersGiveWay(units_.Family().filters.get(), arena, [&] {
     return ForwardingTableReader::NewIterator(read_options, prefix_extractor, arena, skip_filters, caller,
                                               compaction_readahead_size, allow_unprepared_value);
   });
+  const PrefixFilter* const prefixes = Prefixes();
+  if (prefixes == nullptr || !SeekOutcomes::AreOf(read_options, prefix_extractor, skip_filters)) {
+    return iterator;
+  }
+  return SeekOutcomes::Of(iterator, arena, *prefixes, read_options, prefix_extractor, sees_all_from_);
 }
 
 bool ElasticTableReader::MayMatch(const Slice& internal_key, sb_batch_key* sought) const {
@@ -168,9 +208,11 @@ Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& int
   const GetContext::GetState before = get_context->State();
   const uint64_t misses_before = get_context->get_context_stats_.num_cache_miss;
   if (skip_filters || !HasUnits()) {
+    PrefixFilter::ForgetQuestion();
     Status s = Inner().Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
     ReadAgainWhereRefused(read_options, internal_key, before, get_context, prefix_extractor, &s);
     CountBlockReads(misses_before, *get_context);
+    RecordPrefixPassed(before, s, *get_context);
     return s;
   }
   sb_batch_key sought;

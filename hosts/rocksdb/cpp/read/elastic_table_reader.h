@@ -6,7 +6,9 @@
 #include <memory>
 
 #include "read/forwarding_table_reader.h"
+#include "read/deferred_tables.h"
 #include "read/open_files.h"
+#include "read/prefix_filter.h"
 #include "read/table_filter.h"
 #include "table/get_context.h"
 #include "table/multiget_context.h"
@@ -23,10 +25,17 @@ class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader
                      int level);
   ~ElasticTableReader() override;
 
-  // One of these is called once. The table has its units.
+  // Which block of the filter units it reads itself.
+  static constexpr int kContents = SB_KEYS;
+
+  // Lets stock code ask units over prefixes, which are opened or deferred like those over keys. Before any of these is open.
+  PrefixFilter& PlantPrefixes();
+
+  // One of these is called once, if the table has units over keys. It has its units.
   void Open(const sb_table& table);
   // It gets them when there is room, or when they can be read.
   void Defer();
+  // Units over keys.
   bool HasUnits() const { return units_.IsOpen(); }
   DeferredLinks& Links() { return units_.Links(); }
 
@@ -81,6 +90,8 @@ class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader
   bool MayMatch(const rocksdb::Slice& internal_key, sb_batch_key* sought) const;
   // Skips the keys that the units reject. Gives the others, in their order.
   void SkipRejected(rocksdb::MultiGetContext::Range* range, BatchKeys* passed, bool counts) const;
+  // The units over prefixes; null without them.
+  PrefixFilter* Prefixes() const { return PrefixFilter::Of(Inner()); }
   // Nobody opens its units from here on.
   void EndDeferral();
   void CountAnswers(uint64_t rejected, uint64_t passed) const;
@@ -90,6 +101,11 @@ class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader
                              const rocksdb::SliceTransform* prefix_extractor, rocksdb::Status* s);
   // Counts the blocks that a lookup read past the block cache, which had missed `misses_before` blocks for it before.
   void CountBlockReads(uint64_t misses_before, const rocksdb::GetContext& after) const;
+  // Whether stock code counts the keys that pass, because it has a filter to ask.
+  bool StockCounts() const { return Prefixes() != nullptr; }
+  // Records how a lookup ended that asked for a prefix and no units over keys.
+  void RecordPrefixPassed(rocksdb::GetContext::GetState before, const rocksdb::Status& status,
+                          const rocksdb::GetContext& after) const;
   // Records how a lookup ended that the units let pass, if that is certain. `internal_key`: the key it looked for.
   void RecordPassed(const sb_batch_key& sought, const rocksdb::ReadOptions& read_options, const rocksdb::Slice& internal_key,
                     rocksdb::GetContext::GetState before, const rocksdb::Status& status, const rocksdb::GetContext& after) const;

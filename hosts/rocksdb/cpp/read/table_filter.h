@@ -5,10 +5,15 @@
 #include <utility>
 
 #include "read/column_family.h"
-#include "read/deferred_tables.h"
 #include "read/comparator.h"
 
 namespace springbloom {
+
+// Neighbours in a ring of deferred tables; null for one that is not in it.
+struct DeferredLinks {
+  void* previous = nullptr;
+  void* next = nullptr;
+};
 
 // An sb_table in place, once it is open. Until then a deferred table has its links there.
 class TableFilter {
@@ -28,6 +33,7 @@ class TableFilter {
   DeferredLinks& Links() { return links_; }
 
   const ColumnFamily& Family() const { return *family_; }
+  const ColumnFamilyRef& FamilyRef() const { return family_; }
 
   // Whether the table may hold `key` (without timestamp), and in which segment.
   bool MayMatch(const sb_comparator& order, const sb_digest& digest, const rocksdb::Slice& key, uint32_t* segment) const {

@@ -108,15 +108,35 @@ bool UnitTable::IsIn(const rocksdb::TableProperties& properties) {
 
 uint64_t UnitTable::BytesBehind(uint64_t file_size) const { return file_size - (block_.offset() + block_.size() + kTrailer); }
 
-int UnitTable::Open(const ReadOptions& read_options, const ColumnFamily& family, const rocksdb::BlockBasedTable::Rep& stock,
-                    RandomAccessFileReader* file, sb_table* table) {
-  int why = OpenOnce(family, stock, table);
+bool UnitTable::MayHavePrefixes() const {
+  uint64_t prefixes_at = 0;
+  return sb_block_contents(Bytes(head_), &prefixes_at) != SB_KEYS;
+}
+
+int UnitTable::Open(const ReadOptions& read_options, int contents, const ColumnFamily& family,
+                    const rocksdb::BlockBasedTable::Rep& stock, RandomAccessFileReader* file, sb_table* table) {
+  uint64_t prefixes_at = 0;
+  if (contents == SB_PREFIXES && head_.empty()) {
+    ReadHead(read_options, /*verify=*/false, file, "");
+  }
+  if (contents == SB_PREFIXES && sb_block_contents(Bytes(head_), &prefixes_at) == SB_KEYS_BEFORE_PREFIXES) {
+    UnitTable prefixes(rocksdb::BlockHandle(block_.offset() + prefixes_at, block_.size() - prefixes_at), "");
+    prefixes.ReadHead(read_options, /*verify=*/false, file, "");
+    return prefixes.OpenFirst(read_options, contents, family, stock, file, table);
+  }
+  return OpenFirst(read_options, contents, family, stock, file, table);
+}
+
+// The units with which the block begins.
+int UnitTable::OpenFirst(const ReadOptions& read_options, int contents, const ColumnFamily& family,
+                         const rocksdb::BlockBasedTable::Rep& stock, RandomAccessFileReader* file, sb_table* table) {
+  int why = OpenOnce(contents, family, stock, table);
   const bool can_reconstruct = release::CanVerifyAndReconstruct(family.file_system.get());
   if (why == SB_CORRUPT) {
     if (can_reconstruct) {
       release::CountCorruptionRetry(family.statistics);
     }
-    why = ReadHead(read_options, can_reconstruct, file, "") ? OpenOnce(family, stock, table) : SB_CORRUPT;
+    why = ReadHead(read_options, can_reconstruct, file, "") ? OpenOnce(contents, family, stock, table) : SB_CORRUPT;
     if (can_reconstruct && why != SB_CORRUPT) {
       release::CountCorruptionRetrySuccess(family.statistics);
     }
@@ -126,19 +146,21 @@ int UnitTable::Open(const ReadOptions& read_options, const ColumnFamily& family,
   }
   if (why == SB_NO_ROOM) {
     family.WarnOfNoRoom();
-  } else if (why != SB_OPENED) {
+  } else if (why == SB_CORRUPT) {
     rocksdb::Warn(family.log, "springbloom: %s is read without filter units: its filter block is damaged or of a newer version",
                   stock.file->file_name().c_str());
   }
   return why;
 }
 
-int UnitTable::OpenOnce(const ColumnFamily& family, const rocksdb::BlockBasedTable::Rep& stock, sb_table* table) const {
+int UnitTable::OpenOnce(int contents, const ColumnFamily& family, const rocksdb::BlockBasedTable::Rep& stock,
+                        sb_table* table) const {
   sb_table_spec spec{};
   spec.path = Bytes(stock.file->file_name());
   spec.session = Bytes(stock.table_properties->db_session_id);
   spec.file_number = stock.table_properties->orig_file_number;
   spec.level = stock.level;
+  spec.contents = contents;
   spec.comparator = ComparatorOf(*family.comparator);
   spec.head = Bytes(head_);
   spec.block_offset = block_.offset();

@@ -37,11 +37,19 @@ class UnitTable {
   // Whether a table with these properties has units.
   static bool IsIn(const rocksdb::TableProperties& properties);
 
-  // SB_OPENED, and the table; or why (of springbloom_abi.h) it is read without units, which the log is told. A corrupt head is read once
-  // more, as RocksDB's block fetcher does it where the file system can verify and reconstruct what it reads. `stock`: of the table's stock
-  // reader, whose `ioptions` may be gone: a reader may outlive RocksDB's column family. `file`: the table's.
-  int Open(const rocksdb::ReadOptions& read_options, const ColumnFamily& family, const rocksdb::BlockBasedTable::Rep& stock,
-           rocksdb::RandomAccessFileReader* file, sb_table* table);
+  // Whether a table with these properties may have units over prefixes.
+  static bool MayHavePrefixes(const rocksdb::TableProperties& properties) {
+    return !properties.prefix_extractor_name.empty() && properties.prefix_extractor_name != "nullptr";
+  }
+  // As far as the head tells that was read.
+  bool MayHavePrefixes() const;
+
+  // Opens the units over keys (SB_KEYS), or those over prefixes (SB_PREFIXES). SB_OPENED, and the table; or why (of springbloom_abi.h) it
+  // is read without units, which the log is told. A corrupt head is read once more, as RocksDB's block fetcher does it where the file
+  // system can verify and reconstruct what it reads. `stock`: of the table's stock reader, whose `ioptions` may be gone: a reader may
+  // outlive RocksDB's column family. `file`: the table's.
+  int Open(const rocksdb::ReadOptions& read_options, int contents, const ColumnFamily& family,
+           const rocksdb::BlockBasedTable::Rep& stock, rocksdb::RandomAccessFileReader* file, sb_table* table);
 
  private:
   // Most directories end within it, so that header and directory come in one read.
@@ -57,7 +65,9 @@ class UnitTable {
                                                   rocksdb::RandomAccessFileReader* file, uint64_t file_size);
   // `start`: what was read of the block already. Whether a head was read that may be sound. Sets `is_unreadable_` where a read failed.
   bool ReadHead(const rocksdb::ReadOptions& read_options, bool verify, rocksdb::RandomAccessFileReader* file, std::string start);
-  int OpenOnce(const ColumnFamily& family, const rocksdb::BlockBasedTable::Rep& stock, sb_table* table) const;
+  int OpenFirst(const rocksdb::ReadOptions& read_options, int contents, const ColumnFamily& family,
+                const rocksdb::BlockBasedTable::Rep& stock, rocksdb::RandomAccessFileReader* file, sb_table* table);
+  int OpenOnce(int contents, const ColumnFamily& family, const rocksdb::BlockBasedTable::Rep& stock, sb_table* table) const;
 
   rocksdb::BlockHandle block_;
   // Header and directory; empty if they could not be read or are damaged.

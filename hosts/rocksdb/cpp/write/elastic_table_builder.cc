@@ -2,6 +2,7 @@
 
 #include "db/dbformat.h"
 #include "file/writable_file_writer.h"
+#include "rocksdb/slice_transform.h"
 #include "rocksdb_release.h"
 #include "write/unfiltered_cache.h"
 
@@ -9,14 +10,20 @@ namespace springbloom {
 
 namespace {
 
+bool AddsKeys(const rocksdb::BlockBasedTableOptions& options, const rocksdb::TableBuilderOptions& builder_options) {
+  return options.whole_key_filtering || builder_options.moptions.prefix_extractor == nullptr;
+}
+
 rocksdb::BlockBasedTableOptions WithPolicy(rocksdb::BlockBasedTableOptions options,
-                                           const std::shared_ptr<UnitBlockPolicy>& policy) {
+                                           const std::shared_ptr<UnitBlockPolicy>& policy, bool adds_keys) {
   options.filter_policy = policy;
   if (options.prepopulate_block_cache != rocksdb::BlockBasedTableOptions::PrepopulateBlockCache::kDisable &&
       options.block_cache != nullptr) {
     options.block_cache = std::make_shared<UnfilteredCache>(options.block_cache);
   }
-  release::GiveKeysToFilters(&options);
+  if (adds_keys) {
+    release::GiveKeysToFilters(&options);
+  }
   // Segments do what partitions are for, and a partitioned builder would ask for one block a partition.
   options.partition_filters = false;
   return options;
@@ -27,13 +34,21 @@ rocksdb::BlockBasedTableOptions WithPolicy(rocksdb::BlockBasedTableOptions optio
 ElasticTableBuilder::ElasticTableBuilder(const FiltersRef& e, const rocksdb::BlockBasedTableOptions& table_options,
                                          const rocksdb::TableBuilderOptions& builder_options, rocksdb::WritableFileWriter* file)
     : BuilderParts(e, table_options, builder_options, file->file_name()),
-      BlockBasedTableBuilder(WithPolicy(table_options, policy), builder_options, file),
-      timestamp_bytes_(builder_options.internal_comparator.user_comparator()->timestamp_size()) {}
+      BlockBasedTableBuilder(WithPolicy(table_options, policy, AddsKeys(table_options, builder_options)), builder_options, file),
+      timestamp_bytes_(builder_options.internal_comparator.user_comparator()->timestamp_size()),
+      prefix_extractor_(builder_options.moptions.prefix_extractor),
+      adds_keys_(AddsKeys(table_options, builder_options)) {}
 
 void ElasticTableBuilder::Add(const rocksdb::Slice& internal_key, const rocksdb::Slice& value) {
   if (policy->units() != nullptr && rocksdb::ExtractValueType(internal_key) != rocksdb::kTypeRangeDeletion) {
     const rocksdb::Slice key = rocksdb::ExtractUserKeyAndStripTimestamp(internal_key, timestamp_bytes_);
-    policy->Add(key, internal_key.size() + value.size());
+    const size_t entry_bytes = internal_key.size() + value.size();
+    if (adds_keys_) {
+      policy->Add(key, entry_bytes);
+    }
+    if (prefix_extractor_ != nullptr && prefix_extractor_->InDomain(key)) {
+      policy->AddPrefix(prefix_extractor_->Transform(key), entry_bytes);
+    }
   }
   BlockBasedTableBuilder::Add(internal_key, value);
 }

@@ -29,6 +29,10 @@ class ElasticTableBuilder final : private BuilderParts, public rocksdb::BlockBas
 
  private:
   const size_t timestamp_bytes_;
+  // Null: the table gets no units over prefixes.
+  const std::shared_ptr<const rocksdb::SliceTransform> prefix_extractor_;
+  // Without, a table with a prefix extractor gets units over prefixes alone.
+  const bool adds_keys_;
 };
 
 }  // namespace springbloom

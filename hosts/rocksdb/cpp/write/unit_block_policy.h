@@ -45,15 +45,24 @@ class UnitBlockPolicy final : public rocksdb::FilterPolicy {
   // Adds a key to units() and now and then counts what they take.
   void Add(const rocksdb::Slice& key, size_t entry_bytes) {
     sb_builder_add(units_.get(), Bytes(key), entry_bytes);
-    if (charge_.IsOn() && entries_++ % kEntriesPerUpdate == 0) {
-      charge_.Update(units_.get());
-    }
+    CountEntry();
+  }
+  // The same for the prefix of a key.
+  void AddPrefix(const rocksdb::Slice& prefix, size_t entry_bytes) {
+    sb_builder_add_prefix(units_.get(), Bytes(prefix), entry_bytes);
+    CountEntry();
   }
 
   rocksdb::Slice Finish() const;
 
  private:
   static constexpr uint64_t kEntriesPerUpdate = 4096;
+
+  void CountEntry() {
+    if (charge_.IsOn() && entries_++ % kEntriesPerUpdate == 0) {
+      charge_.Update(units_.get());
+    }
+  }
 
   FiltersRef filters_;
   const bool bytewise_;

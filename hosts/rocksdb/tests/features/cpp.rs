@@ -27,6 +27,7 @@ unsafe extern "C" {
         _: usize,
     ) -> c_int;
     fn springbloom_test_foreign_keys(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
+    fn springbloom_test_prefixes(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
     fn springbloom_test_prepopulated_cache(
         _: *mut c_void,
         _: *const c_char,
@@ -58,6 +59,11 @@ fn run(test: CppTest, options: &rocksdb::Options) {
 #[test]
 fn wide_columns_are_found_by_every_call() {
     run(springbloom_test_wide_columns, &small_tree());
+}
+
+#[test]
+fn iterators_that_look_for_prefixes_miss_nothing() {
+    run(springbloom_test_prefixes, &small_tree());
 }
 
 #[test]

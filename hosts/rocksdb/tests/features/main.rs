@@ -18,6 +18,7 @@ mod moves;
 mod negative_cache;
 mod options;
 mod other_readers;
+mod prefixes;
 mod residency;
 mod switching;
 #[cfg(not(crate_without_timestamps))]

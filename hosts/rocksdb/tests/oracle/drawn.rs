@@ -119,10 +119,15 @@ impl Draw {
                 set.db(|db| db.set_optimize_filters_for_hits(true))
             });
         }
-        if rng.random_bool(0.2) {
-            self.apply("prefix extractor", OptionSet::prefix_extractor);
+        match rng.random_range(0..10) {
+            0..2 => self.apply("prefix extractor", OptionSet::prefix_extractor),
+            // A hash index would take a prefix of keys that have none.
+            2..4 if self.set.as_ref().is_some_and(|set| set.prefix_bytes.is_none()) => {
+                self.apply("long prefixes", OptionSet::long_prefixes);
+            }
+            _ => {}
         }
-        if rng.random_bool(0.1) {
+        if rng.random_bool(0.2) {
             self.apply("no whole keys", |set| set.table(|table| table.set_whole_key_filtering(false)));
         }
     }

@@ -74,6 +74,15 @@ option_sets! {
         table.set_bloom_filter(10.0, false);
         table.set_whole_key_filtering(false);
     });
+    long_prefixes => plain().long_prefixes();
+    long_prefixes_of_tiny_tables => plain().long_prefixes().db(|db| {
+        db.set_target_file_size_base(8 << 10);
+        db.set_max_open_files(20);
+    });
+    long_prefixes_wandering => plain().long_prefixes().budget(Budget::Wandering);
+    long_prefixes_alone => plain().long_prefixes().table(|table| table.set_whole_key_filtering(false));
+    long_prefixes_alone_wandering => plain().long_prefixes().budget(Budget::Wandering).universal()
+        .table(|table| table.set_whole_key_filtering(false));
     without_whole_keys => plain().table(|table| table.set_whole_key_filtering(false));
     hash_index => plain().hash_index();
     data_block_hash => plain().data_block_hash();

@@ -31,7 +31,8 @@ struct Held<'db> {
 pub(crate) struct Operations {
     rng: TestRng,
     keys: Keys,
-    prefixes: bool,
+    /// Length of the prefixes that the database has, if it has an extractor.
+    prefix_bytes: Option<usize>,
     pub(crate) models: [Arc<Model>; 2],
     values: u64,
     answers: DefaultHasher,
@@ -56,12 +57,12 @@ impl<'db> Session<'db> {
 }
 
 impl Operations {
-    /// `prefixes`: the database has a prefix extractor of three bytes.
-    pub(crate) fn new(rng: TestRng, prefixes: bool) -> Self {
+    /// `prefix_bytes`: those of the database's extractor.
+    pub(crate) fn new(rng: TestRng, prefix_bytes: Option<usize>) -> Self {
         Self {
             rng,
-            keys: Keys { short: !prefixes },
-            prefixes,
+            keys: Keys { short: prefix_bytes.is_none_or(|bytes| bytes > keys::PREFIX_BYTES) },
+            prefix_bytes,
             models: Default::default(),
             values: 0,
             answers: DefaultHasher::new(),
@@ -91,14 +92,16 @@ impl Operations {
             860..900 => self.batched_multi_get(session, cf),
             900..945 => self.walk_forward(session, cf),
             945..980 => self.walk_backward(session, cf),
-            980..995 => self.walk_prefix(session, cf),
+            980..995 if self.prefix_bytes.is_some() => self.seek_prefixes(session, cf),
+            980..995 => self.walk_group(session, cf),
             995..998 => self.hold_or_release(session),
             998 => session.db.flush_cf(session.column_family(cf)).expect("flush"),
             _ => self.compact(session, cf),
         }
     }
 
-    /// Lookups of random keys, at snapshots and in batches too, until `checks` more answers are compared.
+    /// Lookups of random keys, at snapshots and in batches too, and seeks of prefixes where there are any, until `checks` more answers are
+    /// compared.
     pub(crate) fn look_up(&mut self, session: &Session<'_>, checks: u64) {
         let end = self.checks + checks;
         while self.checks < end {
@@ -107,6 +110,7 @@ impl Operations {
                 0..70 => self.get(session, cf),
                 70..90 => self.get_at_snapshot(session, cf),
                 90..95 => self.multi_get_of_both(session),
+                95..98 if self.prefix_bytes.is_some() => self.seek_prefixes(session, cf),
                 _ => self.batched_multi_get(session, cf),
             }
         }
@@ -257,7 +261,7 @@ impl Operations {
     /// Read options for a walk, and the model that it must follow.
     fn walk_options(&mut self, session: &Session<'_>, cf: usize) -> (ReadOptions, Arc<Model>) {
         let mut options = ReadOptions::default();
-        options.set_total_order_seek(self.prefixes);
+        options.set_total_order_seek(self.prefix_bytes.is_some());
         options.set_verify_checksums(self.rng.random_bool(0.5));
         options.set_pin_data(self.rng.random_bool(0.2));
         options.fill_cache(self.rng.random_bool(0.5));
@@ -294,20 +298,58 @@ impl Operations {
         self.compare_walk(walk, model.backward_from(&from), steps);
     }
 
-    /// All keys of one prefix, by prefix seek where the database has an extractor.
-    fn walk_prefix(&mut self, session: &Session<'_>, cf: usize) {
-        let prefix = self.rng.random_range(0..keys::PREFIXES + 2);
-        let (from, to) = (keys::prefix(prefix), keys::prefix(prefix + 1));
+    /// All keys of one group, by a bound.
+    fn walk_group(&mut self, session: &Session<'_>, cf: usize) {
+        let group = self.rng.random_range(0..keys::PREFIXES + 2);
+        let (from, to) = (keys::prefix(group), keys::prefix(group + 1));
         let mut options = ReadOptions::default();
-        if self.prefixes {
-            options.set_prefix_same_as_start(true);
-        } else {
-            options.set_iterate_upper_bound(to.clone());
-        }
+        options.set_iterate_upper_bound(to.clone());
         let model = self.models[cf].clone();
         let mode = IteratorMode::From(&from, Direction::Forward);
         let walk = session.db.iterator_cf_opt(session.column_family(cf), options, mode);
         self.compare_walk(walk, model.between(&from, Some(&to)), STEPS_MAX);
+    }
+
+    /// Some seeks of prefixes, in both directions, of present and absent ones.
+    fn seek_prefixes(&mut self, session: &Session<'_>, cf: usize) {
+        let Some(prefix_bytes) = self.prefix_bytes else { return };
+        for _ in 0..10 {
+            let mut from = if self.rng.random_ratio(1, 8) {
+                keys::prefix(self.rng.random_range(0..keys::PREFIXES + 2))
+            } else {
+                self.keys.any(&mut self.rng)
+            };
+            let (cut, is_absent, forward) =
+                (self.rng.random_bool(0.5), self.rng.random_bool(0.3), self.rng.random_bool(0.7));
+            if from.len() < prefix_bytes {
+                from.resize(prefix_bytes, b'0');
+            }
+            if cut {
+                from.truncate(prefix_bytes);
+            }
+            if is_absent {
+                from[prefix_bytes - 1] = b'!';
+            }
+            let prefix = from[..prefix_bytes].to_vec();
+            let (mut options, model) = self.walk_options(session, cf);
+            options.set_total_order_seek(false);
+            options.set_prefix_same_as_start(true);
+            options.set_async_io(self.rng.random_bool(0.1));
+            if self.rng.random_bool(0.1) {
+                options.set_iterate_upper_bound([&prefix[..], b"\xff"].concat());
+            }
+            let handle = session.column_family(cf);
+            let has_prefix = |(key, _): &(&[u8], &[u8])| key.starts_with(&prefix);
+            if forward {
+                let mode = IteratorMode::From(&from, Direction::Forward);
+                let walk = session.db.iterator_cf_opt(handle, options, mode);
+                self.compare_walk(walk, model.between(&from, None).take_while(has_prefix), STEPS_MAX);
+            } else {
+                let mode = IteratorMode::From(&from, Direction::Reverse);
+                let walk = session.db.iterator_cf_opt(handle, options, mode);
+                self.compare_walk(walk, model.backward_from(&from).take_while(has_prefix), STEPS_MAX);
+            }
+        }
     }
 
     fn hold_or_release<'db>(&mut self, session: &mut Session<'db>) {

@@ -53,7 +53,7 @@ pub(crate) fn run(set: OptionSet, seed: u64, count: u64) -> Seen {
     let mut elastic_options = stock_options.clone();
     elastic.install(&mut elastic_options).expect("install");
 
-    let mut operations = Operations::new(rng_from(seed), set.prefixes);
+    let mut operations = Operations::new(rng_from(seed), set.prefix_bytes);
     let mut host_rng = rng_from(!seed);
     for opening in 0..=REOPENINGS {
         let db = open(&elastic_options, path);

@@ -29,8 +29,8 @@ pub(crate) struct OptionSet {
     pub(crate) segment_data_bytes: u64,
     pub(crate) policy: PolicyKind,
     pub(crate) budget: Budget,
-    /// The database has a prefix extractor.
-    pub(crate) prefixes: bool,
+    /// Length of the prefixes that the database has, if it has an extractor.
+    pub(crate) prefix_bytes: Option<usize>,
     /// Lookups must have been rejected by units at the end.
     pub(crate) must_reject: bool,
     pub(crate) negative_cache: bool,
@@ -51,7 +51,7 @@ pub(crate) fn plain() -> OptionSet {
         segment_data_bytes: 16 << 10,
         policy: PolicyKind::default(),
         budget: Budget::Fixed(AMPLE_BYTES),
-        prefixes: false,
+        prefix_bytes: None,
         must_reject: true,
         negative_cache: true,
         inherit_hotness: true,
@@ -102,9 +102,19 @@ impl OptionSet {
         self.table(|table| table.set_format_version(version.min(newest)))
     }
 
-    pub(crate) fn prefix_extractor(mut self) -> Self {
-        self.prefixes = true;
-        self.db(|db| db.set_prefix_extractor(SliceTransform::create_fixed_prefix(PREFIX_BYTES)))
+    /// All groups of keys are in almost all tables.
+    pub(crate) fn prefix_extractor(self) -> Self {
+        self.prefix_extractor_of(PREFIX_BYTES)
+    }
+
+    /// Few keys share a prefix, and some are too short to have one.
+    pub(crate) fn long_prefixes(self) -> Self {
+        self.prefix_extractor_of(8)
+    }
+
+    fn prefix_extractor_of(mut self, bytes: usize) -> Self {
+        self.prefix_bytes = Some(bytes);
+        self.db(|db| db.set_prefix_extractor(SliceTransform::create_fixed_prefix(bytes)))
     }
 
     pub(crate) fn partitioned_index(self) -> Self {

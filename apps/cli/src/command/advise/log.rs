@@ -17,8 +17,6 @@ const TAIL_BYTES: u64 = 8 << 20;
 pub(crate) struct FamilyOptions {
     /// `nullptr` for none.
     pub(crate) filter_policy: Option<String>,
-    /// Absent for none.
-    pub(crate) prefix_extractor: Option<String>,
     pub(crate) cache_index_and_filter_blocks: Option<bool>,
     pub(crate) partition_filters: Option<bool>,
     pub(crate) block_cache_bytes: Option<u64>,
@@ -120,12 +118,6 @@ impl Log {
         (!caches.is_empty()).then(|| caches.values().sum())
     }
 
-    /// The column families whose filters also filter prefix seeks.
-    pub(crate) fn families_with_prefixes(&self) -> Vec<&str> {
-        let with_prefixes = |(_, options): &(_, &FamilyOptions)| options.prefix_extractor.is_some();
-        self.families.iter().filter(with_prefixes).map(|(name, _)| name.as_str()).collect()
-    }
-
     /// Whether the LOG says that no family has one.
     pub(crate) fn has_no_block_cache(&self) -> bool {
         !self.families.is_empty()
@@ -141,13 +133,8 @@ impl Log {
 }
 
 impl FamilyOptions {
-    /// Takes a line of the family's options, `TIME Options.prefix_extractor: nullptr`, or of the table factory's: `  filter_policy:
-    /// bloomfilter`, `    capacity : 33554432`.
+    /// Takes a line of the table factory's options: `  filter_policy: bloomfilter`, `    capacity : 33554432`.
     fn take(&mut self, line: &str) {
-        if let Some((_, prefix_extractor)) = line.split_once("Options.prefix_extractor: ") {
-            self.prefix_extractor = (prefix_extractor != "nullptr").then(|| prefix_extractor.to_owned());
-            return;
-        }
         let Some((name, value)) = line.split_once(':') else { return };
         let (name, value) = (name.trim(), value.trim());
         match name {
@@ -187,7 +174,6 @@ mod tests {
 
     const TEXT: &str = "\
 2026/11/26-10:48:36.253663 11322 [db/column_family.cc:711] --------------- Options for column family [default]:
-2026/11/26-10:48:36.253681 11322                Options.prefix_extractor: nullptr
 2026/11/26-10:48:36.253690 11322            table_factory options:   flush_block_policy_factory: X (0x7f)
   cache_index_and_filter_blocks: 1
   block_cache: 0x7ff6b404c530
@@ -197,7 +183,6 @@ mod tests {
   filter_policy: bloomfilter
   partition_filters: 0
 2026/11/26-10:48:36.253663 11322 [db/column_family.cc:711] --------------- Options for column family [a[b]:
-2026/11/26-10:48:36.253681 11322                Options.prefix_extractor: rocksdb.FixedPrefix.8
   block_cache: 0x7ff6b404c530
     capacity : 9866566
   filter_policy: nullptr
@@ -216,7 +201,6 @@ rocksdb.db.get.micros P50 : 2.0 P95 : 3.0 COUNT : 7 SUM : 8
         let log = Log::parse(TEXT);
         assert_eq!(log.families["default"].filter_policy.as_deref(), Some("bloomfilter"));
         assert_eq!(log.families.len(), 2);
-        assert_eq!(log.families_with_prefixes(), ["a[b"]);
         assert_eq!(log.block_cache_bytes(), Some(9_866_566), "one cache for both");
         assert_eq!(log.are_filters_cached(), Some(true));
         let tickers = log.tickers.expect("counters");

@@ -116,7 +116,7 @@ impl Report {
     }
 
     fn write_verdict(&self, out: &mut impl Write) -> Result<()> {
-        let Verdict { answer, because, to_measure, loses, budget_bytes, .. } = &self.verdict;
+        let Verdict { answer, because, to_measure, budget_bytes, .. } = &self.verdict;
         let begin = match answer {
             Answer::Needed => "You need it, because",
             Answer::NotNeeded => "You do not need it, because",
@@ -136,10 +136,6 @@ impl Report {
                 out,
                 "Expect at most {with_budget:.3} wasted reads per lookup of an absent key{now}; fewer where keys or ranges are hot."
             )?;
-        }
-        if !loses.is_empty() {
-            writeln!(out, "You would lose:")?;
-            loses.iter().try_for_each(|loss| writeln!(out, "- {loss}."))?;
         }
         if !to_measure.is_empty() {
             writeln!(out, "To measure:")?;

@@ -53,8 +53,6 @@ pub(crate) struct Verdict {
     pub(crate) answer: Answer,
     pub(crate) because: Vec<String>,
     pub(crate) to_measure: Vec<String>,
-    /// What the database would lose.
-    pub(crate) loses: Vec<String>,
     /// For cache and filters; absent if it is not known.
     pub(crate) memory: Option<Memory>,
     /// To begin with.
@@ -103,7 +101,6 @@ impl Verdict {
             answer: Answer::Unknown,
             because: Vec::new(),
             to_measure: Vec::new(),
-            loses: Vec::new(),
             memory,
             budget_bytes,
             saved_bytes: if expected_now.is_some() {
@@ -171,14 +168,6 @@ impl Verdict {
                 "memory for block cache and filters together: the LOG does not tell, so give it with --memory".to_owned(),
             );
         }
-        let with_prefixes = log.map(Log::families_with_prefixes).unwrap_or_default();
-        if self.answer != Answer::NotNeeded && !with_prefixes.is_empty() && survey.tables_with_units == 0 {
-            self.loses.push(format!(
-                "filters of prefix seeks, for which these column families have a prefix_extractor: {}. Keep stock filters there if you \
-                 seek by prefix",
-                with_prefixes.join(", ")
-            ));
-        }
         if self.answer != Answer::NotNeeded {
             self.to_measure.push(
                 "the share of lookups for absent keys, which alone a filter can help, and whether keys are hot: `springbloom compare \
@@ -236,7 +225,7 @@ mod tests {
     use springbloom_rocksdb::inspect::TableSummary;
     use springbloom_rocksdb::listed_tables::ListedTable;
 
-    use super::super::log::{FamilyOptions, Tickers};
+    use super::super::log::Tickers;
     use super::*;
 
     fn survey(families: usize, bits: u64) -> Survey {
@@ -291,20 +280,6 @@ mod tests {
     fn an_empty_database_is_told_without_a_fault() {
         let verdict = verdict(&Survey::default(), Some(1 << 20), None);
         assert_eq!((verdict.answer, verdict.budget_bytes), (Answer::Unknown, 0));
-    }
-
-    #[test]
-    fn who_seeks_by_prefix_is_told_what_that_loses() {
-        let prefix_extractor = Some("rocksdb.FixedPrefix.8".to_owned());
-        let with_prefixes = FamilyOptions { prefix_extractor, ..FamilyOptions::default() };
-        let families = [("edges", with_prefixes), ("default", FamilyOptions::default())];
-        let families = families.map(|(name, options)| (name.to_owned(), options)).into();
-        let (log, survey) = (Log { families, tickers: None }, survey(2, 10));
-        for (memory_bytes, loses) in [(3 << 20, 1), (64 << 20, 0)] {
-            let verdict = Verdict::of(&survey, Some(&log), memory(Some(memory_bytes), &survey, Some(&log)));
-            assert_eq!(verdict.loses.len(), loses, "{verdict:?}");
-            assert!(verdict.loses.iter().all(|loss| loss.contains(": edges.")), "{verdict:?}");
-        }
     }
 
     #[test]

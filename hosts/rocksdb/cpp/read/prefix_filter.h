@@ -1,0 +1,56 @@
+// The filter of a table's prefixes, in the place where the stock reader looks for its own.
+#pragma once
+
+#include <memory>
+
+#include "read/table_filter.h"
+#include "rocksdb_release.h"
+
+namespace springbloom {
+
+class ElasticTableReader;
+
+// Stock code asks it: which prefix of which extractor may be asked for, with which bounds and key domains, is RocksDB's own decision.
+// Lookups of keys that ask it with a whole key were filtered before they came to the stock reader.
+class PrefixFilter final : public release::PrefixBlockReader {
+ public:
+  // Which block of the filter units it reads.
+  static constexpr int kContents = SB_PREFIXES;
+
+  // `stock`: an open table that has no filter. It owns what is planted.
+  static PrefixFilter* Plant(rocksdb::TableReader* stock, const ColumnFamilyRef& family);
+  // The one that was planted into the stock reader of a table with filter units; null if none was.
+  static PrefixFilter* Of(const rocksdb::TableReader& stock);
+
+  PrefixFilter(const rocksdb::BlockBasedTable* stock, const ColumnFamilyRef& family)
+      : PrefixBlockReader(stock), stock_(*stock), units_(ColumnFamilyRef(family)) {}
+
+  // As of ElasticTableReader.
+  void Open(const sb_table& table) { units_.Open(table); }
+  void Defer();
+  bool HasUnits() const { return units_.IsOpen(); }
+  DeferredLinks& Links() { return units_.Links(); }
+  const rocksdb::TableReader& Inner() const { return stock_; }
+  // Nobody opens its units from here on.
+  void EndDeferral();
+  // Nobody asks it from here on. The stock reader, which owns it, may live for a moment longer than the column family.
+  void Close(bool obsolete);
+
+  bool MayHold(const rocksdb::Slice& prefix) override;
+  size_t ApproximateMemoryUsage() const override { return sizeof(*this) + (HasUnits() ? units_.MemoryBytes() : 0); }
+
+  // What this thread asked of a prefix filter since the last call of ForgetQuestion, if that was this one, and it let the prefix pass. The
+  // prefix is a part of the key that was sought.
+  static void ForgetQuestion();
+  const sb_batch_key* Question() const;
+  const TableFilter& Units() const { return units_; }
+
+ private:
+  const rocksdb::BlockBasedTable& stock_;
+  TableFilter units_;
+};
+
+// The budget pays for as much for each opened table (reader_bytes).
+static_assert(sizeof(PrefixFilter) <= 112);
+
+}  // namespace springbloom

@@ -1,0 +1,103 @@
+#include "read/seek_outcomes.h"
+
+#include <cstring>
+#include <new>
+
+#include "db/dbformat.h"
+#include "memory/arena.h"
+#include "read/unit_table.h"
+
+namespace springbloom {
+
+using rocksdb::InternalIterator;
+using rocksdb::Slice;
+using rocksdb::SliceTransform;
+
+namespace {
+
+// The extractor whose prefixes stock code asks for.
+const SliceTransform* ExtractorOf(const rocksdb::TableReader& stock, const SliceTransform* given) {
+  const SliceTransform* own = RepOf(stock).table_prefix_extractor.get();
+  return own != nullptr ? own : given;
+}
+
+// Whether a key begins with its prefix. RocksDB's own extractors do that.
+bool TakesBeginnings(const SliceTransform& extractor) {
+  return std::strcmp(extractor.Name(), "rocksdb.FixedPrefix") == 0 || std::strcmp(extractor.Name(), "rocksdb.CappedPrefix") == 0;
+}
+
+}  // namespace
+
+InternalIterator* SeekOutcomes::Of(InternalIterator* stock, rocksdb::Arena* arena, const PrefixFilter& filter,
+                                   const rocksdb::ReadOptions& read_options, const SliceTransform* prefix_extractor,
+                                   rocksdb::SequenceNumber sees_all_from) {
+  if (arena == nullptr) {
+    return new SeekOutcomes(stock, /*in_arena=*/false, filter, read_options, prefix_extractor, sees_all_from);
+  }
+  return new (arena->AllocateAligned(sizeof(SeekOutcomes)))
+      SeekOutcomes(stock, /*in_arena=*/true, filter, read_options, prefix_extractor, sees_all_from);
+}
+
+SeekOutcomes::SeekOutcomes(InternalIterator* stock, bool in_arena, const PrefixFilter& filter,
+                           const rocksdb::ReadOptions& read_options, const SliceTransform* prefix_extractor,
+                           rocksdb::SequenceNumber sees_all_from)
+    : ForwardingIterator(stock),
+      in_arena_(in_arena),
+      reads_all_(read_options.read_tier == rocksdb::kReadAllTier && read_options.iterate_upper_bound == nullptr),
+      prefix_is_first_(filter.Units().Family().comparator == rocksdb::BytewiseComparator() &&
+                       TakesBeginnings(*ExtractorOf(filter.Inner(), prefix_extractor))),
+      timestamp_bytes_(filter.Units().Family().comparator->timestamp_size()),
+      filter_(filter),
+      extractor_(ExtractorOf(filter.Inner(), prefix_extractor)),
+      sees_all_from_(sees_all_from) {}
+
+SeekOutcomes::~SeekOutcomes() {
+  if (in_arena_) {
+    Inner().~InternalIteratorBase();
+  } else {
+    delete &Inner();
+  }
+}
+
+void SeekOutcomes::Seek(const Slice& target) {
+  PrefixFilter::ForgetQuestion();
+  Inner().Seek(target);
+  Tell(target, /*is_forward=*/true);
+}
+
+void SeekOutcomes::SeekForPrev(const Slice& target) {
+  PrefixFilter::ForgetQuestion();
+  Inner().SeekForPrev(target);
+  Tell(target, /*is_forward=*/false);
+}
+
+bool SeekOutcomes::ProvesAbsence(const Slice& target, const Slice& prefix) const {
+  // An old snapshot does not see a newer entry of which the prefix is the whole key.
+  return reads_all_ && prefix_is_first_ && rocksdb::GetInternalKeySeqno(target) >= sees_all_from_ &&
+         rocksdb::ExtractUserKeyAndStripTimestamp(target, timestamp_bytes_) == prefix;
+}
+
+void SeekOutcomes::Tell(const Slice& target, bool is_forward) const {
+  const sb_batch_key* sought = filter_.Question();
+  if (sought == nullptr) {
+    return;  // it was not asked, or it rejected the prefix
+  }
+  const rocksdb::Status status = Inner().status();
+  if (!status.ok()) {
+    if (status.IsIncomplete()) {
+      filter_.Units().RecordNotRead(sought->segment);
+    }
+    return;
+  }
+  const Slice prefix = ToSlice(sought->key);
+  if (Inner().Valid()) {
+    const Slice found = rocksdb::ExtractUserKeyAndStripTimestamp(Inner().key(), timestamp_bytes_);
+    if (extractor_->InDomain(found) && extractor_->Transform(found) == prefix) {
+      filter_.Units().RecordTruePositive(sought->segment);
+      return;
+    }
+  }
+  filter_.Units().RecordWastedRead(*sought, is_forward && ProvesAbsence(target, prefix));
+}
+
+}  // namespace springbloom

@@ -1,0 +1,47 @@
+// An iterator that tells the filter of prefixes how seeks ended which it let pass.
+#pragma once
+
+#include "read/prefix_filter.h"
+#include "rocksdb/options.h"
+#include "rocksdb/slice_transform.h"
+#include "table/internal_iterator.h"
+
+namespace springbloom {
+
+// Forwards to the stock reader's iterator, and looks at where a seek left it.
+class SeekOutcomes final : public release::ForwardingIterator {
+ public:
+  // What a prefix filter of the table would be asked for: nothing by iterators that look for no prefix.
+  static bool AreOf(const rocksdb::ReadOptions& read_options, const rocksdb::SliceTransform* prefix_extractor,
+                    bool skip_filters) {
+    return !skip_filters && !read_options.total_order_seek && prefix_extractor != nullptr;
+  }
+  // `stock` is owned from here on; both are in the arena, if there is one. `sees_all_from`: as of ElasticTableReader.
+  static rocksdb::InternalIterator* Of(rocksdb::InternalIterator* stock, rocksdb::Arena* arena, const PrefixFilter& filter,
+                                       const rocksdb::ReadOptions& read_options, const rocksdb::SliceTransform* prefix_extractor,
+                                       rocksdb::SequenceNumber sees_all_from);
+
+  SeekOutcomes(rocksdb::InternalIterator* stock, bool in_arena, const PrefixFilter& filter,
+               const rocksdb::ReadOptions& read_options, const rocksdb::SliceTransform* prefix_extractor,
+               rocksdb::SequenceNumber sees_all_from);
+  ~SeekOutcomes() override;
+
+  void Seek(const rocksdb::Slice& target) override;
+  void SeekForPrev(const rocksdb::Slice& target) override;
+
+ private:
+  // Whether a seek to `target` that finds nothing proves that the table has no key with this prefix.
+  bool ProvesAbsence(const rocksdb::Slice& target, const rocksdb::Slice& prefix) const;
+  void Tell(const rocksdb::Slice& target, bool is_forward) const;
+
+  const bool in_arena_;
+  const bool reads_all_;
+  // Whether nothing with a prefix comes before the prefix itself.
+  const bool prefix_is_first_;
+  const size_t timestamp_bytes_;
+  const PrefixFilter& filter_;
+  const rocksdb::SliceTransform* const extractor_;
+  const rocksdb::SequenceNumber sees_all_from_;
+};
+
+}  // namespace springbloom

@@ -1,0 +1,171 @@
+//! Seeks of prefixes: what they find is what stock RocksDB finds, and absent prefixes cost no reads.
+
+use std::collections::BTreeMap;
+
+use rand::RngExt;
+use rocksdb::{
+    BlockBasedOptions, DB, IteratorMode, Options, ReadOptions, SliceTransform,
+    perf::{PerfContext, PerfMetric, PerfStatsLevel, set_perf_stats},
+};
+use springbloom_rocksdb::{ElasticFilters, UnitSettings};
+use springbloom_testkit::seed::{TestRng, rng};
+
+use crate::common::{AMPLE_BYTES, IDLE_TIMEOUT, ample, folder, installed, small_tree};
+
+const RUNS: u64 = 5;
+const PREFIX_BYTES: usize = 4;
+const PREFIXES_PER_RUN: u32 = 400;
+
+/// Options of a database whose tables stay where flushes put them, and whose blocks no cache keeps.
+fn runs(whole_keys: bool) -> Options {
+    let mut options = small_tree();
+    options.set_write_buffer_size(64 << 20);
+    options.set_disable_auto_compactions(true);
+    options.set_prefix_extractor(SliceTransform::create_fixed_prefix(PREFIX_BYTES));
+    let mut tables = BlockBasedOptions::default();
+    tables.disable_cache();
+    tables.set_whole_key_filtering(whole_keys);
+    options.set_block_based_table_factory(&tables);
+    options
+}
+
+/// Even prefixes are in exactly one run each, odd ones in none.
+fn fill(db: &DB) -> BTreeMap<Vec<u8>, Vec<u8>> {
+    let mut model = BTreeMap::new();
+    for run in 0..RUNS as u32 {
+        for prefix in 0..PREFIXES_PER_RUN {
+            let prefix = 2 * (prefix * RUNS as u32 + run);
+            for suffix in 0..5u8 {
+                let key = [&prefix.to_be_bytes()[..], &[2 * suffix]].concat();
+                db.put(&key, [7; 100]).expect("put");
+                model.insert(key, vec![7; 100]);
+            }
+        }
+        db.flush().expect("flush");
+    }
+    model
+}
+
+/// Keys with the target's prefix, from the target on.
+fn seek(db: &DB, target: &[u8]) -> Vec<Vec<u8>> {
+    let mut read = ReadOptions::default();
+    read.set_prefix_same_as_start(true);
+    let found = db.iterator_opt(IteratorMode::From(target, rocksdb::Direction::Forward), read);
+    found.map(|entry| entry.expect("the iterator is sound").0.to_vec()).collect()
+}
+
+fn expected(model: &BTreeMap<Vec<u8>, Vec<u8>>, target: &[u8]) -> Vec<Vec<u8>> {
+    let prefix = &target[..PREFIX_BYTES];
+    let from = model.range(target.to_vec()..).map(|(key, _)| key.clone());
+    from.take_while(|key| key.starts_with(prefix)).collect()
+}
+
+/// Blocks read per seek of an absent prefix.
+fn reads_per_absent_seek(db: &DB, rng: &mut TestRng) -> f64 {
+    const SEEKS: u32 = 2000;
+    set_perf_stats(PerfStatsLevel::EnableCount);
+    let mut context = PerfContext::default();
+    context.reset();
+    for _ in 0..SEEKS {
+        let prefix = 2 * rng.random_range(0..PREFIXES_PER_RUN * RUNS as u32 - 1) + 1;
+        assert!(seek(db, &prefix.to_be_bytes()).is_empty());
+    }
+    let reads = context.metric(PerfMetric::BlockReadCount);
+    set_perf_stats(PerfStatsLevel::Disable);
+    reads as f64 / f64::from(SEEKS)
+}
+
+fn check_answers(db: &DB, model: &BTreeMap<Vec<u8>, Vec<u8>>, rng: &mut TestRng) {
+    for _ in 0..2000 {
+        let prefix = rng.random_range(0..2 * PREFIXES_PER_RUN * RUNS as u32 + 2);
+        let target =
+            [&prefix.to_be_bytes()[..], &[rng.random_range(0..12)][..rng.random_range(0..2)]].concat();
+        assert_eq!(seek(db, &target), expected(model, &target), "{target:?}");
+        let value = db.get(&target).expect("get");
+        assert_eq!(value.as_ref(), model.get(&target), "{target:?}");
+    }
+}
+
+#[test]
+fn absent_prefixes_are_not_read_and_present_ones_are_found() {
+    let mut rng = rng("absent_prefixes_are_not_read_and_present_ones_are_found");
+    for whole_keys in [true, false] {
+        let elastic = ample();
+        let options = installed(&elastic, &runs(whole_keys));
+        let folder = folder();
+        let db = DB::open(&options, folder.path()).expect("open");
+        let model = fill(&db);
+        check_answers(&db, &model, &mut rng);
+        assert!(elastic.wait_idle(IDLE_TIMEOUT));
+        check_answers(&db, &model, &mut rng);
+        let reads = reads_per_absent_seek(&db, &mut rng);
+        assert!(reads < 0.1, "{reads} reads per seek, whole keys: {whole_keys}");
+        drop(db);
+
+        // A budget of nothing reads every run, and is no error.
+        elastic.set_budget_bytes(0).expect("the budget can be set");
+        let db = DB::open(&options, folder.path()).expect("open");
+        check_answers(&db, &model, &mut rng);
+        assert!(reads_per_absent_seek(&db, &mut rng) > 3.0);
+        // With one again, the tables that are open get their units.
+        elastic.set_budget_bytes(AMPLE_BYTES).expect("the budget can be set");
+        crate::common::wait_until("units over prefixes come", || {
+            elastic.wait_idle(IDLE_TIMEOUT) && reads_per_absent_seek(&db, &mut rng) < 0.1
+        });
+        check_answers(&db, &model, &mut rng);
+    }
+}
+
+#[test]
+fn the_policy_learns_from_seeks() {
+    let mut rng = rng("the_policy_learns_from_seeks");
+    // Room for a part of the units.
+    let elastic = ElasticFilters::builder()
+        .budget_bytes(1 << 20)
+        .segment_data_bytes(16 << 10)
+        .build()
+        .expect("the settings are sound");
+    let options = installed(&elastic, &runs(true));
+    let folder = folder();
+    let db = DB::open(&options, folder.path()).expect("open");
+    fill(&db);
+    reads_per_absent_seek(&db, &mut rng);
+    assert!(elastic.wait_idle(IDLE_TIMEOUT));
+    let text = elastic.metrics_text();
+    let family = |outcome: &str| {
+        let start = format!(
+            "springbloom_family_visits_total{{database=\"{}\",family=\"default (prefixes)\",outcome=\"{outcome}\"}} ",
+            folder.path().display()
+        );
+        let line = text.lines().find_map(|line| line.strip_prefix(&start));
+        line.unwrap_or_else(|| panic!("no {start} in {text}")).parse::<u64>().expect("a number")
+    };
+    assert!(family("rejected") + family("wasted_read") > 1000, "{text}");
+}
+
+/// Each unit halves what absent prefixes waste: the targets are those of stock Bloom filters of so many bits.
+#[test]
+fn absent_prefixes_cost_what_the_units_let_pass() {
+    let mut rng = rng("absent_prefixes_cost_what_the_units_let_pass");
+    for units in [1, 4, 6] {
+        let elastic = ElasticFilters::builder()
+            .budget_bytes(AMPLE_BYTES)
+            .segment_data_bytes(16 << 10)
+            .units(UnitSettings::ribbon(units).expect("so many units can be"))
+            .negative_cache(false)
+            .build()
+            .expect("the settings are sound");
+        let folder = folder();
+        let db = DB::open(&installed(&elastic, &runs(true)), folder.path()).expect("open");
+        fill(&db);
+        assert!(elastic.wait_idle(IDLE_TIMEOUT));
+        let reads = reads_per_absent_seek(&db, &mut rng);
+        let expected = RUNS as f64 * 0.5f64.powi(units.into());
+        eprintln!("{units} units: {reads} reads a seek");
+        // The prefixes are few: the same ones pass again.
+        assert!(
+            (reads - expected).abs() < 0.35 * expected,
+            "{units} units: {reads} reads a seek, expected {expected}"
+        );
+    }
+}
