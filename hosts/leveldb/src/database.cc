@@ -16,9 +16,7 @@ namespace {
 // Reads that fail before other databases have their turn.
 constexpr int kUnreadableAtOnce = 16;
 
-Slice UserKey(const Slice& internal_key) {
-  return Slice(internal_key.data(), internal_key.size() - leveldb::kKeyTrailerSize);
-}
+Slice UserKey(const Slice& internal_key) { return Slice(internal_key.data(), internal_key.size() - leveldb::kKeyTrailerSize); }
 
 }  // namespace
 
@@ -64,7 +62,8 @@ int Database::TryToOpen(OpenTable* table) {
   spec.comparator = OrderOf(*selected_.user_comparator);
   spec.head = Bytes(head);
   spec.block_offset = block.handle.offset();
-  const int why = outcome == UnitBlock::kFound ? sb_table_open(selected_.filters.get(), family_, &spec, &table->units) : SB_CORRUPT;
+  const int why =
+      outcome == UnitBlock::kFound ? sb_table_open(selected_.filters.get(), family_, &spec, &table->units) : SB_CORRUPT;
   if (why == SB_OPENED) {
     table->largest_sequence = block.largest_sequence;
     table->has_units.store(true, std::memory_order_release);
@@ -140,7 +139,9 @@ Database::Lookup::Lookup(const Database& database, const OpenTable& table, const
       digest_(LookupDigest(user_key_, *database.family_)),
       sequence_(SequenceOf(internal_key)) {}
 
-bool Database::Lookup::MayMatch() { return sb_table_may_match(&table_.units, &order_, digest_, Bytes(user_key_), &segment_) != 0; }
+bool Database::Lookup::MayMatch() {
+  return sb_table_may_match(&table_.units, &order_, digest_, Bytes(user_key_), &segment_) != 0;
+}
 
 void Database::Lookup::Record(bool is_found) const {
   if (is_found) {

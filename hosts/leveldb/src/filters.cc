@@ -170,8 +170,8 @@ Status SetBudget(uint64_t budget_bytes) {
   return WithFilters([&](const sb_filters* filters) {
     return sb_filters_set_budget_bytes(filters, budget_bytes)
                ? Status::OK()
-               : Status::InvalidArgument("springbloom", "a budget of " + std::to_string(budget_bytes) +
-                                                            " bytes, expected at most 256 TiB");
+               : Status::InvalidArgument("springbloom",
+                                         "a budget of " + std::to_string(budget_bytes) + " bytes, expected at most 256 TiB");
   });
 }
 

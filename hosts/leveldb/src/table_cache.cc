@@ -74,7 +74,8 @@ struct Taker {
 }  // namespace
 
 struct TableCache::Rep {
-  Rep(const std::string& dbname, const Options& given, int entries) : folder(dbname), options(given), cache(NewLRUCache(entries)) {
+  Rep(const std::string& dbname, const Options& given, int entries)
+      : folder(dbname), options(given), cache(NewLRUCache(entries)) {
     springbloom::Selected selected = springbloom::SelectedBy(options);
     if (selected.filters != nullptr) {
       // Tables with stock filters are read without: nobody knows here whether their policy is this one's predecessor.
@@ -127,7 +128,8 @@ struct TableCache::Rep {
   const std::unique_ptr<Cache> cache;
 };
 
-TableCache::TableCache(const std::string& dbname, const Options& options, int entries) : rep_(new Rep(dbname, options, entries)) {}
+TableCache::TableCache(const std::string& dbname, const Options& options, int entries)
+    : rep_(new Rep(dbname, options, entries)) {}
 
 TableCache::~TableCache() { delete rep_; }
 
@@ -142,8 +144,9 @@ Iterator* TableCache::NewIterator(const ReadOptions& options, uint64_t number, u
   }
   Table* found = rep_->TableOf(handle).table.get();
   Iterator* iterator = found->NewIterator(options);
-  iterator->RegisterCleanup([](void* cache, void* released) { static_cast<Cache*>(cache)->Release(static_cast<Cache::Handle*>(released)); },
-                            rep_->cache.get(), handle);
+  iterator->RegisterCleanup(
+      [](void* cache, void* released) { static_cast<Cache*>(cache)->Release(static_cast<Cache::Handle*>(released)); },
+      rep_->cache.get(), handle);
   if (table != nullptr) {
     *table = found;
   }

@@ -12,20 +12,20 @@
 #include "leveldb/filter_policy.h"
 #include "springbloom_leveldb.h"
 
-#define CHECK(condition, ...)                                                              \
-  do {                                                                                     \
-    if (!(condition)) {                                                                    \
-      std::fprintf(stderr, "%s:%d: failed: %s", __FILE__, __LINE__, #condition);         \
-      std::fprintf(stderr, " " __VA_ARGS__);                                                \
-      std::fprintf(stderr, "\n");                                                          \
-      std::exit(1);                                                                        \
-    }                                                                                      \
+#define CHECK(condition, ...)                                                    \
+  do {                                                                           \
+    if (!(condition)) {                                                          \
+      std::fprintf(stderr, "%s:%d: failed: %s", __FILE__, __LINE__, #condition); \
+      std::fprintf(stderr, " " __VA_ARGS__);                                     \
+      std::fprintf(stderr, "\n");                                                \
+      std::exit(1);                                                              \
+    }                                                                            \
   } while (false)
 
-#define CHECK_OK(expression)                                            \
-  do {                                                                  \
-    const leveldb::Status status_ = (expression);                       \
-    CHECK(status_.ok(), "%s", status_.ToString().c_str());              \
+#define CHECK_OK(expression)                               \
+  do {                                                     \
+    const leveldb::Status status_ = (expression);          \
+    CHECK(status_.ok(), "%s", status_.ToString().c_str()); \
   } while (false)
 
 using PolicyPtr = std::unique_ptr<const leveldb::FilterPolicy>;
@@ -60,9 +60,8 @@ inline uint64_t Metric(const std::string& name) {
 class Folder {
  public:
   Folder() {
-    char path[] = "/tmp/springbloom-leveldb.XXXXXX";
-    CHECK(mkdtemp(path) != nullptr);
-    path_ = path;
+    path_ = std::filesystem::temp_directory_path().string() + "/springbloom-leveldb.XXXXXX";
+    CHECK(mkdtemp(path_.data()) != nullptr);
   }
   ~Folder() { std::filesystem::remove_all(path_); }
   std::string operator/(const std::string& name) const { return path_ + "/" + name; }
@@ -81,8 +80,8 @@ class Random {
 
  private:
   static uint64_t SeedOfProcess() {
-    static const uint64_t seed = std::getenv("SPRINGBLOOM_SEED") ? std::strtoull(std::getenv("SPRINGBLOOM_SEED"), nullptr, 10)
-                                                                 : std::random_device()();
+    static const uint64_t seed =
+        std::getenv("SPRINGBLOOM_SEED") ? std::strtoull(std::getenv("SPRINGBLOOM_SEED"), nullptr, 10) : std::random_device()();
     return seed;
   }
   std::mt19937_64 engine_;

@@ -42,7 +42,8 @@ inline void CheckScan(leveldb::DB* db, const leveldb::ReadOptions& options, cons
       break;
     }
     // Equal keys may differ in their bytes.
-    CHECK(!contents.key_comp()(entry->key().ToString(), expected->first) && !contents.key_comp()(expected->first, entry->key().ToString()));
+    CHECK(!contents.key_comp()(entry->key().ToString(), expected->first) &&
+          !contents.key_comp()(expected->first, entry->key().ToString()));
     CHECK(entry->value() == leveldb::Slice(expected->second));
     if (!backwards) {
       entry->Next();

@@ -1,5 +1,5 @@
-// Processes that write and read are killed at any moment; the next one must find what was acknowledged, and nothing half. SPRINGBLOOM_KILLS:
-// how many.
+// Processes that write and read are killed at any moment; the next one must find what was acknowledged, and nothing half.
+// SPRINGBLOOM_KILLS: how many.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -181,5 +181,6 @@ int main() {
       Ask(db.get(), &env, 3);
     }
   }
+  std::printf("%llu damaged databases\n", static_cast<unsigned long long>(trials));
   return 0;
 }

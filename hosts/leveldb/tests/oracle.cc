@@ -63,7 +63,9 @@ struct Snapshot {
 
 class Oracle {
  public:
-  Oracle(const World& world, Random* random) : world_(world), random_(*random), contents_(NoContents(world.comparator)) { Reopen(); }
+  Oracle(const World& world, Random* random) : world_(world), random_(*random), contents_(NoContents(world.comparator)) {
+    Reopen();
+  }
 
   ~Oracle() {
     CheckAll(db_.get(), contents_);
@@ -210,8 +212,8 @@ class Oracle {
     }
   }
 
-  // LevelDB's repair takes tables with higher numbers for newer, which those of compactions are not: it keeps what it should if each key has
-  // one version.
+  // LevelDB's repair takes tables with higher numbers for newer, which those of compactions are not: it keeps what it should if each key
+  // has one version.
   void Repair() {
     while (!snapshots_.empty()) {
       Release(0);
