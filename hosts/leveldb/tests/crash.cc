@@ -94,7 +94,7 @@ int main() {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   Random random;
   const Folder folder;
-  const uint64_t kills = FromEnvironment("SPRINGBLOOM_KILLS", 25);
+  const uint64_t kills = FromEnvironment("SPRINGBLOOM_KILLS", 12);
   uint64_t acknowledged = 0;
   for (uint64_t kill_number = 0; kill_number < kills; ++kill_number) {
     // From an empty database now and then: the model is replayed each time.
@@ -113,7 +113,7 @@ int main() {
     close(ends[1]);
     uint64_t number = 0;
     // It is killed a number of batches after it began, and within a moment more.
-    const uint64_t batches = random.Below(1500);
+    const uint64_t batches = random.Below(1000);
     for (uint64_t at = 0; at <= batches && read(ends[0], &number, sizeof(number)) == sizeof(number); ++at) {
       acknowledged = std::max(acknowledged, number);
     }
