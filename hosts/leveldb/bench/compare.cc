@@ -56,9 +56,12 @@ class Popularity {
   std::vector<double> sums_;
 };
 
+// In the order of their numbers. They end in what looks random: of neighbours that differ in the last byte alone, LevelDB's Bloom filter
+// takes ten times as many for present as it should.
 std::string Key(uint64_t number) {
   char text[32];
-  std::snprintf(text, sizeof(text), "%016llu", static_cast<unsigned long long>(number));
+  const uint64_t mixed = (number + 1) * 0x9e3779b97f4a7c15 ^ number << 17;
+  std::snprintf(text, sizeof(text), "%012llu%08x", static_cast<unsigned long long>(number), static_cast<unsigned>(mixed >> 29));
   return text;
 }
 
