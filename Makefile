@@ -12,7 +12,7 @@ LIBRARIES := $(addprefix -p springbloom-,filter format manager host-core)
 # These and the others that need no RocksDB.
 WITHOUT_ROCKSDB := $(LIBRARIES) $(addprefix -p springbloom-,console testkit workload simulator records experiments)
 
-.PHONY: demo test check flash attack chaos build build-all setup lint msrv deny sanitize fuzz crashtest crashtest-short rocksdb-tests package \
+.PHONY: demo test check leveldb flash attack chaos build build-all setup lint msrv deny sanitize fuzz crashtest crashtest-short rocksdb-tests package \
   test-releases jvm test-jvm jvm-soak jvm-compare setup-jvm
 
 demo:
@@ -23,8 +23,13 @@ test: build-all lint
 	@cargo test --profile checked --locked $(LIBRARIES)
 	@scripts/test-readme
 	@scripts/test-core-library
+	@hosts/leveldb/test
 	@scripts/crashtest --short
 	@$(MAKE) --no-print-directory -C flash test
+
+# The host of LevelDB alone, which needs no RocksDB.
+leveldb:
+	@hosts/leveldb/test
 
 # The structures on flash alone, which need no RocksDB.
 flash:

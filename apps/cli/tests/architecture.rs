@@ -122,6 +122,9 @@ const NEUTRAL_EXTERNALS: [&str; 34] = [
     "xxhash-rust",
 ];
 
+/// Engines whose hosts are no crates.
+const ENGINES_WITHOUT_CRATE: [&str; 1] = ["leveldb"];
+
 /// The folder of all that hosts share. Every other one in `hosts/` is for an engine.
 const CORE: &str = "hosts/core";
 
@@ -275,6 +278,7 @@ fn engine_neutral_crates_name_no_engine() {
         .iter()
         .filter(|folder| is_host_of_an_engine(folder))
         .flat_map(|folder| folder.rsplit('/').next())
+        .chain(ENGINES_WITHOUT_CRATE)
         .collect();
     let is_product = |folder: &&String| {
         folder.starts_with("crates/") || folder.starts_with("flash/crates/") || *folder == CORE

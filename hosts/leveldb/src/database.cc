@@ -1,0 +1,156 @@
+#include "database.h"
+
+#include <utility>
+
+#include "file_access.h"
+#include "internals.h"
+#include "lookup_digest.h"
+#include "unit_block.h"
+
+namespace springbloom {
+
+using leveldb::Slice;
+
+namespace {
+
+// Reads that fail before other databases have their turn.
+constexpr int kUnreadableAtOnce = 16;
+
+Slice UserKey(const Slice& internal_key) { return Slice(internal_key.data(), internal_key.size() - leveldb::kKeyTrailerSize); }
+
+}  // namespace
+
+Database::Database(Selected selected, const std::string& folder, const leveldb::Options& options)
+    : selected_(std::move(selected)),
+      folder_(folder),
+      log_(options.info_log),
+      session_(NewIdentity()),
+      family_(sb_column_family_open(selected_.filters.get(), Bytes(session_), Bytes(folder_), /*is_for_writing=*/1,
+                                    MakeFileAccess(options))) {
+  sb_filters_settings_text(selected_.filters.get(), log_, [](void* log, sb_bytes text) noexcept {
+    leveldb::Log(static_cast<leveldb::Logger*>(log), "springbloom: filter units are in use: %s", Text(text).c_str());
+  });
+}
+
+Database::~Database() {
+  sb_deferred_remove(selected_.filters.get(), this);
+  sb_column_family_close(selected_.filters.get(), family_);
+}
+
+std::string Database::PathOf(const OpenTable& table) const {
+  return table.has_older_name ? leveldb::SSTTableFileName(folder_, table.number) : leveldb::TableFileName(folder_, table.number);
+}
+
+int Database::TryToOpen(OpenTable* table) {
+  UnitBlock block;
+  std::string head;
+  UnitBlock::Outcome outcome = UnitBlock::Find(table->file.get(), table->file_size, &block);
+  if (outcome == UnitBlock::kNone) {
+    return SB_NONE_LEFT;
+  }
+  if (outcome == UnitBlock::kFound) {
+    outcome = block.ReadHead(*table->file, &head);
+  }
+  if (outcome == UnitBlock::kUnreadable) {
+    return SB_UNREADABLE;
+  }
+  const std::string path = PathOf(*table);
+  sb_table_spec spec{};
+  spec.path = Bytes(path);
+  spec.session = Bytes(block.identity);
+  spec.level = -1;
+  spec.comparator = OrderOf(*selected_.user_comparator);
+  spec.head = Bytes(head);
+  spec.block_offset = block.handle.offset();
+  const int why =
+      outcome == UnitBlock::kFound ? sb_table_open(selected_.filters.get(), family_, &spec, &table->units) : SB_CORRUPT;
+  if (why == SB_OPENED) {
+    table->largest_sequence = block.largest_sequence;
+    table->has_units.store(true, std::memory_order_release);
+  } else if (why == SB_CORRUPT) {
+    leveldb::Log(log_, "springbloom: %s is read without filter units: its filter block is damaged or of a newer version",
+                 path.c_str());
+  }
+  return why;
+}
+
+void Database::Open(OpenTable* table) {
+  const int why = TryToOpen(table);
+  if (why == SB_NONE_LEFT) {
+    sb_filters_count_table_without_units(selected_.filters.get(), Bytes(session_));
+  } else if (why == SB_NO_ROOM || why == SB_UNREADABLE) {
+    Defer(table, why);
+  }
+}
+
+void Database::Defer(OpenTable* table, int why) {
+  if (!has_told_of_deferral_.exchange(true)) {
+    leveldb::Log(log_, "springbloom: %s is read without filter units for now: %s; others are not told of here",
+                 PathOf(*table).c_str(),
+                 why == SB_NO_ROOM ? "the budget has no room for its bookkeeping" : "they cannot be read");
+  }
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    table->deferred = deferred_.insert(deferred_.end(), table);
+  }
+  sb_deferred_add(selected_.filters.get(), family_, this, &Retry);
+}
+
+int Database::Retry(void* context) noexcept {
+  auto* self = static_cast<Database*>(context);
+  // Held so that no table is closed meanwhile.
+  std::lock_guard<std::mutex> lock(self->mutex_);
+  const size_t tries = std::min<size_t>(self->deferred_.size(), kUnreadableAtOnce);
+  for (size_t unreadable = 0; unreadable < tries; ++unreadable) {
+    OpenTable* table = self->deferred_.front();
+    const int why = self->TryToOpen(table);
+    if (why == SB_NO_ROOM) {
+      return SB_NO_ROOM;
+    }
+    if (why != SB_UNREADABLE) {
+      // A damaged one is not tried again either.
+      self->deferred_.pop_front();
+      table->deferred.reset();
+      return SB_OPENED;
+    }
+    self->deferred_.splice(self->deferred_.end(), self->deferred_, self->deferred_.begin());
+  }
+  return self->deferred_.empty() ? SB_NONE_LEFT : SB_UNREADABLE;
+}
+
+void Database::Close(OpenTable* table) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (table->deferred) {
+      deferred_.erase(*table->deferred);
+      table->deferred.reset();
+      sb_deferred_closed(selected_.filters.get());
+    }
+  }
+  if (table->has_units.load(std::memory_order_acquire)) {
+    sb_table_close(selected_.filters.get(), &table->units, table->is_obsolete.load(std::memory_order_relaxed) ? 1 : 0);
+  }
+}
+
+Database::Lookup::Lookup(const Database& database, const OpenTable& table, const Slice& internal_key)
+    : table_(table),
+      order_(OrderOf(*database.selected_.user_comparator)),
+      user_key_(UserKey(internal_key)),
+      digest_(LookupDigest(user_key_, *database.family_)),
+      sequence_(SequenceOf(internal_key)) {}
+
+bool Database::Lookup::MayMatch() {
+  return sb_table_may_match(&table_.units, &order_, digest_, Bytes(user_key_), &segment_) != 0;
+}
+
+void Database::Lookup::Record(bool is_found) const {
+  if (is_found) {
+    sb_table_record_true_positive(&table_.units, segment_);
+    return;
+  }
+  // A snapshot may hide an entry that others see.
+  const bool is_absent = sequence_ >= table_.largest_sequence;
+  sb_table_record_wasted_read(&table_.units, segment_, digest_, Bytes(user_key_), is_absent ? 1 : 0);
+}
+
+}  // namespace springbloom

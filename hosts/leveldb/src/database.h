@@ -1,0 +1,68 @@
+// What the tables of an open database share where its policy is elastic. The core takes each for a database with one column family.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <list>
+#include <mutex>
+#include <string>
+
+#include "filters.h"
+#include "leveldb/options.h"
+#include "leveldb/slice.h"
+#include "leveldb/status.h"
+#include "open_table.h"
+
+namespace springbloom {
+
+class Database {
+ public:
+  // `options` outlive it.
+  Database(Selected selected, const std::string& folder, const leveldb::Options& options);
+  // After all tables were closed. No file is accessed any more when it returns.
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  // The table was opened: finds its units. If they cannot be had now, it is deferred: a background thread tries again.
+  void Open(OpenTable* table);
+  // The table is about to be destroyed.
+  void Close(OpenTable* table);
+
+  // A lookup of a key of the database in a table that has units.
+  class Lookup {
+   public:
+    Lookup(const Database& database, const OpenTable& table, const leveldb::Slice& internal_key);
+    // False: the table does not have the key.
+    bool MayMatch();
+    // What reading the table came to: whether an entry for the key was found.
+    void Record(bool is_found) const;
+
+   private:
+    const OpenTable& table_;
+    const sb_comparator order_;
+    const leveldb::Slice user_key_;
+    const sb_digest digest_;
+    const uint64_t sequence_;
+    uint32_t segment_ = 0;
+  };
+
+ private:
+  // What opening units comes to, in the words of springbloom_abi.h; SB_NONE_LEFT: the table has none.
+  int TryToOpen(OpenTable* table);
+  void Defer(OpenTable* table, int why);
+  static int Retry(void* context) noexcept;
+  std::string PathOf(const OpenTable& table) const;
+
+  const Selected selected_;
+  const std::string folder_;
+  leveldb::Logger* const log_;
+  const std::string session_;
+  sb_column_family* const family_;
+  std::atomic<bool> has_told_of_deferral_ = false;
+  // Guards those that are deferred. The one to try next comes first.
+  std::mutex mutex_;
+  std::list<OpenTable*> deferred_;
+};
+
+}  // namespace springbloom

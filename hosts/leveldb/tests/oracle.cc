@@ -1,0 +1,254 @@
+// Random operations on databases with many kinds of options, against a map. SPRINGBLOOM_OPERATIONS: how many in each database.
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <vector>
+
+#include "check.h"
+#include "contents.h"
+#include "counting_env.h"
+#include "leveldb/cache.h"
+#include "leveldb/write_batch.h"
+
+namespace {
+
+// Keys in another order, in which equal keys may differ in their bytes.
+class Reordered : public leveldb::Comparator {
+ public:
+  explicit Reordered(bool folds_case) : folds_case_(folds_case) {}
+  const char* Name() const override { return folds_case_ ? "test.FoldsCase" : "test.Backwards"; }
+  int Compare(const leveldb::Slice& a, const leveldb::Slice& b) const override {
+    return folds_case_ ? Folded(a).compare(Folded(b)) : b.compare(a);
+  }
+  void FindShortestSeparator(std::string*, const leveldb::Slice&) const override {}
+  void FindShortSuccessor(std::string*) const override {}
+
+ private:
+  static std::string Folded(const leveldb::Slice& key) {
+    std::string folded = key.ToString();
+    for (char& letter : folded) {
+      letter = static_cast<char>(std::tolower(letter));
+    }
+    return folded;
+  }
+  const bool folds_case_;
+};
+
+const Reordered backwards(false);
+const Reordered folds_case(true);
+
+struct World {
+  const char* name;
+  const char* settings;
+  const leveldb::Comparator* comparator;
+  size_t block_size;
+  bool compresses;
+  bool uses_units;
+};
+
+const World kWorlds[] = {
+    {"default", "budget=200000", leveldb::BytewiseComparator(), 4096, true, true},
+    {"little memory", "budget=20000;segment_data_bytes=64K;units=bloom:6x2", leveldb::BytewiseComparator(), 1024, false, true},
+    {"many segments", "budget=100000;segment_data_bytes=16K;units=ribbon:4", leveldb::BytewiseComparator(), 512, true, true},
+    {"no negative cache", "budget=100000;negative_cache=false", leveldb::BytewiseComparator(), 4096, true, true},
+    {"backwards", "budget=200000;assume_bytewise_equality=true", &backwards, 4096, true, true},
+    {"backwards, unknown", "budget=200000", &backwards, 4096, true, false},
+    {"folds case", "budget=200000", &folds_case, 4096, true, false},
+};
+
+struct Snapshot {
+  const leveldb::Snapshot* of_db;
+  Contents contents;
+};
+
+class Oracle {
+ public:
+  Oracle(const World& world, Random* random) : world_(world), random_(*random), contents_(NoContents(world.comparator)) {
+    Reopen();
+  }
+
+  ~Oracle() {
+    CheckAll(db_.get(), contents_);
+    Close();
+    std::printf("%s: %llu lookups in tables rejected\n", world_.name, static_cast<unsigned long long>(rejected_));
+    CHECK(world_.uses_units == (rejected_ > 1000));
+  }
+
+  void Operate() {
+    switch (random_.Below(5000)) {
+      case 0:
+        return db_->CompactRange(nullptr, nullptr);
+      case 1:
+        return Reopen();
+      case 2:
+        return Repair();
+      case 3:
+      case 4:
+        CHECK_OK(springbloom::SetBudget(random_.OneIn(4) ? 0 : random_.Below(300000)));
+        return;
+      case 5:
+        springbloom::WaitIdle(std::chrono::milliseconds(200));
+        return;
+      case 6:
+        return CheckScan(db_.get(), leveldb::ReadOptions(), contents_, RandomKey(), 1000, random_.OneIn(2));
+      case 7:
+      case 8:
+        return TakeSnapshot();
+      case 9:
+        if (!snapshots_.empty()) {
+          Release(random_.Below(snapshots_.size()));
+        }
+        return;
+      default:
+        break;
+    }
+    if (random_.OneIn(3)) {
+      return Write();
+    }
+    leveldb::ReadOptions options;
+    options.verify_checksums = random_.OneIn(2);
+    options.fill_cache = random_.OneIn(2);
+    if (!snapshots_.empty() && random_.OneIn(4)) {
+      const Snapshot& snapshot = snapshots_[random_.Below(snapshots_.size())];
+      options.snapshot = snapshot.of_db;
+      return CheckGet(db_.get(), options, snapshot.contents, RandomKey());
+    }
+    CheckGet(db_.get(), options, contents_, RandomKey());
+  }
+
+ private:
+  static constexpr uint64_t kKeys = 20000;
+
+  // A third of them is never written; some are long, and one is empty.
+  std::string RandomKey() {
+    // Some are asked for more often than others.
+    uint64_t number = random_.OneIn(2) ? random_.Below(kKeys) : random_.Below(kKeys / 50);
+    if (number == 7) {
+      return "";
+    }
+    char text[32];
+    std::snprintf(text, sizeof(text), random_.OneIn(2) ? "Key%07llu" : "key%07llu", static_cast<unsigned long long>(number));
+    return number % 1000 == 11 ? text + std::string(600, 'x') : text;
+  }
+
+  bool IsWritable(const std::string& key) const { return key.size() < 10 || (key[9] - '0') % 3 != 0; }
+
+  void Write() {
+    leveldb::WriteBatch batch;
+    const uint64_t entries = random_.OneIn(10) ? random_.Below(100) : 1;
+    for (uint64_t at = 0; at < entries; ++at) {
+      const std::string key = RandomKey();
+      if (!IsWritable(key)) {
+        continue;
+      }
+      if (random_.OneIn(4)) {
+        batch.Delete(key);
+        contents_.erase(key);
+      } else {
+        const std::string value(random_.Below(300), static_cast<char>('a' + random_.Below(26)));
+        batch.Put(key, value);
+        contents_[key] = value;
+      }
+    }
+    CHECK_OK(db_->Write(leveldb::WriteOptions(), &batch));
+  }
+
+  void TakeSnapshot() {
+    if (snapshots_.size() == 3) {
+      Release(0);
+    }
+    snapshots_.push_back({db_->GetSnapshot(), contents_});
+  }
+
+  void Release(size_t at) {
+    db_->ReleaseSnapshot(snapshots_[at].of_db);
+    snapshots_.erase(snapshots_.begin() + static_cast<ptrdiff_t>(at));
+  }
+
+  void Close() {
+    while (!snapshots_.empty()) {
+      Release(0);
+    }
+    if (db_ != nullptr && world_.uses_units) {
+      rejected_ += Metric("springbloom_visits_total{outcome=\"rejected\"}");
+    }
+    db_.reset();
+    policy_.reset();
+    keeper_.reset();
+  }
+
+  leveldb::Options NewOptions() {
+    leveldb::Options options;
+    options.create_if_missing = true;
+    options.comparator = world_.comparator;
+    options.write_buffer_size = 64 << 10;
+    options.max_file_size = 1 << 20;
+    options.max_open_files = 74;
+    options.block_size = world_.block_size;
+    options.block_cache = cache_.get();
+    options.paranoid_checks = random_.OneIn(2);
+    options.compression = world_.compresses ? leveldb::kSnappyCompression : leveldb::kNoCompression;
+    // Now and then without ours.
+    const uint64_t kind = random_.Below(6);
+    if (kind == 0 && world_.comparator != &folds_case) {
+      policy_.reset(leveldb::NewBloomFilterPolicy(10));
+    } else if (kind == 1) {
+      policy_.reset();
+    } else {
+      policy_ = NewPolicy(world_.settings + std::string(random_.OneIn(5) ? ";write_units=false" : ""));
+    }
+    options.filter_policy = policy_.get();
+    return options;
+  }
+
+  void Reopen() {
+    Close();
+    const leveldb::Options options = NewOptions();
+    db_ = Open(options, folder_ / "db");
+    // Calls of springbloom_leveldb.h need one.
+    keeper_ = NewPolicy("");
+    if (random_.OneIn(3)) {
+      CheckAll(db_.get(), contents_);
+    }
+  }
+
+  // LevelDB's repair takes tables with higher numbers for newer, which those of compactions are not: it keeps what it should if each key
+  // has one version.
+  void Repair() {
+    while (!snapshots_.empty()) {
+      Release(0);
+    }
+    db_->CompactRange(nullptr, nullptr);
+    Reopen();
+    Close();
+    CHECK_OK(leveldb::RepairDB(folder_ / "db", NewOptions()));
+    Reopen();
+    CheckAll(db_.get(), contents_);
+  }
+
+  const World& world_;
+  Random& random_;
+  const Folder folder_;
+  const std::unique_ptr<leveldb::Cache> cache_{leveldb::NewLRUCache(100000)};
+  PolicyPtr policy_;
+  PolicyPtr keeper_;
+  DbPtr db_;
+  Contents contents_;
+  std::vector<Snapshot> snapshots_;
+  uint64_t rejected_ = 0;
+};
+
+}  // namespace
+
+int main() {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  Random random;
+  const uint64_t operations = FromEnvironment("SPRINGBLOOM_OPERATIONS", 25000);
+  for (const World& world : kWorlds) {
+    Oracle oracle(world, &random);
+    for (uint64_t at = 0; at < operations; ++at) {
+      oracle.Operate();
+    }
+  }
+  return 0;
+}
