@@ -43,20 +43,26 @@ impl Filter {
         Ok(Filter { handle })
     }
 
+    /// The folder.
     #[getter]
     fn path(&self) -> PathBuf {
         self.handle.folder.clone()
     }
 
+    /// Whether it was closed.
     #[getter]
     fn closed(&self, py: Python<'_>) -> PyResult<bool> {
         self.handle.is_closed(py)
     }
 
+    /// Writes what is in memory to the pages and closes. Waits for the calls of other threads. `with` does the same at its end.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         self.handle.close(py)
     }
 
+    /// Adds a key. It is found at once, and durable after `commit` or `close`. Cost: memory, and now and then writes of some pages.
+    ///
+    /// Raises FullError if it is new and there is no room, unless `when_full` says otherwise.
     fn add(&self, py: Python<'_>, key: Item) -> PyResult<()> {
         self.handle.with(py, |filter| filter.insert(KeyDigest::of(key.bytes())))
     }
@@ -76,6 +82,7 @@ impl Filter {
         Ok(PyBytes::new(py, &bytes))
     }
 
+    /// Makes all added keys durable. Cost: one sync, which threads share, and 24 bytes written per key added since the last one.
     fn commit(&self, py: Python<'_>) -> PyResult<()> {
         self.handle.with(py, FlashFilter::commit)
     }
@@ -92,6 +99,9 @@ impl Filter {
         })
     }
 
+    /// Adds all keys of another filter, durable on return. Cost: reads both and writes this one.
+    ///
+    /// Raises ValueError if they were made with other settings or have grown, and FullError, before it writes, if there is no room.
     fn merge(&self, py: Python<'_>, other: &Filter) -> PyResult<()> {
         if std::ptr::eq(self, other) {
             return Ok(());
@@ -116,6 +126,7 @@ impl Filter {
         Ok(dict)
     }
 
+    /// Reads and checks every page. False if some are damaged: these answer that any key may be there. `springflash set` repairs.
     fn verify(&self, py: Python<'_>) -> PyResult<bool> {
         self.handle.with(py, |filter| Ok(filter.verify(&mut |_, _| ())?.is_sound()))
     }

@@ -55,20 +55,25 @@ impl Index {
         Ok(Index { handle })
     }
 
+    /// The folder.
     #[getter]
     fn path(&self) -> PathBuf {
         self.handle.folder.clone()
     }
 
+    /// Whether it was closed.
     #[getter]
     fn closed(&self, py: Python<'_>) -> PyResult<bool> {
         self.handle.is_closed(py)
     }
 
+    /// Makes all changes durable and closes, so that the next opening replays nothing. Waits for the calls of other threads. `with` does
+    /// the same at its end.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         self.handle.close(py)
     }
 
+    /// Makes all changes durable. Cost: one or two syncs, which threads share.
     fn commit(&self, py: Python<'_>) -> PyResult<()> {
         self.handle.with(py, FlashIndex::commit)
     }
@@ -133,10 +138,12 @@ impl Index {
         Ok(dict)
     }
 
+    /// Frees the space of values that were replaced or deleted for new ones. Files do not shrink. Cost: reads and writes what is left.
     fn compact(&self, py: Python<'_>) -> PyResult<()> {
         self.handle.with(py, |index| index.compact().map(drop))
     }
 
+    /// Reads and checks everything. False if something is damaged: lookups of it raise DamagedError. `springflash index` repairs.
     fn verify(&self, py: Python<'_>) -> PyResult<bool> {
         self.handle.with(py, |index| Ok(index.verify()?.is_sound()))
     }

@@ -20,16 +20,17 @@ class Column:
         if isinstance(items, (str, bytes, bytearray, memoryview)):
             raise TypeError(f"got one {type(items).__name__}, expected several: a list, an array or another iterable")
         self.items = items
-        self.numpy = self.arrow = None
-        numpy, arrow = sys.modules.get("numpy"), sys.modules.get("pyarrow")
+        self.numpy: Any = None
+        self.arrow: Any = None
+        numpy = sys.modules.get("numpy")
         if numpy is not None and isinstance(items, numpy.ndarray):
             self.numpy = numpy
             _check_numpy(items)
         elif hasattr(items, "__arrow_c_array__") or hasattr(items, "__arrow_c_stream__"):
-            import pyarrow as arrow
+            import pyarrow
 
-            self.arrow = arrow
-            self.items = _arrow_array(arrow, items)
+            self.arrow = pyarrow
+            self.items = _arrow_array(pyarrow, items)
         self.count = len(self.items) if isinstance(self.items, Sized) else None
 
     def __iter__(self) -> Iterator[tuple[Any, int]]:
@@ -62,7 +63,8 @@ def _paired(keys: Column, values: Column) -> Iterator[tuple[Any, Any, int]]:
     # Batches of arrays may be shorter, so these are cut to items first.
     if keys.numpy is not None or keys.arrow is not None or values.numpy is not None or values.arrow is not None:
         keys, values = (Column(_items(column)) for column in (keys, values))
-    for ours, theirs in itertools.zip_longest(keys, values, fillvalue=([], 0)):
+    none: tuple[Any, int] = ([], 0)
+    for ours, theirs in itertools.zip_longest(keys, values, fillvalue=none):
         yield ours[0], theirs[0], ours[1]
 
 

@@ -86,7 +86,7 @@ class FlashFilter(Filter):
             mode = "w" if mode == "c" else mode
         keys = whole("capacity", 1 if capacity is None else capacity, 1)
         grows = when_full == "grow"
-        new = super().__new__(cls, os.fspath(path), mode, keys, false_positive_rate, grows, whole("memory", memory, 0))
+        new: FlashFilter = super().__new__(cls, os.fspath(path), mode, keys, false_positive_rate, grows, whole("memory", memory, 0))
         if mode != "r":
             new._set_when_full(when_full)
         return new

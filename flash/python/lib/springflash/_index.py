@@ -27,7 +27,7 @@ class IndexInfo(NamedTuple):
 
 class _Items(ItemsView[bytes, bytes]):
     def __iter__(self) -> Iterator[tuple[bytes, bytes]]:
-        return self._mapping._pairs()  # type: ignore[attr-defined]
+        return self._mapping._pairs()  # type: ignore[attr-defined, no-any-return]
 
 
 class _Values(ValuesView[bytes]):
@@ -56,7 +56,8 @@ class FlashIndex(Index, MutableMapping[bytes, bytes]):
 
     def __new__(cls, path: Path, mode: Mode = "c", *, expected_keys: float = 0) -> FlashIndex:
         check_mode(mode)
-        return super().__new__(cls, os.fspath(path), mode, whole("expected_keys", expected_keys, 0))
+        new: FlashIndex = super().__new__(cls, os.fspath(path), mode, whole("expected_keys", expected_keys, 0))
+        return new
 
     def __getitem__(self, key: Key) -> bytes:
         value = self._get(key)
@@ -65,7 +66,7 @@ class FlashIndex(Index, MutableMapping[bytes, bytes]):
         return value
 
     def __contains__(self, key: object) -> bool:
-        return self._get(key) is not None  # type: ignore[arg-type]
+        return self._get(key) is not None
 
     def get(self, key: Key, default: Any = None) -> Any:
         value = self._get(key)
@@ -79,7 +80,7 @@ class FlashIndex(Index, MutableMapping[bytes, bytes]):
             raise KeyError(key)
         return default
 
-    def setdefault(self, key: Key, default: Key) -> bytes:  # type: ignore[override]
+    def setdefault(self, key: Key, default: Key) -> bytes:
         """The value of ``key``, which is ``default`` from now on if there was none. No other thread comes between."""
         old = self._setdefault_batch([key], [default])[0]
         if old is not None:

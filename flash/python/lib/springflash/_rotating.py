@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterable
 from pathlib import Path as Folder
+from typing import Any
 
 from ._filter import FlashFilter, Key, Path, whole
 from ._springflash import FullError
@@ -33,7 +34,7 @@ class RotatingFilter:
         false_positive_rate: float = 0.01,
         memory: int = 16 << 20,
     ) -> None:
-        self._settings = {
+        self._settings: dict[str, Any] = {
             "capacity": whole("capacity", capacity, 1),
             "false_positive_rate": false_positive_rate / whole("generations", generations, 2),
             "memory": memory,
