@@ -2,7 +2,8 @@
 
 Each way is a process in a control group of its own (needs root; the limit counts the page cache). It adds KEYS fingerprints in batches of
 8,192, each batch durable where the way can be, opens again, and asks for as many, half of them known, in random order. A phase ends
-after S seconds; rates are of what was done. Packages that are not installed are left out. Prints a table in Markdown, with losses.
+after S seconds; rates are of what was done. `cpu_us` is time of the processor for a key, which other work on the machine changes less.
+Packages that are not installed are left out. Prints a table in Markdown.
 """
 
 import argparse
@@ -212,17 +213,18 @@ WAYS = {
 
 
 def timed(work, batches, seconds):
-    """Calls `work` with each batch of numbers, until the time is over. Returns keys, seconds, and answers with their numbers."""
-    done, spent, answers = 0, 0.0, []
+    """Calls `work` with each batch of numbers, until the time is over. Returns keys, seconds, those of the processor, and answers."""
+    done, spent, computed, answers = 0, 0.0, 0.0, []
     for numbers in batches:
         keys = fingerprints(numbers)
-        start = time.perf_counter()
+        start, busy = time.perf_counter(), time.process_time()
         answers.append((numbers, work(keys)))
         spent += time.perf_counter() - start
+        computed += time.process_time() - busy
         done += len(keys)
         if spent > seconds:
             break
-    return done, spent, answers
+    return done, spent, computed, answers
 
 
 def run(name, folder, keys, seconds):
@@ -230,8 +232,8 @@ def run(name, folder, keys, seconds):
     kind = WAYS[name][0]
     way = kind(folder, keys)
     batches = (range(at, min(at + BATCH, keys)) for at in range(0, keys, BATCH))
-    added, spent, _ = timed(way.add, batches, seconds)
-    print(json.dumps({"added": added, "adds_per_second": round(added / spent)}), flush=True)
+    added, spent, computed, _ = timed(way.add, batches, seconds)
+    print(json.dumps({"added": added, "adds_per_second": round(added / spent), "add_cpu_us": round(1e6 * computed / added, 2)}), flush=True)
     way.close()
     written = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())["write_bytes"]
     files = sum(path.stat().st_blocks * 512 for path in folder.rglob("*") if path.is_file())
@@ -242,10 +244,11 @@ def run(name, folder, keys, seconds):
     print(json.dumps({"open_seconds": round(time.perf_counter() - start, 3)}), flush=True)
     rng = random.Random(1)
     batches = ([rng.randrange(added) + (added if n % 2 else 0) for n in range(BATCH)] for _ in range(0, keys, BATCH))
-    asked, spent, answers = timed(way.ask, batches, seconds)
+    asked, spent, computed, answers = timed(way.ask, batches, seconds)
     lost = sum(n < added and not known for numbers, part in answers for n, known in zip(numbers, part))
     wrong = sum(n >= added and known for numbers, part in answers for n, known in zip(numbers, part))
-    print(json.dumps({"asks_per_second": round(asked / spent), "lost": lost, "wrong_percent": round(200 * wrong / asked, 2)}), flush=True)
+    rates = {"asks_per_second": round(asked / spent), "ask_cpu_us": round(1e6 * computed / asked, 2)}
+    print(json.dumps({**rates, "lost": lost, "wrong_percent": round(200 * wrong / asked, 2)}), flush=True)
     way.close()
 
 
@@ -266,20 +269,29 @@ class Group:
         return int((self.folder / self.files[1]).read_text())
 
 
+def peak_kib(process):
+    """The most memory of its own that a process has had. 0 if it has ended."""
+    try:
+        status = Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("keys", nargs="?", type=float, default=1e6)
     parser.add_argument("--limit", type=int, default=512, help="MiB of the control group")
     parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--only", nargs="+", choices=WAYS, default=list(WAYS))
+    parser.add_argument("--only", nargs="+", choices=list(WAYS), default=list(WAYS))
     parser.add_argument("--run", help=argparse.SUPPRESS)
     parser.add_argument("--folder", default=tempfile.gettempdir(), help="where the files are, on the disk to measure")
     asked = parser.parse_args()
     keys = int(asked.keys)
     if asked.run:
         return run(asked.run, Path(asked.folder), keys, asked.seconds)
-    columns = ["added", "adds_per_second", "asks_per_second", "wrong_percent", "lost", "peak_mib", "resident_mib"]
-    columns += ["bytes_written_per_key", "bytes_on_disk_per_key", "open_seconds"]
+    columns = ["added", "adds_per_second", "add_cpu_us", "asks_per_second", "ask_cpu_us", "wrong_percent", "lost"]
+    columns += ["peak_mib", "resident_mib", "bytes_written_per_key", "bytes_on_disk_per_key", "open_seconds"]
     print(f"{keys} keys, {asked.limit} MiB, at most {asked.seconds:g} s a phase, load {os.getloadavg()[0]:.0f}\n")
     print("|", " | ".join(["way", *columns, "end"]), "|\n" + "|---" * (len(columns) + 2) + "|", flush=True)
     for name in asked.only:
@@ -291,23 +303,19 @@ def main():
         group = Group(asked.limit << 20)
         folder = tempfile.mkdtemp(dir=asked.folder)
         command = [sys.executable, __file__, str(keys), "--run", name, "--folder", folder, "--seconds", str(asked.seconds)]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=group.enter)
         told, resident = {}, 0
-        os.set_blocking(process.stdout.fileno(), False)
-        text = ""
-        while process.poll() is None:
-            time.sleep(0.05)
-            text += process.stdout.read() or ""
-            try:
-                status = Path(f"/proc/{process.pid}/status").read_text()
-                resident = max(resident, *(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")))
-            except (OSError, TypeError):
-                pass
-        text += process.stdout.read() or ""
-        for line in text.splitlines():
-            told.update(json.loads(line))
+        with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
+            process = subprocess.Popen(command, stdout=out, stderr=errors, preexec_fn=group.enter)
+            while process.poll() is None:
+                time.sleep(0.05)
+                resident = max(resident, peak_kib(process.pid))
+            out.seek(0)
+            errors.seek(0)
+            for line in out:
+                told.update(json.loads(line))
+            error = (errors.read().strip().splitlines() or [f"signal {-process.returncode}"])[-1]
         told |= {"peak_mib": group.peak() >> 20, "resident_mib": resident >> 10}
-        end = "" if process.returncode == 0 else (process.stderr.read().strip().splitlines() or [f"signal {-process.returncode}"])[-1]
+        end = error if process.returncode else ""
         print("|", " | ".join([name + version, *(str(told.get(column, "")) for column in columns), end]), "|", flush=True)
         shutil.rmtree(folder)
         group.folder.rmdir()

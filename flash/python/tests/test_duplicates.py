@@ -3,6 +3,8 @@ import json
 import random
 import signal
 import subprocess
+import sys
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -34,9 +36,9 @@ def read(file):
 @pytest.mark.parametrize("paragraphs", [False, True])
 def test_what_is_left_is_what_a_set_leaves(tmp_path, form, paragraphs):
     rng = random.Random(7)
-    line = lambda: rng.choice(["", " ", "é", *map(str, range(3000))])
+    lines = ["", " ", "é", *map(str, range(3000))]
     join = " " if ".txt" in "." + form else "\n"
-    shards = [[join.join(line() for _ in range(rng.randrange(1, 4))) for _ in range(2500)] for _ in range(3)]
+    shards = [[join.join(rng.choice(lines) for _ in range(rng.randrange(1, 4))) for _ in range(2500)] for _ in range(3)]
     seen, expected = set(), []
     for texts in shards:
         left = []
@@ -109,6 +111,8 @@ def test_wrong_input_is_refused_with_its_place(tmp_path, child):
         with pytest.raises(ValueError, match="no column"):
             deduplicate(index, [tmp_path / "d.parquet"], tmp_path / "out", field="body")
     told = subprocess.run(
-        ["springflash-duplicates", tmp_path / "index", tmp_path / "out", tmp_path / "none.txt"], capture_output=True, text=True
+        [Path(sys.executable).with_name("springflash-duplicates"), tmp_path / "index", tmp_path / "out", tmp_path / "none.txt"],
+        capture_output=True,
+        text=True,
     )
     assert told.returncode == 1 and "none.txt" in told.stderr and "Traceback" not in told.stderr

@@ -1,4 +1,8 @@
+import copy
 import math
+import os
+import pickle
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -144,6 +148,7 @@ def test_one_key_where_several_are_expected_is_refused(tmp_path):
         {"capacity": 1000, "false_positive_rate": float("nan")},
         {"capacity": 1000, "memory": 10},
         {"capacity": 1000, "memory": -1},
+        {"capacity": 1000, "memory": 1 << 45},
         {"capacity": 1000, "when_full": "lie"},
         {"capacity": 1000, "mode": "a"},
     ],
@@ -186,6 +191,25 @@ def test_a_closed_filter_raises(tmp_path):
         with pytest.raises(ClosedError, match="closed"):
             call()
     assert "set" in repr(seen)
+
+
+def test_a_folder_may_have_any_name(tmp_path):
+    name = os.fsencode(tmp_path) + b"/\xff\xe9"
+    FlashFilter(name, capacity=1000).close()
+    with FlashFilter(os.fsdecode(name)) as seen:
+        assert os.fsencode(seen.path) == name and os.path.isdir(name)
+        with pytest.raises(InUseError):
+            FlashFilter(Path(os.fsdecode(name)))
+    with RotatingFilter(name + b" too", capacity=1000) as seen:
+        seen.add("a")
+
+
+def test_it_cannot_be_copied(tmp_path):
+    with FlashFilter(tmp_path / "set", capacity=1000) as seen, FlashIndex(tmp_path / "index") as index:
+        for it in (seen, index):
+            for copied in (copy.copy, pickle.dumps):
+                with pytest.raises(TypeError, match="open it where it is used"):
+                    copied(it)
 
 
 def test_one_writes_or_many_read(tmp_path):

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, NoReturn
 
 from ._batches import Column, told
 from ._springflash import Filter, FullError
 
 Key = bytes | str | bytearray | memoryview
-Path = str | os.PathLike[str]
+Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 Mode = Literal["r", "w", "c", "x"]
 WhenFull = Literal["raise", "grow", "exceed"]
 Progress = Callable[[int, int | None], object]
@@ -84,9 +84,12 @@ class FlashFilter(Filter):
             if mode == "x":
                 raise TypeError("a new filter needs a capacity")
             mode = "w" if mode == "c" else mode
+        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        if whole("memory", memory, 0) > there:
+            raise ValueError(f"memory is {memory} bytes, more than the {there} of this machine")
         keys = whole("capacity", 1 if capacity is None else capacity, 1)
         grows = when_full == "grow"
-        new: FlashFilter = super().__new__(cls, os.fspath(path), mode, keys, false_positive_rate, grows, whole("memory", memory, 0))
+        new: FlashFilter = super().__new__(cls, os.fsdecode(path), mode, keys, false_positive_rate, grows, int(memory))
         if mode != "r":
             new._set_when_full(when_full)
         return new
@@ -136,6 +139,9 @@ class FlashFilter(Filter):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"{self!r} cannot be copied or pickled; open it where it is used")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({os.fspath(self.path)!r})"

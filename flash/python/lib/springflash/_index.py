@@ -3,7 +3,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import ItemsView, Iterable, Iterator, Mapping, MutableMapping, ValuesView
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from ._batches import Column, pairs, told
 from ._filter import Key, Mode, Path, Progress, check_mode, whole
@@ -56,7 +56,7 @@ class FlashIndex(Index, MutableMapping[bytes, bytes]):
 
     def __new__(cls, path: Path, mode: Mode = "c", *, expected_keys: float = 0) -> FlashIndex:
         check_mode(mode)
-        new: FlashIndex = super().__new__(cls, os.fspath(path), mode, whole("expected_keys", expected_keys, 0))
+        new: FlashIndex = super().__new__(cls, os.fsdecode(path), mode, whole("expected_keys", expected_keys, 0))
         return new
 
     def __getitem__(self, key: Key) -> bytes:
@@ -167,6 +167,9 @@ class FlashIndex(Index, MutableMapping[bytes, bytes]):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"{self!r} cannot be copied or pickled; open it where it is used")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({os.fspath(self.path)!r})"

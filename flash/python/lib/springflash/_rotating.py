@@ -39,7 +39,7 @@ class RotatingFilter:
             "false_positive_rate": false_positive_rate / whole("generations", generations, 2),
             "memory": memory,
         }
-        self._folder = Folder(path)
+        self._folder = Folder(os.fsdecode(path))
         self._kept, self._max_age = generations, max_age
         self._lock = threading.RLock()
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -88,16 +88,22 @@ class RotatingFilter:
         self.add_many([key])
 
     def add_many(self, keys: Iterable[Key]) -> None:
-        """Adds keys. They are durable after :meth:`commit`."""
+        """Adds keys. They are durable after :meth:`commit`. Raises :exc:`FullError` if the disk has no room for a generation."""
         with self._lock:
             self._rotate_if_due()
             rest = list(keys)
-            while rest:
+            added = 0
+            while added < len(rest):
                 try:
-                    return self._generations[-1].add_many(rest)
+                    self._generations[-1].add_many(rest[added:])
+                    return
                 except FullError as full:
-                    rest = rest[full.added :]
+                    added += full.added
+                try:
                     self.rotate()
+                except FullError as full:
+                    full.added = added
+                    raise
 
     def __contains__(self, key: Key) -> bool:
         with self._lock:
@@ -121,6 +127,7 @@ class RotatingFilter:
             self._generations[-1].commit()
 
     def close(self) -> None:
+        """Makes all added keys durable and closes. `with` does the same at its end."""
         with self._lock:
             for generation in self._generations:
                 generation.close()
