@@ -212,19 +212,20 @@ WAYS = {
 }
 
 
-def timed(work, batches, seconds):
-    """Calls `work` with each batch of numbers, until the time is over. Returns keys, seconds, those of the processor, and answers."""
-    done, spent, computed, answers = 0, 0.0, 0.0, []
+def timed(work, batches, seconds, judge=lambda numbers, answers: None):
+    """Calls `work` with each batch, until the time is over, and `judge` with the answers. Returns keys, seconds, and the processor's."""
+    done, spent, computed = 0, 0.0, 0.0
     for numbers in batches:
         keys = fingerprints(numbers)
         start, busy = time.perf_counter(), time.process_time()
-        answers.append((numbers, work(keys)))
+        answers = work(keys)
         spent += time.perf_counter() - start
         computed += time.process_time() - busy
+        judge(numbers, answers)
         done += len(keys)
         if spent > seconds:
             break
-    return done, spent, computed, answers
+    return done, spent, computed
 
 
 def run(name, folder, keys, seconds):
@@ -232,7 +233,7 @@ def run(name, folder, keys, seconds):
     kind = WAYS[name][0]
     way = kind(folder, keys)
     batches = (range(at, min(at + BATCH, keys)) for at in range(0, keys, BATCH))
-    added, spent, computed, _ = timed(way.add, batches, seconds)
+    added, spent, computed = timed(way.add, batches, seconds)
     print(json.dumps({"added": added, "adds_per_second": round(added / spent), "add_cpu_us": round(1e6 * computed / added, 2)}), flush=True)
     way.close()
     written = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())["write_bytes"]
@@ -244,9 +245,14 @@ def run(name, folder, keys, seconds):
     print(json.dumps({"open_seconds": round(time.perf_counter() - start, 3)}), flush=True)
     rng = random.Random(1)
     batches = ([rng.randrange(added) + (added if n % 2 else 0) for n in range(BATCH)] for _ in range(0, keys, BATCH))
-    asked, spent, computed, answers = timed(way.ask, batches, seconds)
-    lost = sum(n < added and not known for numbers, part in answers for n, known in zip(numbers, part))
-    wrong = sum(n >= added and known for numbers, part in answers for n, known in zip(numbers, part))
+    lost = wrong = 0
+
+    def judge(numbers, answers):
+        nonlocal lost, wrong
+        lost += sum(n < added and not known for n, known in zip(numbers, answers))
+        wrong += sum(n >= added and known for n, known in zip(numbers, answers))
+
+    asked, spent, computed = timed(way.ask, batches, seconds, judge)
     rates = {"asks_per_second": round(asked / spent), "ask_cpu_us": round(1e6 * computed / asked, 2)}
     print(json.dumps({**rates, "lost": lost, "wrong_percent": round(200 * wrong / asked, 2)}), flush=True)
     way.close()

@@ -50,9 +50,9 @@ class Addon:
 
     def update_settings(self, settings: BaseSettings) -> None:
         settings.set("DUPEFILTER_CLASS", DupeFilter, "addon")
-        middlewares = dict(settings.getdict("SPIDER_MIDDLEWARES"))
-        # Nearest to the engine, so that all other middlewares have seen a page when it is done.
-        settings.set("SPIDER_MIDDLEWARES", {**middlewares, DoneMiddleware: 1}, "addon")
+        # Nearest to the engine, so that all other middlewares have seen a page when it is done. With the priority of the program's own.
+        name = "SPIDER_MIDDLEWARES"
+        settings.set(name, {**settings.getdict(name), DoneMiddleware: 1}, max(15, settings.getpriority(name) or 0))
 
 
 class DupeFilter(BaseDupeFilter):
