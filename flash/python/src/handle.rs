@@ -17,13 +17,16 @@ pub(crate) struct Handle<T> {
     open: RwLock<Option<T>>,
 }
 
+/// Opens a folder in one way.
+type Open<'o, T> = &'o (dyn Fn(&Path) -> Result<T, FlashError> + Sync);
+
 impl<T: Send + Sync> Handle<T> {
     /// Opens `folder` in `mode`: `r` to read, `w` to write what is there, `x` to make it, `c` to make it if nothing is there.
     pub(crate) fn new(
         py: Python<'_>,
         folder: PathBuf,
         mode: &str,
-        [read, write, make]: [&(dyn Fn(&Path) -> Result<T, FlashError> + Sync); 3],
+        [read, write, make]: [Open<'_, T>; 3],
         close: fn(T) -> Result<(), FlashError>,
     ) -> PyResult<Handle<T>> {
         let opened = py.detach(|| match mode {

@@ -20,6 +20,7 @@ pub(crate) struct Index {
 #[pyclass(frozen, module = "springflash._springflash")]
 pub(crate) struct Scan(Mutex<springbloom_flash_index::Scan>);
 
+type Pair<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 type Values<'py> = Vec<Option<Bound<'py, PyBytes>>>;
 
 fn objects<'py>(py: Python<'py>, values: Vec<Option<Vec<u8>>>) -> Values<'py> {
@@ -119,11 +120,7 @@ impl Index {
     }
 
     /// The next keys with their values. `None` at the end.
-    fn _scan_on<'py>(
-        &self,
-        py: Python<'py>,
-        scan: &Scan,
-    ) -> PyResult<Option<Vec<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)>>> {
+    fn _scan_on<'py>(&self, py: Python<'py>, scan: &Scan) -> PyResult<Option<Vec<Pair<'py>>>> {
         let pairs = self.handle.with(py, |index| index.scan_on(&mut scan.0.lock()))?;
         let object = |bytes: &[u8]| PyBytes::new(py, bytes);
         Ok(pairs.map(|pairs| pairs.iter().map(|(key, value)| (object(key), object(value))).collect()))
