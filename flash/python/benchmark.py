@@ -312,19 +312,24 @@ def main():
         told, resident = {}, 0
         with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
             process = subprocess.Popen(command, stdout=out, stderr=errors, preexec_fn=group.enter)
-            while process.poll() is None:
-                time.sleep(0.05)
-                resident = max(resident, peak_kib(process.pid))
+            try:
+                while process.poll() is None:
+                    time.sleep(0.05)
+                    resident = max(resident, peak_kib(process.pid))
+            finally:
+                process.kill()
+                process.wait()
+                peak = group.peak() >> 20
+                shutil.rmtree(folder)
+                group.folder.rmdir()
             out.seek(0)
             errors.seek(0)
             for line in out:
                 told.update(json.loads(line))
             error = (errors.read().strip().splitlines() or [f"signal {-process.returncode}"])[-1]
-        told |= {"peak_mib": group.peak() >> 20, "resident_mib": resident >> 10}
+        told |= {"peak_mib": peak, "resident_mib": resident >> 10}
         end = error if process.returncode else ""
         print("|", " | ".join([name + version, *(str(told.get(column, "")) for column in columns), end]), "|", flush=True)
-        shutil.rmtree(folder)
-        group.folder.rmdir()
 
 
 if __name__ == "__main__":

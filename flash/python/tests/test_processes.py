@@ -145,8 +145,10 @@ def test_closing_waits_for_other_threads(tmp_path):
 
 def test_a_long_call_is_interrupted_and_what_it_did_is_kept(tmp_path, child):
     program = """
-import itertools, sys
+import itertools, signal, sys
 from springflash import FlashIndex
+# Programs that a shell starts in the background ignore it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 with FlashIndex(sys.argv[1]) as index:
     print("ready", flush=True)
     keys = (b"key %d" % n for n in itertools.count())
