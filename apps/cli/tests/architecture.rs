@@ -9,7 +9,7 @@ use std::{
 use cargo_metadata::{Dependency, DependencyKind, Metadata, MetadataCommand, Package};
 
 /// Every crate of this workspace and that of `flash`, with those of them that it may depend on.
-const ALLOWED: [(&str, &[&str]); 20] = [
+const ALLOWED: [(&str, &[&str]); 21] = [
     ("springbloom-filter", &[]),
     ("springbloom-format", &["springbloom-filter"]),
     ("springbloom-manager", &["springbloom-filter"]),
@@ -82,6 +82,7 @@ const ALLOWED: [(&str, &[&str]); 20] = [
             "springbloom-page-device",
         ],
     ),
+    ("springflash-python", &["springbloom-filter", "springbloom-flash-filter", "springbloom-flash-index"]),
 ];
 
 /// What crates without an engine may use from elsewhere. A store is not among them.

@@ -49,7 +49,9 @@ impl FlashFilter {
         // The log is empty, so only the pages must be synced.
         ours.sync()?;
         ours.estimate_fill()?;
-        self.writer.lock().recovered(other.writer.lock().insertions());
+        // One lock at a time, as another thread may merge the other way round.
+        let insertions = other.writer.lock().insertions();
+        self.writer.lock().recovered(insertions);
         self.checkpoint(&mut self.wal.lock())
     }
 }

@@ -10,6 +10,7 @@
 mod block_file;
 mod bucket;
 mod commits;
+mod conditional;
 mod entry;
 mod filters;
 mod flush;
@@ -39,7 +40,7 @@ pub use manifest::{INDEX_MAGIC, INDEX_VERSION};
 pub use reclaim::CompactReport;
 pub use record::{INDEX_PAGE_BYTES, KEY_BYTES_MAX, VALUE_BYTES_MAX};
 pub use salvage::SalvageReport;
-pub use scan::Visitor;
+pub use scan::{Pair, Scan, Visitor};
 pub use settings::{EXPECTED_KEYS_MAX, IndexMemory, IndexSettings};
 pub use springbloom_page_device::FlashError;
 pub use stats::{IndexInfo, IndexStats};

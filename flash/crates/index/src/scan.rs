@@ -19,6 +19,17 @@ pub(crate) struct LiveRecord {
     pub(crate) older_pages: Option<Vec<u64>>,
 }
 
+/// A key with its value.
+pub type Pair = (Vec<u8>, Vec<u8>);
+
+/// How far a scan has come. See [`FlashIndex::scan`].
+#[derive(Debug)]
+pub struct Scan {
+    page: u64,
+    /// Records appended when the scan started.
+    appended: u64,
+}
+
 /// Receives a key and its value. An error ends the scan.
 pub type Visitor<'v> = dyn FnMut(&[u8], &[u8]) -> Result<(), FlashError> + 'v;
 
@@ -85,11 +96,72 @@ impl FlashIndex {
         Ok(())
     }
 
+    /// Starts a scan in steps, between which nobody waits. See [`FlashIndex::scan_on`].
+    pub fn scan(&self) -> Scan {
+        Scan { page: 0, appended: self.writer.lock().appended }
+    }
+
+    /// The next keys with their values, in no particular order: those of up to 64 pages of the log, which may be none. `None` at the end.
+    ///
+    /// Errors: [`FlashError::Changed`] if something was put or deleted since the scan started. Cost: see [`FlashIndex::for_each`].
+    pub fn scan_on(&self, scan: &mut Scan) -> Result<Option<Vec<Pair>>, FlashError> {
+        let writer = self.writer.lock();
+        if writer.appended != scan.appended {
+            return Err(FlashError::Changed { name: self.storage.describe("") });
+        }
+        let mut zones = self.zone_pages().into_iter();
+        let Some((first, end)) = zones.find(|(_, end)| *end > scan.page) else { return Ok(None) };
+        let first = first.max(scan.page);
+        scan.page = end.min(first + RUN_PAGES);
+        let mut pairs = Vec::new();
+        self.live_records(first, scan.page, &mut |record| {
+            pairs.extend(record.value.map(|value| (record.key, value)));
+            Ok(())
+        })?;
+        Ok(Some(pairs))
+    }
+
     /// The pages of each zone that hold records: the first, and the one after the last.
     pub(crate) fn zone_pages(&self) -> Vec<(u64, u64)> {
         let newest = self.log.page_behind();
         let zones = self.log.zones.read();
         let range = |zone: &u64| (zones.first_page(*zone), zones.first_page(zone + 1).min(newest));
         zones.live.keys().map(range).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{IndexMemory, IndexSettings};
+    use springbloom_page_device::{SimPower, SimStorage};
+
+    #[test]
+    fn a_scan_in_steps_finds_each_key_once_and_ends_when_the_index_changes() {
+        let storage = Arc::new(SimStorage::new(SimPower::steady()));
+        let settings = IndexSettings { zone_pages: 32, ..IndexSettings::new(0) };
+        let index = FlashIndex::create_in(storage, settings, IndexMemory::standard(), 1).unwrap();
+        let mut expected = BTreeMap::new();
+        for n in 0..9000u32 {
+            let (key, value) = ((n % 6000).to_le_bytes(), [n.to_le_bytes(); 10].concat());
+            index.put(&key, &value).unwrap();
+            expected.insert(key.to_vec(), value);
+        }
+        index.delete(&7u32.to_le_bytes()).unwrap();
+        expected.remove(&7u32.to_le_bytes()[..]);
+        let (mut scan, mut found, mut steps) = (index.scan(), BTreeMap::new(), 0);
+        while let Some(pairs) = index.scan_on(&mut scan).unwrap() {
+            steps += 1;
+            for (key, value) in pairs {
+                assert!(found.insert(key, value).is_none(), "a key came twice");
+            }
+        }
+        assert!(steps > 1 && found == expected);
+        let mut scan = index.scan();
+        index.put(b"key", b"value").unwrap();
+        assert!(matches!(index.scan_on(&mut scan), Err(FlashError::Changed { .. })));
     }
 }

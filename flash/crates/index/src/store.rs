@@ -191,7 +191,7 @@ impl FlashIndex {
         KeyName::of(key, self.salt)
     }
 
-    fn check_lengths(&self, key: &[u8], value: &[u8]) -> Result<(), FlashError> {
+    pub(crate) fn check_lengths(&self, key: &[u8], value: &[u8]) -> Result<(), FlashError> {
         check_lengths(key, value, self.settings.zone_pages)
     }
 
@@ -207,19 +207,24 @@ impl FlashIndex {
     pub fn put_many(&self, pairs: &[(&[u8], &[u8])]) -> Result<(), FlashError> {
         pairs.iter().try_for_each(|(key, value)| self.check_lengths(key, value))?;
         let mut writer = self.writer.lock();
-        for (key, value) in pairs {
-            self.append(&mut writer, key, Some(value))?;
-            self.counters.inserted_bytes.add((key.len() + value.len()) as u64);
-        }
-        self.counters.records_appended.add(pairs.len() as u64);
+        pairs.iter().try_for_each(|(key, value)| self.put_with(&mut writer, key, value))
+    }
+
+    pub(crate) fn put_with(&self, writer: &mut Writer, key: &[u8], value: &[u8]) -> Result<(), FlashError> {
+        self.append(writer, key, Some(value))?;
+        self.counters.inserted_bytes.add((key.len() + value.len()) as u64);
+        self.counters.records_appended.add(1);
         Ok(())
     }
 
     /// Deletes `key`. The deletion is durable after the next [`commit`](Self::commit). Does not check whether the key exists.
     pub fn delete(&self, key: &[u8]) -> Result<(), FlashError> {
         self.check_lengths(key, &[])?;
-        let mut writer = self.writer.lock();
-        let page = self.append(&mut writer, key, None)?;
+        self.delete_with(&mut self.writer.lock(), key)
+    }
+
+    pub(crate) fn delete_with(&self, writer: &mut Writer, key: &[u8]) -> Result<(), FlashError> {
+        let page = self.append(writer, key, None)?;
         self.counters.records_appended.add(1);
         self.counters.inserted_bytes.add(key.len() as u64);
         self.log.zones.write().count_stale(page);

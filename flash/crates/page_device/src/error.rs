@@ -91,6 +91,10 @@ pub enum FlashError {
     #[error("{name} is not empty: it holds {got}, expected an empty folder or one that does not exist")]
     NotEmpty { name: String, got: String },
 
+    /// The structure changed while it was scanned.
+    #[error("{name} changed during the scan; start it again")]
+    Changed { name: String },
+
     /// The filters differ in shape and cannot be merged.
     #[error("the filters differ in {part}: {got}, expected {expected}")]
     Incompatible { part: &'static str, got: String, expected: String },

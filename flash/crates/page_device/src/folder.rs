@@ -118,6 +118,14 @@ fn make(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(missing)
 }
 
+impl Drop for FileStorage {
+    /// A process that was forked meanwhile has the lock's file open as well. Closing it here alone would leave the folder locked.
+    fn drop(&mut self) {
+        // An error cannot be told from here. The lock goes with the last process.
+        let _ = self.lock.unlock();
+    }
+}
+
 impl Storage for FileStorage {
     fn create(&self, name: &str, len_bytes: u64) -> io::Result<Arc<dyn PageDevice>> {
         let device = FileDevice::create(&self.folder.join(name), len_bytes, self.engine)?;

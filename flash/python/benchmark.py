@@ -1,0 +1,336 @@
+"""Compares ways to know 20-byte fingerprints under a memory limit: benchmark.py [KEYS] [--limit MIB] [--seconds S] [--only NAME ...]
+
+Each way is a process in a control group of its own (needs root; the limit counts the page cache). It adds KEYS fingerprints in batches of
+8,192, each batch durable where the way can be, opens again, and asks for as many, half of them known, in random order. A phase ends
+after S seconds; rates are of what was done. `cpu_us` is time of the processor for a key, which other work on the machine changes less.
+Packages that are not installed are left out. Prints a table in Markdown.
+"""
+
+import argparse
+import hashlib
+import importlib.metadata
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+BATCH = 8192
+
+
+def fingerprints(numbers):
+    return [hashlib.blake2b(n.to_bytes(8, "little"), digest_size=20).digest() for n in numbers]
+
+
+class Set:
+    """In memory alone: nothing is there after the process."""
+
+    known = set()
+
+    def __init__(self, folder, keys):
+        pass
+
+    def add(self, keys):
+        self.known.update(keys)
+
+    def ask(self, keys):
+        return [key in self.known for key in keys]
+
+    def close(self):
+        pass
+
+
+class Filter:
+    def __init__(self, folder, keys):
+        from springflash import FlashFilter
+
+        self.it = FlashFilter(folder / "it", capacity=keys, when_full="exceed")
+
+    def add(self, keys):
+        self.it.add_many(keys)
+        self.it.commit()
+
+    def ask(self, keys):
+        return self.it.contains_many(keys)
+
+    def close(self):
+        self.it.close()
+
+
+class Index:
+    def __init__(self, folder, keys):
+        from springflash import FlashIndex
+
+        self.it = FlashIndex(folder / "it", expected_keys=keys)
+
+    def add(self, keys):
+        self.it.put_many(keys, [b""] * len(keys))
+        self.it.commit()
+
+    def ask(self, keys):
+        return [value is not None for value in self.it.get_many(keys)]
+
+    def close(self):
+        self.it.close()
+
+
+class Dbm:
+    def __init__(self, folder, keys):
+        import dbm.gnu
+
+        self.it = dbm.gnu.open(str(folder / "it"), "cf")
+
+    def add(self, keys):
+        for key in keys:
+            self.it[key] = b""
+        self.it.sync()
+
+    def ask(self, keys):
+        return [key in self.it for key in keys]
+
+    def close(self):
+        self.it.close()
+
+
+class Sqlite:
+    def __init__(self, folder, keys):
+        import sqlite3
+
+        self.it = sqlite3.connect(folder / "it")
+        self.it.execute("pragma journal_mode = wal")
+        self.it.execute("pragma synchronous = full")
+        self.it.execute("create table if not exists seen (key blob primary key) without rowid")
+
+    def add(self, keys):
+        with self.it:
+            self.it.executemany("insert or ignore into seen values (?)", [(key,) for key in keys])
+
+    def ask(self, keys):
+        found = set()
+        for at in range(0, len(keys), 512):
+            part = keys[at : at + 512]
+            marks = ",".join("?" * len(part))
+            found.update(key for (key,) in self.it.execute(f"select key from seen where key in ({marks})", part))
+        return [key in found for key in keys]
+
+    def close(self):
+        self.it.close()
+
+
+class Lmdb:
+    def __init__(self, folder, keys):
+        import lmdb
+
+        self.it = lmdb.open(str(folder / "it"), map_size=1 << 38)
+
+    def add(self, keys):
+        with self.it.begin(write=True) as transaction, transaction.cursor() as cursor:
+            cursor.putmulti([(key, b"1") for key in sorted(keys)])
+
+    def ask(self, keys):
+        with self.it.begin() as transaction:
+            return [transaction.get(key) is not None for key in keys]
+
+    def close(self):
+        self.it.close()
+
+
+class Diskcache:
+    def __init__(self, folder, keys):
+        import diskcache
+
+        self.it = diskcache.Index(str(folder / "it"))
+
+    def add(self, keys):
+        with self.it.transact():
+            for key in keys:
+                self.it[key] = b""
+
+    def ask(self, keys):
+        return [key in self.it for key in keys]
+
+    def close(self):
+        self.it.cache.close()
+
+
+class Mapped:
+    """A Bloom filter in a mapped file, at a rate of 1%."""
+
+    def __init__(self, folder, keys):
+        import pybloomfilter
+
+        file = str(folder / "it")
+        is_there = os.path.exists(file)
+        self.it = pybloomfilter.BloomFilter.open(file) if is_there else pybloomfilter.BloomFilter(keys, 0.01, file)
+
+    def add(self, keys):
+        self.it.update(keys)
+        self.it.sync()
+
+    def ask(self, keys):
+        return [key in self.it for key in keys]
+
+    def close(self):
+        self.it.close()
+
+
+class Rbloom:
+    """A Bloom filter in memory, at a rate of 1%, saved when it is closed."""
+
+    def __init__(self, folder, keys):
+        import rbloom
+
+        self.file = str(folder / "it")
+        hashed = lambda key: int.from_bytes(key[:16], "little", signed=True)
+        is_there = os.path.exists(self.file)
+        self.it = rbloom.Bloom.load(self.file, hashed) if is_there else rbloom.Bloom(keys, 0.01, hashed)
+
+    def add(self, keys):
+        self.it.update(keys)
+
+    def ask(self, keys):
+        return [key in self.it for key in keys]
+
+    def close(self):
+        self.it.save(self.file)
+
+
+WAYS = {
+    "FlashFilter": (Filter, "springflash"),
+    "FlashIndex": (Index, "springflash"),
+    "set": (Set, None),
+    "dbm.gnu": (Dbm, None),
+    "sqlite3": (Sqlite, None),
+    "lmdb": (Lmdb, "lmdb"),
+    "diskcache": (Diskcache, "diskcache"),
+    "pybloomfiltermmap3": (Mapped, "pybloomfiltermmap3"),
+    "rbloom": (Rbloom, "rbloom"),
+}
+
+
+def timed(work, batches, seconds, judge=lambda numbers, answers: None):
+    """Calls `work` with each batch, until the time is over, and `judge` with the answers. Returns keys, seconds, and the processor's."""
+    done, spent, computed = 0, 0.0, 0.0
+    for numbers in batches:
+        keys = fingerprints(numbers)
+        start, busy = time.perf_counter(), time.process_time()
+        answers = work(keys)
+        spent += time.perf_counter() - start
+        computed += time.process_time() - busy
+        judge(numbers, answers)
+        done += len(keys)
+        if spent > seconds:
+            break
+    return done, spent, computed
+
+
+def run(name, folder, keys, seconds):
+    """Measures one way in this process. Prints JSON after each phase, as the next one may be killed."""
+    kind = WAYS[name][0]
+    way = kind(folder, keys)
+    batches = (range(at, min(at + BATCH, keys)) for at in range(0, keys, BATCH))
+    added, spent, computed = timed(way.add, batches, seconds)
+    print(json.dumps({"added": added, "adds_per_second": round(added / spent), "add_cpu_us": round(1e6 * computed / added, 2)}), flush=True)
+    way.close()
+    written = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())["write_bytes"]
+    files = sum(path.stat().st_blocks * 512 for path in folder.rglob("*") if path.is_file())
+    print(json.dumps({"bytes_written_per_key": round(int(written) / added), "bytes_on_disk_per_key": round(files / added)}), flush=True)
+    start = time.perf_counter()
+    way = kind(folder, keys)
+    way.ask(fingerprints([0]))
+    print(json.dumps({"open_seconds": round(time.perf_counter() - start, 3)}), flush=True)
+    rng = random.Random(1)
+    batches = ([rng.randrange(added) + (added if n % 2 else 0) for n in range(BATCH)] for _ in range(0, keys, BATCH))
+    lost = wrong = 0
+
+    def judge(numbers, answers):
+        nonlocal lost, wrong
+        lost += sum(n < added and not known for n, known in zip(numbers, answers))
+        wrong += sum(n >= added and known for n, known in zip(numbers, answers))
+
+    asked, spent, computed = timed(way.ask, batches, seconds, judge)
+    rates = {"asks_per_second": round(asked / spent), "ask_cpu_us": round(1e6 * computed / asked, 2)}
+    print(json.dumps({**rates, "lost": lost, "wrong_percent": round(200 * wrong / asked, 2)}), flush=True)
+    way.close()
+
+
+class Group:
+    """A control group for memory, of either version."""
+
+    def __init__(self, limit):
+        first = Path("/sys/fs/cgroup/memory")
+        self.files = ("memory.limit_in_bytes", "memory.max_usage_in_bytes") if first.exists() else ("memory.max", "memory.peak")
+        self.folder = (first if first.exists() else Path("/sys/fs/cgroup")) / f"springflash-{os.getpid()}"
+        self.folder.mkdir()
+        (self.folder / self.files[0]).write_text(str(limit))
+
+    def enter(self):
+        (self.folder / "cgroup.procs").write_text(str(os.getpid()))
+
+    def peak(self):
+        return int((self.folder / self.files[1]).read_text())
+
+
+def peak_kib(process):
+    """The most memory of its own that a process has had. 0 if it has ended."""
+    try:
+        status = Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("keys", nargs="?", type=float, default=1e6)
+    parser.add_argument("--limit", type=int, default=512, help="MiB of the control group")
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--only", nargs="+", choices=list(WAYS), default=list(WAYS))
+    parser.add_argument("--run", help=argparse.SUPPRESS)
+    parser.add_argument("--folder", default=tempfile.gettempdir(), help="where the files are, on the disk to measure")
+    asked = parser.parse_args()
+    keys = int(asked.keys)
+    if asked.run:
+        return run(asked.run, Path(asked.folder), keys, asked.seconds)
+    columns = ["added", "adds_per_second", "add_cpu_us", "asks_per_second", "ask_cpu_us", "wrong_percent", "lost"]
+    columns += ["peak_mib", "resident_mib", "bytes_written_per_key", "bytes_on_disk_per_key", "open_seconds"]
+    print(f"{keys} keys, {asked.limit} MiB, at most {asked.seconds:g} s a phase, load {os.getloadavg()[0]:.0f}\n")
+    print("|", " | ".join(["way", *columns, "end"]), "|\n" + "|---" * (len(columns) + 2) + "|", flush=True)
+    for name in asked.only:
+        package = WAYS[name][1]
+        try:
+            version = " " + importlib.metadata.version(package) if package else ""
+        except importlib.metadata.PackageNotFoundError:
+            continue
+        group = Group(asked.limit << 20)
+        folder = tempfile.mkdtemp(dir=asked.folder)
+        command = [sys.executable, __file__, str(keys), "--run", name, "--folder", folder, "--seconds", str(asked.seconds)]
+        told, resident = {}, 0
+        with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
+            process = subprocess.Popen(command, stdout=out, stderr=errors, preexec_fn=group.enter)
+            try:
+                while process.poll() is None:
+                    time.sleep(0.05)
+                    resident = max(resident, peak_kib(process.pid))
+            finally:
+                process.kill()
+                process.wait()
+                peak = group.peak() >> 20
+                shutil.rmtree(folder)
+                group.folder.rmdir()
+            out.seek(0)
+            errors.seek(0)
+            for line in out:
+                told.update(json.loads(line))
+            error = (errors.read().strip().splitlines() or [f"signal {-process.returncode}"])[-1]
+        told |= {"peak_mib": peak, "resident_mib": resident >> 10}
+        end = error if process.returncode else ""
+        print("|", " | ".join([name + version, *(str(told.get(column, "")) for column in columns), end]), "|", flush=True)
+
+
+if __name__ == "__main__":
+    main()

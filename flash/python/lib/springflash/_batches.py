@@ -1,0 +1,150 @@
+"""Cuts keys and values into batches in the forms that the Rust side takes."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sized
+from typing import Any
+
+#: Keys of a batch. The interpreter runs other threads during a batch, and signal handlers after it.
+BATCH_KEYS = 8192
+#: Bytes of a batch that is copied, so that long values take no more memory.
+BATCH_BYTES = 16 << 20
+
+
+class Column:
+    """Keys or values of a call, in order."""
+
+    def __init__(self, items: Any) -> None:
+        if isinstance(items, (str, bytes, bytearray, memoryview)):
+            raise TypeError(f"got one {type(items).__name__}, expected several: a list, an array or another iterable")
+        self.items = items
+        self.numpy: Any = None
+        self.arrow: Any = None
+        numpy = sys.modules.get("numpy")
+        if numpy is not None and isinstance(items, numpy.ndarray):
+            self.numpy = numpy
+            _check_numpy(items)
+        elif hasattr(items, "__arrow_c_array__") or hasattr(items, "__arrow_c_stream__"):
+            import pyarrow
+
+            self.arrow = pyarrow
+            self.items = _arrow_array(pyarrow, items)
+        self.count = len(self.items) if isinstance(self.items, Sized) else None
+
+    def __iter__(self) -> Iterator[tuple[Any, int]]:
+        """Batches, each with the number of its items."""
+        if self.numpy is not None:
+            return _numpy_batches(self.items)
+        if self.arrow is not None:
+            return _arrow_batches(self.arrow, self.items)
+        return _list_batches(self.items)
+
+    def answers(self, parts: list[bytes]) -> Any:
+        """Truth values, a byte each, as what the keys are: a list, or an array."""
+        joined = b"".join(parts)
+        if self.numpy is not None:
+            return self.numpy.frombuffer(bytearray(joined), dtype=bool)
+        truths = list(map(bool, joined))
+        return truths if self.arrow is None else self.arrow.array(truths, self.arrow.bool_())
+
+
+def pairs(keys: Any, values: Any) -> tuple[Iterator[tuple[Any, Any, int]], int | None]:
+    """Batches of keys and values, with the number of pairs, and how many there are."""
+    columns = Column(keys), Column(values)
+    counts = columns[0].count, columns[1].count
+    if None not in counts and counts[0] != counts[1]:
+        raise ValueError(f"{counts[0]} keys with {counts[1]} values, expected as many")
+    return _paired(*columns), counts[0]
+
+
+def _paired(keys: Column, values: Column) -> Iterator[tuple[Any, Any, int]]:
+    # Batches of arrays may be shorter, so these are cut to items first.
+    if keys.numpy is not None or keys.arrow is not None or values.numpy is not None or values.arrow is not None:
+        keys, values = (Column(_items(column)) for column in (keys, values))
+    none: tuple[Any, int] = ([], 0)
+    for ours, theirs in itertools.zip_longest(keys, values, fillvalue=none):
+        yield ours[0], theirs[0], ours[1]
+
+
+def _items(column: Column) -> Iterator[Any]:
+    if column.numpy is not None and column.items.dtype.kind == "V":
+        return (item.tobytes() for item in column.items)
+    if column.arrow is not None:
+        return (item.as_py() for item in column.items)
+    return iter(column.items)
+
+
+def told(progress: Callable[[int, int | None], object] | None, done: int, total: int | None) -> None:
+    """Calls `progress`, if there is one."""
+    if progress is not None:
+        progress(done, total)
+
+
+def _list_batches(items: Iterable[Any]) -> Iterator[tuple[list[Any], int]]:
+    rest = iter(items)
+    while batch := list(itertools.islice(rest, BATCH_KEYS)):
+        yield batch, len(batch)
+
+
+def _check_numpy(array: Any) -> None:
+    if array.ndim != 1:
+        raise TypeError(f"an array of {array.ndim} dimensions, expected one; rows of bytes become keys by array.view('V20').ravel()")
+    if hasattr(array, "mask"):
+        raise TypeError("a masked array, expected one in which every item counts")
+    if array.dtype.kind not in "SVUOT" or array.dtype.names is not None or array.dtype.itemsize == 0:
+        raise TypeError(f"an array of {array.dtype}, expected bytes (S20, V20), str or objects")
+
+
+def _numpy_batches(array: Any) -> Iterator[tuple[Any, int]]:
+    kind, width = array.dtype.kind, array.dtype.itemsize
+    step = max(1, min(BATCH_KEYS, BATCH_BYTES // width))
+    for at in range(0, len(array), step):
+        part = array[at : at + step]
+        yield ((part.tobytes(), width, kind == "S") if kind in "SV" else part.tolist()), len(part)
+
+
+def _arrow_array(arrow: Any, items: Any) -> Any:
+    """An array of few types, without nulls. Each chunk has the type that its buffers are read as."""
+    if not isinstance(items, (arrow.Array, arrow.ChunkedArray)):
+        items = arrow.chunked_array(items)
+    if isinstance(items, arrow.Array):
+        items = arrow.chunked_array([items])
+    types = arrow.types
+    if items.null_count:
+        first = next(n for n, item in enumerate(items) if not item.is_valid)
+        raise ValueError(f"item {first} is null, expected bytes or str")
+    kind = items.type
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    if types.is_fixed_size_binary(kind):
+        if kind.byte_width == 0:
+            raise TypeError("items of no bytes")
+        return items.cast(kind)
+    known = ("is_binary", "is_large_binary", "is_string", "is_large_string", "is_binary_view", "is_string_view")
+    if not any(getattr(types, name, lambda _: False)(kind) for name in known):
+        raise TypeError(f"an Arrow array of {items.type}, expected binary or string")
+    is_plain = types.is_binary(kind) or types.is_string(kind)
+    return items.cast(kind if is_plain else arrow.large_binary())
+
+
+def _arrow_batches(arrow: Any, array: Any) -> Iterator[tuple[Any, int]]:
+    packed = _fixed if arrow.types.is_fixed_size_binary(array.type) else _variable
+    for chunk in array.chunks:
+        for at in range(0, len(chunk), BATCH_KEYS):
+            part = chunk.slice(at, BATCH_KEYS)
+            yield packed(part), len(part)
+
+
+def _fixed(part: Any) -> tuple[bytes, int, bool]:
+    width = part.type.byte_width
+    return part.buffers()[1].slice(part.offset * width, len(part) * width).to_pybytes(), width, False
+
+
+def _variable(part: Any) -> tuple[bytes, bytes, int]:
+    _, offsets, data = part.buffers()
+    width = 8 if str(part.type).startswith("large") else 4
+    ends = offsets.slice(part.offset * width, (len(part) + 1) * width).to_pybytes()
+    first, last = (int.from_bytes(end, "little") for end in (ends[:width], ends[-width:]))
+    return (b"" if data is None else data.slice(first, last - first).to_pybytes()), ends, width

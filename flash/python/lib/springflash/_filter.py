@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, NamedTuple, NoReturn
+
+from ._batches import Column, told
+from ._springflash import Filter, FullError
+
+Key = bytes | str | bytearray | memoryview
+Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+Mode = Literal["r", "w", "c", "x"]
+WhenFull = Literal["raise", "grow", "exceed"]
+Progress = Callable[[int, int | None], object]
+
+
+def check_mode(mode: str) -> None:
+    if mode not in ("r", "w", "c", "x"):
+        raise ValueError(f"mode is {mode!r}, expected 'r' (read), 'w' (write), 'c' (write, make if missing) or 'x' (make)")
+
+
+def whole(name: str, number: float, least: int) -> int:
+    if isinstance(number, bool) or number != number or number in (float("inf"), float("-inf")) or int(number) != number:
+        raise ValueError(f"{name} is {number!r}, expected a whole number")
+    if not least <= number < 1 << 64:
+        raise ValueError(f"{name} is {number!r}, expected {least} to 2**64 - 1")
+    return int(number)
+
+
+class FilterInfo(NamedTuple):
+    """What :meth:`FlashFilter.info` tells."""
+
+    keys: int
+    """Estimated distinct keys."""
+    capacity: int
+    """Distinct keys that it is built for, all filters of a grown one together."""
+    false_positive_rate: float
+    """The present one, 0 to 1, estimated from the bits that are set."""
+    false_positive_rate_asked: float
+    """The one that it was made with."""
+    is_full: bool
+    """Whether a new key finds no room. A filter that was made to grow is never full."""
+    filters: int
+    """1, and 1 more for each time that it grew: pages that a lookup of an absent key reads."""
+    file_bytes: int
+    """Size on disk, without the log."""
+    memory_bytes: int
+    """Memory of this opening, without that of running lookups."""
+
+
+class FlashFilter(Filter):
+    """A Bloom filter on an SSD: a set that may take absent keys for present ones, and never the reverse.
+
+    ``path`` is a folder. ``mode`` is as that of :mod:`dbm`, and ``x``: ``"r"`` reads (any number of processes), ``"w"`` reads and writes
+    (one process), ``"c"`` also makes the filter if there is none, ``"x"`` makes it and raises if there is something.
+
+    ``capacity`` (distinct keys) and ``false_positive_rate`` (0 to 1) are for a new filter, and ignored where there is one. A filter
+    takes ``capacity * 1.44 * log2(1 / false_positive_rate)`` bits of disk, written once when it is made.
+
+    ``when_full`` says what :meth:`add` does with a new key when the filter holds ``capacity`` keys: ``"raise"`` :exc:`FullError`, or
+    ``"grow"``: add a filter of twice the capacity. A filter *made* with ``"grow"`` keeps its rate below the one asked for, for a sixth
+    to a third more bits; one that grows later stays below 1.5 times of it. ``"exceed"`` goes on: the rate rises up to 1.
+
+    ``memory`` is a budget in bytes. More memory means fewer writes.
+
+    Keys are bytes or str (their UTF-8). Any number of threads may use a filter; while it reads and writes, other threads run. A process
+    forked from this one must open it again: here every call raises :exc:`ForkedError`.
+    """
+
+    def __new__(
+        cls,
+        path: Path,
+        mode: Mode = "c",
+        *,
+        capacity: float | None = None,
+        false_positive_rate: float = 0.01,
+        when_full: WhenFull = "raise",
+        memory: int = 16 << 20,
+    ) -> FlashFilter:
+        check_mode(mode)
+        if when_full not in ("raise", "grow", "exceed"):
+            raise ValueError(f"when_full is {when_full!r}, expected 'raise', 'grow' or 'exceed'")
+        if capacity is None:
+            if mode == "x":
+                raise TypeError("a new filter needs a capacity")
+            mode = "w" if mode == "c" else mode
+        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        if whole("memory", memory, 0) > there:
+            raise ValueError(f"memory is {memory} bytes, more than the {there} of this machine")
+        keys = whole("capacity", 1 if capacity is None else capacity, 1)
+        grows = when_full == "grow"
+        new: FlashFilter = super().__new__(cls, os.fsdecode(path), mode, keys, false_positive_rate, grows, int(memory))
+        if mode != "r":
+            new._set_when_full(when_full)
+        return new
+
+    def add_many(self, keys: Iterable[Key], progress: Progress | None = None) -> None:
+        """Adds keys, in order: any iterable, a NumPy array (``S``, ``V``, ``U``, object) or an Arrow array (binary, string).
+
+        NumPy strips zeros at the end of ``S`` items, here as well; digests belong in ``V``. ``progress(done, total)`` is called after
+        each batch of up to 8,192 keys; ``total`` is None for an iterator. Raises :exc:`FullError`, whose ``added`` says how many keys
+        of the call are in the filter. An exception leaves the batches before it in the filter, and maybe a part of its own.
+        """
+        column = Column(keys)
+        done = 0
+        for batch, count in column:
+            try:
+                self._add_batch(batch)
+            except FullError as error:
+                error.added += done
+                raise
+            done += count
+            told(progress, done, column.count)
+
+    def contains_many(self, keys: Iterable[Key], progress: Progress | None = None) -> Any:
+        """For each key, in order, whether it may have been added: a list of bool, or an array of bool if the keys are one.
+
+        False is certain. Cost: one page of 4 KiB per key and filter, many in flight; keys of one page share a read.
+        """
+        column = Column(keys)
+        parts: list[bytes] = []
+        done = 0
+        for batch, count in column:
+            parts.append(self._contains_batch(batch))
+            done += count
+            told(progress, done, column.count)
+        return column.answers(parts)
+
+    def info(self) -> FilterInfo:
+        """Sizes and rates."""
+        return FilterInfo(**self._info())
+
+    def __len__(self) -> int:
+        """Estimated distinct keys."""
+        return self.info().keys
+
+    def __enter__(self) -> FlashFilter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"{self!r} cannot be copied or pickled; open it where it is used")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({os.fspath(self.path)!r})"

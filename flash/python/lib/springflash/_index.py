@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import ItemsView, Iterable, Iterator, Mapping, MutableMapping, ValuesView
+from typing import Any, NamedTuple, NoReturn
+
+from ._batches import Column, pairs, told
+from ._filter import Key, Mode, Path, Progress, check_mode, whole
+from ._springflash import Index
+
+_MISSING: Any = object()
+#: Keys that `clear` holds at a time.
+_CLEARED_KEYS = 1_000_000
+
+
+class IndexInfo(NamedTuple):
+    """What :meth:`FlashIndex.info` tells."""
+
+    keys: int
+    """Estimated number of keys. ``len`` counts."""
+    file_bytes: int
+    """Size on disk. Files do not shrink; later records reuse the space."""
+    memory_bytes: int
+    """Memory of this opening: about a byte per key."""
+
+
+class _Items(ItemsView[bytes, bytes]):
+    def __iter__(self) -> Iterator[tuple[bytes, bytes]]:
+        return self._mapping._pairs()  # type: ignore[attr-defined, no-any-return]
+
+
+class _Values(ValuesView[bytes]):
+    def __iter__(self) -> Iterator[bytes]:
+        return (value for _, value in self._mapping._pairs())  # type: ignore[attr-defined]
+
+
+class FlashIndex(Index, MutableMapping[bytes, bytes]):
+    """A dictionary from bytes to bytes on an SSD, with about one byte of memory per key.
+
+    ``path`` is a folder. ``mode`` is as that of :mod:`dbm`, and ``x``: ``"r"`` reads (any number of processes), ``"w"`` reads and writes
+    (one process), ``"c"`` also makes the index if there is none, ``"x"`` makes it and raises if there is something. ``expected_keys`` is
+    a hint for a new index, which grows beyond it.
+
+    Keys have 1 to 65,536 bytes, values up to 65,536. str is taken as its UTF-8; what comes back is bytes. There is no order.
+
+    What was put is durable after :meth:`commit` or :meth:`close`; ``with`` closes. After a kill, everything up to the last commit is
+    there, and maybe some of the later changes, the first ones first.
+
+    Cost of a lookup: about two reads for a present key, mostly none for an absent one. ``len``, ``clear`` and iteration read everything;
+    an iteration raises :exc:`FlashError` if something was put or deleted since it began. Any number of threads may use an index. A
+    process forked from this one must open it again: here every call raises :exc:`ForkedError`.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, path: Path, mode: Mode = "c", *, expected_keys: float = 0) -> FlashIndex:
+        check_mode(mode)
+        new: FlashIndex = super().__new__(cls, os.fsdecode(path), mode, whole("expected_keys", expected_keys, 0))
+        return new
+
+    def __getitem__(self, key: Key) -> bytes:
+        value = self._get(key)
+        if value is None:
+            raise KeyError(key)
+        return value
+
+    def __contains__(self, key: object) -> bool:
+        return self._get(key) is not None
+
+    def get(self, key: Key, default: Any = None) -> Any:
+        value = self._get(key)
+        return default if value is None else value
+
+    def pop(self, key: Key, default: Any = _MISSING) -> Any:
+        value = self._remove(key)
+        if value is not None:
+            return value
+        if default is _MISSING:
+            raise KeyError(key)
+        return default
+
+    def setdefault(self, key: Key, default: Key) -> bytes:
+        """The value of ``key``, which is ``default`` from now on if there was none. No other thread comes between."""
+        old = self._setdefault_batch([key], [default])[0]
+        if old is not None:
+            return old
+        return default.encode() if isinstance(default, str) else bytes(default)
+
+    def get_many(self, keys: Iterable[Key], progress: Progress | None = None) -> list[bytes | None]:
+        """The values of keys, in order, None for absent ones. Keys are as in :meth:`FlashFilter.add_many`. Many reads are in flight."""
+        column = Column(keys)
+        values: list[bytes | None] = []
+        for batch, _ in column:
+            values += self._get_batch(batch)
+            told(progress, len(values), column.count)
+        return values
+
+    def put_many(self, keys: Iterable[Key], values: Iterable[Key], progress: Progress | None = None) -> None:
+        """Sets the values of keys: two columns of the same length. An exception leaves the batches before it in the index."""
+        batches, total = pairs(keys, values)
+        done = 0
+        for ours, theirs, count in batches:
+            self._put_batch(ours, theirs)
+            done += count
+            told(progress, done, total)
+
+    def setdefault_many(
+        self, keys: Iterable[Key], values: Iterable[Key], progress: Progress | None = None
+    ) -> list[bytes | None]:
+        """Known or new, in one pass: puts the keys that are absent. Returns the value that each key had, or None if it was new.
+
+        Of equal keys in a call the first may be new, and the others have its value. No other thread comes between within a batch.
+        """
+        batches, total = pairs(keys, values)
+        old: list[bytes | None] = []
+        for ours, theirs, _ in batches:
+            old += self._setdefault_batch(ours, theirs)
+            told(progress, len(old), total)
+        return old
+
+    def update(self, other: Any = (), /, **more: Any) -> None:
+        if isinstance(other, Mapping):
+            other = other.items()
+        elif hasattr(other, "keys"):
+            other = ((key, other[key]) for key in other.keys())
+        rest = itertools.chain(other, more.items())
+        while batch := list(itertools.islice(rest, 8192)):
+            self.put_many([key for key, _ in batch], [value for _, value in batch])
+
+    def clear(self) -> None:
+        while keys := list(itertools.islice(self, _CLEARED_KEYS)):
+            for key in keys:
+                del self[key]
+
+    def _pairs(self) -> Iterator[tuple[bytes, bytes]]:
+        scan = self._scan()
+        while (batch := self._scan_on(scan)) is not None:
+            yield from batch
+
+    def __iter__(self) -> Iterator[bytes]:
+        return (key for key, _ in self._pairs())
+
+    def items(self) -> ItemsView[bytes, bytes]:
+        return _Items(self)
+
+    def values(self) -> ValuesView[bytes]:
+        return _Values(self)
+
+    def __len__(self) -> int:
+        """The number of keys. Cost: reads everything; :meth:`info` estimates."""
+        scan = self._scan()
+        count = 0
+        while (batch := self._scan_on(scan)) is not None:
+            count += len(batch)
+        return count
+
+    def __bool__(self) -> bool:
+        return next(self._pairs(), None) is not None
+
+    def info(self) -> IndexInfo:
+        """Sizes, without reading the index."""
+        return IndexInfo(**self._info())
+
+    def __enter__(self) -> FlashIndex:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"{self!r} cannot be copied or pickled; open it where it is used")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({os.fspath(self.path)!r})"

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+import time
+from collections.abc import Iterable
+from pathlib import Path as Folder
+from typing import Any
+
+from ._filter import FlashFilter, Key, Path, whole
+from ._springflash import FullError
+
+#: What a removed generation is named until it is gone.
+_GONE = "gone-"
+
+
+class RotatingFilter:
+    """A set whose old keys expire: generations of :class:`FlashFilter` in one folder. New keys go to the newest one.
+
+    A generation ends when it holds ``capacity`` keys, when it is ``max_age`` seconds old, or by :meth:`rotate`. The newest
+    ``generations`` are kept, so a key stays for at least ``generations - 1`` of them: for 30 days with ``generations=4`` and
+    ``max_age=10 * 86400``. Each is built for its share of ``false_positive_rate``. Disk and ``memory`` (bytes) are those of each,
+    times ``generations``. A lookup of an absent key reads a page of each.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        capacity: float,
+        generations: int = 2,
+        max_age: float | None = None,
+        false_positive_rate: float = 0.01,
+        memory: int = 16 << 20,
+    ) -> None:
+        self._settings: dict[str, Any] = {
+            "capacity": whole("capacity", capacity, 1),
+            "false_positive_rate": false_positive_rate / whole("generations", generations, 2),
+            "memory": memory,
+        }
+        self._folder = Folder(os.fsdecode(path))
+        self._kept, self._max_age = generations, max_age
+        self._lock = threading.RLock()
+        self._folder.mkdir(parents=True, exist_ok=True)
+        for gone in self._folder.glob(_GONE + "*"):
+            shutil.rmtree(gone)
+        self._generations: list[FlashFilter] = []
+        names = sorted(name for name in os.listdir(self._folder) if name.isdigit())
+        for name in names:
+            try:
+                self._generations.append(FlashFilter(self._folder / name, "w", memory=memory))
+            except FileNotFoundError:
+                if name != names[-1]:
+                    raise
+                # Its making was interrupted, so it holds no key.
+                self._remove(self._folder / name)
+        self._rotate_if_due()
+
+    def _rotate_if_due(self) -> None:
+        newest = self._generations[-1] if self._generations else None
+        age = 0.0 if newest is None else time.time() - int(os.path.basename(newest.path)) / 1e6
+        if newest is None or (self._max_age is not None and age >= self._max_age):
+            self.rotate()
+
+    def rotate(self) -> None:
+        """Begins a generation, and forgets the oldest if there are too many."""
+        with self._lock:
+            last = 0
+            if self._generations:
+                self._generations[-1].commit()
+                last = int(os.path.basename(self._generations[-1].path))
+            # Names are microseconds, and rise even if the clock does not.
+            name = f"{max(last + 1, int(time.time() * 1e6)):020}"
+            self._generations.append(FlashFilter(self._folder / name, "x", **self._settings))
+            while len(self._generations) > self._kept:
+                oldest = self._generations.pop(0)
+                oldest.close()
+                self._remove(Folder(oldest.path))
+
+    def _remove(self, generation: Folder) -> None:
+        gone = generation.with_name(_GONE + generation.name)
+        generation.rename(gone)
+        shutil.rmtree(gone)
+
+    def add(self, key: Key) -> None:
+        """Adds a key to the newest generation, also if an older one has it: it lives from now on."""
+        self.add_many([key])
+
+    def add_many(self, keys: Iterable[Key]) -> None:
+        """Adds keys. They are durable after :meth:`commit`. Raises :exc:`FullError` if the disk has no room for a generation."""
+        with self._lock:
+            self._rotate_if_due()
+            rest = list(keys)
+            added = 0
+            while added < len(rest):
+                try:
+                    self._generations[-1].add_many(rest[added:])
+                    return
+                except FullError as full:
+                    added += full.added
+                try:
+                    self.rotate()
+                except FullError as full:
+                    full.added = added
+                    raise
+
+    def __contains__(self, key: Key) -> bool:
+        with self._lock:
+            return any(key in generation for generation in reversed(self._generations))
+
+    def contains_many(self, keys: Iterable[Key]) -> list[bool]:
+        """For each key, in order, whether it may be in a generation. False is certain."""
+        with self._lock:
+            keys = list(keys)
+            answers = [False] * len(keys)
+            left = list(range(len(keys)))
+            for generation in reversed(self._generations):
+                for n, is_there in zip(left, generation.contains_many([keys[n] for n in left])):
+                    answers[n] = is_there
+                left = [n for n in left if not answers[n]]
+            return answers
+
+    def commit(self) -> None:
+        """Makes all added keys durable."""
+        with self._lock:
+            self._generations[-1].commit()
+
+    def close(self) -> None:
+        """Makes all added keys durable and closes. `with` does the same at its end."""
+        with self._lock:
+            for generation in self._generations:
+                generation.close()
+
+    def __enter__(self) -> RotatingFilter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,167 @@
+"""Scrapy: no page twice, none lost, also after a kill. One line of settings: ``ADDONS = {"springflash.scrapy.Addon": 500}``.
+
+Fingerprints are in a :class:`~springflash.FlashIndex`, so they need no memory, and none is taken for another one (it is exact). It is in
+the folder ``seen`` of ``JOBDIR``, or in ``SPRINGFLASH_SEEN``. A request that was scheduled is kept there until its callback has ended.
+When Scrapy was killed, which loses its own queue, these requests are scheduled again at the next start: pages that were in flight, and
+those of the last ``SPRINGFLASH_COMMIT_PAGES`` (100), are fetched again. A crawl that was stopped goes on without that.
+
+Spiders of one process may share a folder; each sees its own requests. Start requests that have ``dont_filter`` are fetched at every start;
+Scrapy gives it to those of ``start_urls``. Requests with callbacks that are no methods of the spider cannot be kept, and a kill loses them.
+"""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import shutil
+from collections.abc import AsyncIterator, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from scrapy import Request, signals
+from scrapy.crawler import Crawler
+from scrapy.dupefilters import BaseDupeFilter
+from scrapy.http import Response
+from scrapy.settings import BaseSettings
+from scrapy.utils.request import request_from_dict
+
+from ._index import FlashIndex
+
+logger = logging.getLogger(__name__)
+
+#: The keys that a request, and those that it was redirected or retried from, have in the index.
+_KEYS = "springflash_keys"
+#: Marks a request that is scheduled again.
+_AGAIN = "springflash_again"
+#: The value of a request whose callback has ended.
+_DONE = b""
+#: The value of a spider's own key while it runs, and when it was stopped.
+_RUNS, _STOPPED = b"runs", b"stopped"
+_VALUE_BYTES_MAX = 65_536
+
+#: Indexes that spiders of this process have open, with the number of those spiders.
+_open: dict[Path, tuple[FlashIndex, int]] = {}
+_filters: WeakKeyDictionary[Crawler, DupeFilter] = WeakKeyDictionary()
+
+
+class Addon:
+    """Sets what is needed of Scrapy's settings."""
+
+    def update_settings(self, settings: BaseSettings) -> None:
+        settings.set("DUPEFILTER_CLASS", DupeFilter, "addon")
+        # Nearest to the engine, so that all other middlewares have seen a page when it is done. With the priority of the program's own.
+        name = "SPIDER_MIDDLEWARES"
+        settings.set(name, {**settings.getdict(name), DoneMiddleware: 1}, max(15, settings.getpriority(name) or 0))
+
+
+class DupeFilter(BaseDupeFilter):
+    """Scrapy's ``DUPEFILTER_CLASS`` that :class:`Addon` sets."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        settings = crawler.settings
+        job = settings["JOBDIR"]
+        folder = settings["SPRINGFLASH_SEEN"] or (job and Path(job) / "seen")
+        if not folder:
+            raise ValueError("springflash.scrapy needs a folder: set JOBDIR or SPRINGFLASH_SEEN")
+        self._crawler = crawler
+        self._folder = Path(folder).resolve()
+        index, users = _open.get(self._folder, (None, 0))
+        self._index = index or FlashIndex(self._folder)
+        _open[self._folder] = self._index, users + 1
+        self._prefix = crawler.spidercls.name.encode() + b"\0"
+        was_killed = self._index.get(self._prefix) == _RUNS
+        # The queue on disk is whole only when Scrapy was stopped.
+        self._has_pending = was_killed or not job
+        if was_killed and job:
+            shutil.rmtree(Path(job) / "requests.queue", ignore_errors=True)
+        self._index[self._prefix] = _RUNS
+        self._index.commit()
+        self._commit_pages = settings.getint("SPRINGFLASH_COMMIT_PAGES", 100)
+        self._done = 0
+        _filters[crawler] = self
+        crawler.signals.connect(self._schedule_again, signals.spider_opened)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> DupeFilter:
+        return cls(crawler)
+
+    def request_seen(self, request: Request) -> bool:
+        if request.meta.pop(_AGAIN, False):
+            return False
+        fingerprinter = self._crawler.request_fingerprinter
+        assert fingerprinter is not None
+        key = self._prefix + fingerprinter.fingerprint(request)
+        request.meta[_KEYS] = [*request.meta.get(_KEYS, ()), key]
+        return self._index.setdefault_many([key], [self._kept(request)])[0] is not None
+
+    def _kept(self, request: Request) -> bytes:
+        try:
+            kept = pickle.dumps(request.to_dict(spider=self._crawler.spider), protocol=4)
+        except (ValueError, TypeError, AttributeError, pickle.PicklingError) as error:
+            return self._not_kept(request, error)
+        return kept if len(kept) <= _VALUE_BYTES_MAX else self._not_kept(request, f"{len(kept)} bytes")
+
+    def _not_kept(self, request: Request, reason: object) -> bytes:
+        logger.warning("%s is lost if Scrapy is killed before it is fetched: %s", request, reason)
+        return _DONE
+
+    def done(self, request: Request) -> None:
+        """Takes note that the callback of a request has ended. What it scheduled was put before, and so is never lost alone."""
+        keys = request.meta.get(_KEYS, ())
+        self._index.put_many(keys, [_DONE] * len(keys))
+        self._done += 1
+        if self._done % self._commit_pages == 0:
+            self._index.commit()
+
+    def _schedule_again(self, spider: Any) -> None:
+        if not self._has_pending or spider is not self._crawler.spider:
+            return
+        engine = self._crawler.engine
+        assert engine is not None
+        count = 0
+        for key, value in self._index.items():
+            if value != _DONE and key.startswith(self._prefix) and len(key) > len(self._prefix):
+                request = request_from_dict(pickle.loads(value), spider=spider)
+                request.meta[_AGAIN] = True
+                engine.crawl(request)
+                count += 1
+        logger.info("%d requests of the crawl before are scheduled again", count)
+
+    def close(self, reason: str) -> None:
+        self._index[self._prefix] = _STOPPED
+        self._index.commit()
+        index, users = _open[self._folder]
+        _open[self._folder] = index, users - 1
+        if users == 1:
+            del _open[self._folder]
+            index.close()
+
+    def log(self, request: Request, spider: Any) -> None:
+        assert self._crawler.stats is not None
+        self._crawler.stats.inc_value("dupefilter/filtered")
+
+
+class DoneMiddleware:
+    """Tells :class:`DupeFilter` when a callback has ended."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> DoneMiddleware:
+        return cls(crawler)
+
+    def _ended(self, response: Response) -> None:
+        known = _filters.get(self._crawler)
+        if known is not None and response.request is not None:
+            known.done(response.request)
+
+    def process_spider_output(self, response: Response, result: Iterable[Any]) -> Iterator[Any]:
+        yield from result
+        self._ended(response)
+
+    async def process_spider_output_async(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        async for item in result:
+            yield item
+        self._ended(response)

@@ -1,0 +1,126 @@
+//! Errors of the crates as Python exceptions.
+
+use std::path::Path;
+
+use pyo3::create_exception;
+use pyo3::exceptions::{PyException, PyFileExistsError, PyFileNotFoundError, PyOSError, PyValueError};
+use pyo3::prelude::*;
+use springbloom_flash_filter::FlashError as Error;
+
+create_exception!(
+    springflash,
+    FlashError,
+    PyException,
+    "A fault of a filter or an index: `path` is its folder, `reason` says why."
+);
+create_exception!(
+    springflash,
+    FullError,
+    FlashError,
+    "No room for a key. The first `added` keys of the call are in the filter."
+);
+create_exception!(
+    springflash,
+    InUseError,
+    FlashError,
+    "Another process writes to it, or reads it while this one would write."
+);
+create_exception!(springflash, DamagedError, FlashError, "Its files are not those that were written.");
+create_exception!(springflash, ReadOnlyError, FlashError, "It is open for reading.");
+create_exception!(springflash, ClosedError, FlashError, "It was closed.");
+create_exception!(
+    springflash,
+    ForkedError,
+    FlashError,
+    "It was opened before this process was forked; open it again here."
+);
+
+pub(crate) fn export(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    module.add("FlashError", py.get_type::<FlashError>())?;
+    module.add("FullError", py.get_type::<FullError>())?;
+    module.add("InUseError", py.get_type::<InUseError>())?;
+    module.add("DamagedError", py.get_type::<DamagedError>())?;
+    module.add("ReadOnlyError", py.get_type::<ReadOnlyError>())?;
+    module.add("ClosedError", py.get_type::<ClosedError>())?;
+    module.add("ForkedError", py.get_type::<ForkedError>())
+}
+
+/// What can go wrong with the structure in a folder.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    Flash(Error),
+    Closed,
+    Forked,
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Fault {
+        Fault::Flash(error)
+    }
+}
+
+impl Fault {
+    /// The exception for the structure in `folder`.
+    pub(crate) fn raised(self, py: Python<'_>, folder: &Path) -> PyErr {
+        match self {
+            Fault::Flash(error) => raised(py, folder, &error),
+            Fault::Closed => with_path(py, folder, ClosedError::new_err, "it is closed".to_owned()),
+            Fault::Forked => {
+                let reason = "it was opened before this process was forked; open it again in this process";
+                with_path(py, folder, ForkedError::new_err, reason.to_owned())
+            }
+        }
+    }
+}
+
+fn raised(py: Python<'_>, folder: &Path, error: &Error) -> PyErr {
+    match error {
+        Error::Io { action, name, source } => of_system(action, name, source),
+        Error::NotFound { .. } => PyFileNotFoundError::new_err(error.to_string()),
+        Error::NotEmpty { .. } => PyFileExistsError::new_err(error.to_string()),
+        Error::InvalidSetting { .. }
+        | Error::RecordLength { .. }
+        | Error::BudgetTooSmall { .. }
+        | Error::Incompatible { .. } => PyValueError::new_err(error.to_string()),
+        Error::Full { inserted, .. } | Error::NoSpace { inserted, .. } => {
+            let raised = with_path(py, folder, FullError::new_err, error.to_string());
+            set(py, &raised, "added", *inserted);
+            raised
+        }
+        Error::InUse { .. } => with_path(py, folder, InUseError::new_err, error.to_string()),
+        Error::ReadOnly { .. } => with_path(py, folder, ReadOnlyError::new_err, error.to_string()),
+        Error::Damaged { .. } | Error::Truncated { .. } | Error::Foreign { .. } => {
+            with_path(py, folder, DamagedError::new_err, error.to_string())
+        }
+        _ => with_path(py, folder, FlashError::new_err, error.to_string()),
+    }
+}
+
+/// An `OSError` or the class below it that the number of the error has, with the file and what was tried.
+fn of_system(action: &str, name: &str, source: &std::io::Error) -> PyErr {
+    let reason = format!("cannot {action}: {source}");
+    if source.kind() == std::io::ErrorKind::InvalidInput && source.raw_os_error().is_none() {
+        return PyValueError::new_err(format!("{reason}: {name}"));
+    }
+    // The standard library has a number for kinds that no system call has returned.
+    let number = source.raw_os_error().unwrap_or(match source.kind() {
+        std::io::ErrorKind::NotADirectory => 20,
+        _ => 5,
+    });
+    PyOSError::new_err((number, reason, name.to_owned()))
+}
+
+fn with_path(py: Python<'_>, folder: &Path, raise: fn(String) -> PyErr, reason: String) -> PyErr {
+    let path = folder.display().to_string();
+    let text = if reason.contains(&path) { reason.clone() } else { format!("{path}: {reason}") };
+    let raised = raise(text);
+    set(py, &raised, "path", path);
+    set(py, &raised, "reason", reason);
+    raised
+}
+
+fn set<'py, T: IntoPyObject<'py>>(py: Python<'py>, raised: &PyErr, name: &str, value: T) {
+    // An exception without an attribute is better than another exception.
+    let _ = raised.value(py).setattr(name, value);
+}

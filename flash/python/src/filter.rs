@@ -1,0 +1,133 @@
+//! `FlashFilter` of Python, without its batches.
+
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use springbloom_filter::KeyDigest;
+use springbloom_flash_filter::{BufferSettings, FilterSettings, FlashFilter, WhenFull};
+
+use crate::handle::Handle;
+use crate::keys::{Batch, Item};
+
+#[pyclass(subclass, frozen, module = "springflash._springflash")]
+pub(crate) struct Filter {
+    handle: Handle<FlashFilter>,
+}
+
+#[pymethods]
+impl Filter {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        folder: PathBuf,
+        mode: &str,
+        capacity: u64,
+        false_positive_rate: f64,
+        grow: bool,
+        memory_bytes: u64,
+    ) -> PyResult<Filter> {
+        let buffer = BufferSettings::with_memory_bytes(memory_bytes);
+        let settings = FilterSettings::new(capacity, false_positive_rate).growing(grow);
+        let handle = Handle::new(
+            py,
+            folder,
+            mode,
+            [
+                &|folder| FlashFilter::open_read_only(folder, buffer),
+                &|folder| FlashFilter::open(folder, buffer),
+                &|folder| FlashFilter::create(folder, &settings, buffer),
+            ],
+            FlashFilter::close,
+        )?;
+        Ok(Filter { handle })
+    }
+
+    /// The folder.
+    #[getter]
+    fn path(&self) -> PathBuf {
+        self.handle.folder.clone()
+    }
+
+    /// Whether it was closed.
+    #[getter]
+    fn closed(&self, py: Python<'_>) -> PyResult<bool> {
+        self.handle.is_closed(py)
+    }
+
+    /// Writes what is in memory to the pages and closes. Waits for the calls of other threads. `with` does the same at its end.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.handle.close(py)
+    }
+
+    /// Adds a key. It is found at once, and durable after `commit` or `close`. Cost: memory, and now and then writes of some pages.
+    ///
+    /// Raises FullError if it is new and there is no room, unless `when_full` says otherwise.
+    fn add(&self, py: Python<'_>, key: Item) -> PyResult<()> {
+        self.handle.with(py, |filter| filter.insert(KeyDigest::of(key.bytes())))
+    }
+
+    fn __contains__(&self, py: Python<'_>, key: Item) -> PyResult<bool> {
+        self.handle.with(py, |filter| Ok(filter.contains(KeyDigest::of(key.bytes()))))
+    }
+
+    fn _add_batch(&self, py: Python<'_>, keys: Batch) -> PyResult<()> {
+        self.handle.with(py, |filter| filter.insert_many(&keys.map(KeyDigest::of)))
+    }
+
+    /// One byte for each key: 1 if it may be there.
+    fn _contains_batch<'py>(&self, py: Python<'py>, keys: Batch) -> PyResult<Bound<'py, PyBytes>> {
+        let answers = self.handle.with(py, |filter| Ok(filter.contains_many(&keys.map(KeyDigest::of))))?;
+        let bytes: Vec<u8> = answers.into_iter().map(u8::from).collect();
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// Makes all added keys durable. Cost: one sync, which threads share, and 24 bytes written per key added since the last one.
+    fn commit(&self, py: Python<'_>) -> PyResult<()> {
+        self.handle.with(py, FlashFilter::commit)
+    }
+
+    fn _set_when_full(&self, py: Python<'_>, when_full: &str) -> PyResult<()> {
+        let when_full = match when_full {
+            "grow" => WhenFull::Grow,
+            "exceed" => WhenFull::Exceed,
+            _ => WhenFull::Refuse,
+        };
+        self.handle.with(py, |filter| {
+            filter.set_when_full(when_full);
+            Ok(())
+        })
+    }
+
+    /// Adds all keys of another filter, durable on return. Cost: reads both and writes this one.
+    ///
+    /// Raises ValueError if they were made with other settings or have grown, and FullError, before it writes, if there is no room.
+    fn merge(&self, py: Python<'_>, other: &Filter) -> PyResult<()> {
+        if std::ptr::eq(self, other) {
+            return Ok(());
+        }
+        self.handle.both(py, &other.handle, |filter, other| filter.merge_from(other, &mut |_, _| ()))
+    }
+
+    fn _info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let (info, is_full) = self.handle.with(py, |filter| Ok((filter.info(), filter.is_full())))?;
+        let keys: f64 = info.layers.iter().map(|layer| layer.estimated_keys).sum();
+        let capacity: u64 = info.layers.iter().map(|layer| layer.header.capacity_keys).sum();
+        let bytes: u64 = info.layers.iter().map(|layer| layer.header.file_bytes()).sum();
+        let dict = PyDict::new(py);
+        dict.set_item("keys", keys.min(info.insertions as f64).round() as u64)?;
+        dict.set_item("capacity", capacity)?;
+        dict.set_item("false_positive_rate", info.estimated_fpr)?;
+        dict.set_item("false_positive_rate_asked", info.layers[0].header.chain_fpr)?;
+        dict.set_item("is_full", is_full)?;
+        dict.set_item("filters", info.layers.len())?;
+        dict.set_item("file_bytes", bytes)?;
+        dict.set_item("memory_bytes", info.memory_bytes)?;
+        Ok(dict)
+    }
+
+    /// Reads and checks every page. False if some are damaged: these answer that any key may be there. `springflash set` repairs.
+    fn verify(&self, py: Python<'_>) -> PyResult<bool> {
+        self.handle.with(py, |filter| Ok(filter.verify(&mut |_, _| ())?.is_sound()))
+    }
+}

@@ -1,0 +1,147 @@
+//! `FlashIndex` of Python, without its batches.
+
+use std::path::PathBuf;
+
+use parking_lot::Mutex;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use springbloom_flash_index::{FlashIndex, IndexMemory, IndexSettings};
+
+use crate::handle::Handle;
+use crate::keys::{Batch, Item};
+
+#[pyclass(subclass, frozen, module = "springflash._springflash")]
+pub(crate) struct Index {
+    handle: Handle<FlashIndex>,
+}
+
+/// How far an iteration has come.
+#[pyclass(frozen, module = "springflash._springflash")]
+pub(crate) struct Scan(Mutex<springbloom_flash_index::Scan>);
+
+type Pair<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>);
+type Values<'py> = Vec<Option<Bound<'py, PyBytes>>>;
+
+fn objects<'py>(py: Python<'py>, values: Vec<Option<Vec<u8>>>) -> Values<'py> {
+    values.into_iter().map(|value| value.map(|value| PyBytes::new(py, &value))).collect()
+}
+
+fn pairs<'b>(keys: &'b Batch, values: &'b Batch) -> PyResult<Vec<(&'b [u8], &'b [u8])>> {
+    let (keys, values) = (keys.map(|key| key), values.map(|value| value));
+    if keys.len() != values.len() {
+        let (keys, values) = (keys.len(), values.len());
+        return Err(PyValueError::new_err(format!("{keys} keys with {values} values, expected as many")));
+    }
+    Ok(keys.into_iter().zip(values).collect())
+}
+
+#[pymethods]
+impl Index {
+    #[new]
+    fn new(py: Python<'_>, folder: PathBuf, mode: &str, expected_keys: u64) -> PyResult<Index> {
+        let memory = IndexMemory::standard();
+        let settings = IndexSettings::new(expected_keys);
+        let handle = Handle::new(
+            py,
+            folder,
+            mode,
+            [
+                &|folder| FlashIndex::open_read_only(folder, memory),
+                &|folder| FlashIndex::open(folder, memory),
+                &|folder| FlashIndex::create(folder, settings, memory),
+            ],
+            FlashIndex::close,
+        )?;
+        Ok(Index { handle })
+    }
+
+    /// The folder.
+    #[getter]
+    fn path(&self) -> PathBuf {
+        self.handle.folder.clone()
+    }
+
+    /// Whether it was closed.
+    #[getter]
+    fn closed(&self, py: Python<'_>) -> PyResult<bool> {
+        self.handle.is_closed(py)
+    }
+
+    /// Makes all changes durable and closes, so that the next opening replays nothing. Waits for the calls of other threads. `with` does
+    /// the same at its end.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.handle.close(py)
+    }
+
+    /// Makes all changes durable. Cost: one or two syncs, which threads share.
+    fn commit(&self, py: Python<'_>) -> PyResult<()> {
+        self.handle.with(py, FlashIndex::commit)
+    }
+
+    fn _get<'py>(&self, py: Python<'py>, key: Item) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let value = self.handle.with(py, |index| index.get(key.bytes()))?;
+        Ok(value.map(|value| PyBytes::new(py, &value)))
+    }
+
+    fn __setitem__(&self, py: Python<'_>, key: Item, value: Item) -> PyResult<()> {
+        self.handle.with(py, |index| index.put(key.bytes(), value.bytes()))
+    }
+
+    fn __delitem__(&self, py: Python<'_>, key: Item) -> PyResult<()> {
+        let old = self.handle.with(py, |index| index.remove(key.bytes()))?;
+        old.map(drop)
+            .ok_or_else(|| pyo3::exceptions::PyKeyError::new_err(PyBytes::new(py, key.bytes()).unbind()))
+    }
+
+    fn _remove<'py>(&self, py: Python<'py>, key: Item) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let old = self.handle.with(py, |index| index.remove(key.bytes()))?;
+        Ok(old.map(|old| PyBytes::new(py, &old)))
+    }
+
+    fn _get_batch<'py>(&self, py: Python<'py>, keys: Batch) -> PyResult<Values<'py>> {
+        let values = self.handle.with(py, |index| index.get_many(&keys.map(|key| key)))?;
+        Ok(objects(py, values))
+    }
+
+    fn _put_batch(&self, py: Python<'_>, keys: Batch, values: Batch) -> PyResult<()> {
+        let pairs = pairs(&keys, &values)?;
+        self.handle.with(py, |index| index.put_many(&pairs))
+    }
+
+    fn _setdefault_batch<'py>(&self, py: Python<'py>, keys: Batch, values: Batch) -> PyResult<Values<'py>> {
+        let pairs = pairs(&keys, &values)?;
+        let old = self.handle.with(py, |index| index.put_absent_many(&pairs))?;
+        Ok(objects(py, old))
+    }
+
+    fn _scan(&self, py: Python<'_>) -> PyResult<Scan> {
+        self.handle.with(py, |index| Ok(Scan(Mutex::new(index.scan()))))
+    }
+
+    /// The next keys with their values. `None` at the end.
+    fn _scan_on<'py>(&self, py: Python<'py>, scan: &Scan) -> PyResult<Option<Vec<Pair<'py>>>> {
+        let pairs = self.handle.with(py, |index| index.scan_on(&mut scan.0.lock()))?;
+        let object = |bytes: &[u8]| PyBytes::new(py, bytes);
+        Ok(pairs.map(|pairs| pairs.iter().map(|(key, value)| (object(key), object(value))).collect()))
+    }
+
+    fn _info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let info = self.handle.with(py, |index| Ok(index.info()))?;
+        let dict = PyDict::new(py);
+        dict.set_item("keys", info.live_records)?;
+        dict.set_item("file_bytes", info.log_bytes + info.bucket_bytes)?;
+        dict.set_item("memory_bytes", info.memory_bytes)?;
+        Ok(dict)
+    }
+
+    /// Frees the space of values that were replaced or deleted for new ones. Files do not shrink. Cost: reads and writes what is left.
+    fn compact(&self, py: Python<'_>) -> PyResult<()> {
+        self.handle.with(py, |index| index.compact().map(drop))
+    }
+
+    /// Reads and checks everything. False if something is damaged: lookups of it raise DamagedError. `springflash index` repairs.
+    fn verify(&self, py: Python<'_>) -> PyResult<bool> {
+        self.handle.with(py, |index| Ok(index.verify()?.is_sound()))
+    }
+}

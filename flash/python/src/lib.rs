@@ -1,0 +1,27 @@
+//! What the Python package `springflash` calls: opens and asks the crates of flash. Batches, defaults and types are in Python, in
+//! `springflash/`. Whatever reads or writes a file releases the interpreter meanwhile.
+#![deny(unsafe_code)]
+#![allow(missing_docs, reason = "the Python classes say what everything does")]
+
+mod error;
+mod filter;
+mod handle;
+mod index;
+mod keys;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _springflash {
+    use super::*;
+
+    #[pymodule_export]
+    use super::filter::Filter;
+    #[pymodule_export]
+    use super::index::{Index, Scan};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        error::export(module)
+    }
+}

@@ -1,0 +1,113 @@
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from springflash import FlashFilter, FlashIndex
+
+KEYS = [f"key {n}" for n in range(10_000)]
+
+
+@pytest.fixture
+def seen(tmp_path):
+    with FlashFilter(tmp_path / "set", capacity=30_000, false_positive_rate=1e-6) as seen:
+        yield seen
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.array(KEYS, dtype="S"),
+        np.array(KEYS, dtype="U"),
+        np.array(KEYS, dtype=object),
+        np.array([key for key in KEYS for _ in range(2)], dtype="S")[::2],
+        np.array(KEYS[::-1], dtype="S")[::-1],
+        pa.array(KEYS),
+        pa.array(KEYS, pa.large_string()),
+        pa.array([key.encode() for key in KEYS], pa.binary()),
+        pa.array([key.encode() for key in KEYS], pa.large_binary()),
+        pa.array(KEYS, pa.string_view()),
+        pa.array(KEYS).dictionary_encode(),
+        pa.chunked_array([KEYS[:3], [], KEYS[3:]]),
+        pa.array(["x", *KEYS, "y"]).slice(1, len(KEYS)),
+        pa.array([None, *KEYS, None]).slice(1, len(KEYS)),
+    ],
+    ids=lambda array: f"{type(array).__name__}-{getattr(array, 'dtype', getattr(array, 'type', ''))}",
+)
+def test_every_array_has_the_keys_of_its_list(seen, array):
+    seen.add_many(array)
+    assert seen.contains_many(KEYS) == [True] * len(KEYS)
+    absent = ["absent"] + KEYS[1:]
+    assert seen.contains_many(absent)[:2] == [False, True]
+    answers = seen.contains_many(array)
+    assert isinstance(answers, np.ndarray if isinstance(array, np.ndarray) else pa.BooleanArray)
+    assert answers.tolist() == [True] * len(KEYS)
+    assert len(seen) == len(KEYS)
+
+
+def test_items_of_fixed_width_keep_their_zeros_and_text_loses_them(seen):
+    digests = [n.to_bytes(3, "little") for n in range(300)]
+    for array in (
+        np.array(digests, dtype="V3"),
+        np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(-1, 3).view("V3").ravel(),
+        pa.array(digests, pa.binary(3)),
+        pa.array([b"xxx", *digests], pa.binary(3))[1:],
+    ):
+        assert seen.contains_many(array).tolist() == seen.contains_many(digests)
+        seen.add_many(array[:200])
+        assert seen.contains_many(digests) == [True] * 200 + [False] * 100
+    seen.add_many(np.array([b"ab\0"], dtype="S3"))
+    assert b"ab" in seen and b"ab\0" not in seen
+    assert seen.contains_many(np.array([], dtype="S5")).tolist() == []
+    assert seen.contains_many(pa.array([], pa.binary())).to_pylist() == []
+    assert seen.contains_many(pa.array(["", "a"])).to_pylist() == [False, False]
+
+
+@given(st.lists(st.binary(max_size=9)), st.data())
+def test_slices_of_arrow_arrays_are_what_they_show(tmp_path_factory, keys, data):
+    at = data.draw(st.integers(0, len(keys)))
+    part = pa.array(keys, pa.binary()).slice(at, data.draw(st.integers(0, len(keys))))
+    with FlashFilter(tmp_path_factory.mktemp("set"), capacity=1000, false_positive_rate=1e-9) as seen:
+        seen.add_many(part)
+        shown = set(part.to_pylist())
+        assert seen.contains_many(keys) == [key in shown for key in keys]
+
+
+@pytest.mark.parametrize(
+    ("array", "error"),
+    [
+        (np.zeros((3, 20), dtype=np.uint8), TypeError),
+        (np.arange(5), TypeError),
+        (np.array(5), TypeError),
+        (np.array([1, None], dtype=object), TypeError),
+        (np.array([(1, 2)], dtype=[("a", "i4"), ("b", "i4")]), TypeError),
+        (np.zeros(3, dtype="V0"), TypeError),
+        (np.ma.masked_array(["a", "b"], mask=[True, False]), TypeError),
+        (np.array(["2026-01-01"], dtype="M8[D]"), TypeError),
+        (pa.array([1, 2]), TypeError),
+        (pa.array(["a", None]), ValueError),
+        (pa.chunked_array([["a"], ["b", None]]), ValueError),
+        (pa.nulls(3), ValueError),
+        (pa.array(["a", None]).dictionary_encode(), ValueError),
+        (pa.array([["a"], ["b"]]), TypeError),
+        (pa.table({"a": ["b"]}), (TypeError, ValueError)),
+    ],
+)
+def test_arrays_without_keys_are_refused_before_anything_is_added(seen, array, error):
+    with pytest.raises(error, match="expected|array|type|item"):
+        seen.add_many(array)
+    assert len(seen) == 0
+
+
+def test_an_index_takes_arrays_as_keys_and_as_values(tmp_path):
+    digests = [n.to_bytes(4, "little") for n in range(10_000)]
+    with FlashIndex(tmp_path / "index") as index:
+        index.put_many(np.array(digests, dtype="V4"), pa.array(KEYS))
+        assert index.get_many(pa.array(digests, pa.binary(4))) == [key.encode() for key in KEYS]
+        old = index.setdefault_many(pa.array(digests[:2], pa.binary()), np.array([b"a", b"b"]))
+        assert old == [b"key 0", b"key 1"]
+        with pytest.raises(ValueError, match="10000 keys with 1 values"):
+            index.put_many(np.array(digests, dtype="V4"), ["one"])
+        with pytest.raises(ValueError, match="keys with"):
+            index.put_many(iter(digests), iter(digests[:9000]))

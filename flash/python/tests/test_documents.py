@@ -1,0 +1,37 @@
+"""The examples of the documents run, each in a folder of its own, and everything public says what it is."""
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import springflash
+
+PYTHON = Path(__file__).resolve().parents[1]
+EXAMPLES = [
+    pytest.param(code, id=f"{file.name}-{n}")
+    for file in (PYTHON / "README.md", PYTHON.parent / "docs" / "python.md")
+    for n, code in enumerate(re.findall(r"^```python\n(.*?)^```", file.read_text(), re.DOTALL | re.MULTILINE))
+]
+
+
+@pytest.mark.parametrize("code", EXAMPLES)
+def test_an_example_runs(code, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "example", "exec"), {"__name__": "example"})
+
+
+def test_everything_public_has_a_docstring_and_a_type():
+    for name in springflash.__all__:
+        kind = getattr(springflash, name)
+        assert inspect.getdoc(kind), name
+        for member, value in vars(kind).items():
+            if inspect.isfunction(value) and not member.startswith("_"):
+                assert inspect.getdoc(value), f"{name}.{member}"
+                assert "return" in value.__annotations__, f"{name}.{member}"
+    for name in ("add", "commit", "merge", "verify", "close"):
+        assert inspect.getdoc(getattr(springflash.FlashFilter, name)), name
+    for name in ("commit", "compact", "verify", "close"):
+        assert inspect.getdoc(getattr(springflash.FlashIndex, name)), name
+    assert Path(inspect.getfile(springflash)).with_name("py.typed").exists()

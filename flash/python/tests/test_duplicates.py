@@ -1,0 +1,118 @@
+import gzip
+import json
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from springflash import FlashIndex
+from springflash.duplicates import Counts, deduplicate
+
+FORMS = ["txt", "txt.gz", "jsonl", "jsonl.gz", "parquet"]
+
+
+def write(file, texts):
+    if file.suffix == ".parquet":
+        pa.parquet.write_table(pa.table({"id": list(range(len(texts))), "text": texts}), file)
+        return
+    lines = [text if ".txt" in file.suffixes else json.dumps({"id": 1, "text": text}) for text in texts]
+    with (gzip.open if file.suffix == ".gz" else open)(file, "wt", encoding="utf-8") as out:
+        out.writelines(line + "\n" for line in lines)
+
+
+def read(file):
+    if file.suffix == ".parquet":
+        return pa.parquet.read_table(file)["text"].to_pylist()
+    with (gzip.open if file.suffix == ".gz" else open)(file, "rt", encoding="utf-8") as lines:
+        return [line[:-1] if ".txt" in file.suffixes else json.loads(line)["text"] for line in lines]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("paragraphs", [False, True])
+def test_what_is_left_is_what_a_set_leaves(tmp_path, form, paragraphs):
+    rng = random.Random(7)
+    lines = ["", " ", "é", *map(str, range(3000))]
+    join = " " if ".txt" in "." + form else "\n"
+    shards = [[join.join(rng.choice(lines) for _ in range(rng.randrange(1, 4))) for _ in range(2500)] for _ in range(3)]
+    seen, expected = set(), []
+    for texts in shards:
+        left = []
+        for text in texts:
+            parts = text.split("\n") if paragraphs else [text]
+            asked = [part for part in parts if not paragraphs or part.strip()]
+            new = [part for part in parts if (paragraphs and not part.strip()) or not (part in seen or seen.add(part))]
+            if not asked or any(not paragraphs or part.strip() for part in new):
+                left.append("\n".join(new))
+        expected.append(left)
+    files = [tmp_path / f"shard {n}.{form}" for n in range(3)]
+    for file, texts in zip(files, shards):
+        write(file, texts)
+    told = []
+    with FlashIndex(tmp_path / "index") as index:
+        counts = deduplicate(index, files, tmp_path / "out", paragraphs=paragraphs, progress=lambda *now: told.append(now))
+        assert [read(tmp_path / "out" / file.name) for file in files] == expected
+        assert counts.documents == 7500 and counts.kept_documents == sum(map(len, expected))
+        assert told[-1] == ("shard 2." + form, 2500)
+        again = deduplicate(index, files, tmp_path / "again", paragraphs=paragraphs)
+        assert again == counts and [read(tmp_path / "again" / file.name) for file in files] == expected
+        other = tmp_path / f"other.{form}"
+        write(other, shards[0])
+        assert deduplicate(index, [other], tmp_path / "out", paragraphs=paragraphs).kept_paragraphs == 0
+
+
+def test_a_run_that_was_killed_is_repeated_with_the_same_result(tmp_path, child):
+    rng = random.Random(3)
+    files = [tmp_path / f"{n}.jsonl" for n in range(4)]
+    for file in files:
+        write(file, [str(rng.randrange(30_000)) for _ in range(10_000)])
+    program = "from springflash.duplicates import main; main()"
+    killed = child(program, tmp_path / "index", tmp_path / "out", *files)
+    while not (tmp_path / "out" / "1.jsonl").exists():
+        assert killed.poll() is None
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    told = child(program, tmp_path / "index", tmp_path / "out", *files).communicate()
+    with FlashIndex(tmp_path / "other") as index:
+        counts = deduplicate(index, files, tmp_path / "expected")
+    assert f"kept {counts.kept_documents} of 40000 documents" in told[0], told
+    for file in files:
+        assert (tmp_path / "out" / file.name).read_bytes() == (tmp_path / "expected" / file.name).read_bytes()
+    assert not list((tmp_path / "out").glob(".*"))
+
+
+def test_bytes_that_are_no_text_stay_as_they_are(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"\xff\xfe\n\xff\xfe\n\xe9\nlast")
+    (tmp_path / "b.jsonl").write_bytes(b'{"text": "\\ud800"}\n{"text": "\\ud800", "x": 1}\n')
+    with FlashIndex(tmp_path / "index") as index:
+        counts = deduplicate(index, [tmp_path / "a.txt", tmp_path / "b.jsonl"], tmp_path / "out")
+    assert counts == Counts(6, 4, 6, 4)
+    assert (tmp_path / "out/a.txt").read_bytes() == b"\xff\xfe\n\xe9\nlast\n"
+    assert (tmp_path / "out/b.jsonl").read_bytes() == b'{"text": "\\ud800"}\n'
+
+
+def test_wrong_input_is_refused_with_its_place(tmp_path, child):
+    (tmp_path / "a.jsonl").write_text('{"text": "a"}\n{"text": 5}\n')
+    (tmp_path / "b.jsonl").write_text("{\n")
+    (tmp_path / "c.csv").write_text("")
+    pa.parquet.write_table(pa.table({"text": ["a", None]}), tmp_path / "d.parquet")
+    with FlashIndex(tmp_path / "index") as index:
+        for name, reason in [("a.jsonl", "a.jsonl:2: "), ("b.jsonl", "b.jsonl:1: "), ("c.csv", "none of"), ("d.parquet", "row 1")]:
+            with pytest.raises(ValueError, match=reason):
+                deduplicate(index, [tmp_path / name], tmp_path / "out")
+        with pytest.raises(ValueError, match="two shards"):
+            deduplicate(index, [tmp_path / "a.jsonl", tmp_path / "x" / "a.jsonl"], tmp_path / "out")
+        with pytest.raises(ValueError, match="overwritten"):
+            deduplicate(index, [tmp_path / "a.jsonl"], tmp_path)
+        with pytest.raises(ValueError, match="no column"):
+            deduplicate(index, [tmp_path / "d.parquet"], tmp_path / "out", field="body")
+    told = subprocess.run(
+        [Path(sys.executable).with_name("springflash-duplicates"), tmp_path / "index", tmp_path / "out", tmp_path / "none.txt"],
+        capture_output=True,
+        text=True,
+    )
+    assert told.returncode == 1 and "none.txt" in told.stderr and "Traceback" not in told.stderr

@@ -1,0 +1,252 @@
+import copy
+import math
+import os
+import pickle
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from springflash import ClosedError, FlashFilter, FlashIndex, FullError, InUseError, ReadOnlyError, RotatingFilter
+
+
+def digests(first, last):
+    return [n.to_bytes(20, "big") for n in range(first, last)]
+
+
+def test_what_was_added_is_there_after_it_was_closed(tmp_path):
+    with FlashFilter(tmp_path / "set", capacity=1e4) as seen:
+        seen.add("é")
+        seen.add_many([b"a", bytearray(b"b"), memoryview(b"xcx")[1:2]])
+        assert "é".encode() in seen and "c" in seen
+    assert seen.closed
+    with FlashFilter(tmp_path / "set", "r") as seen:
+        assert seen.contains_many(["é", b"a", b"b", "c", "absent"]) == [True, True, True, True, False]
+        assert len(seen) == 4 and seen.info().capacity == 10_000
+        with pytest.raises(ReadOnlyError) as error:
+            seen.add("d")
+        assert error.value.path == str(tmp_path / "set") and "for reading" in error.value.reason
+
+
+@settings(max_examples=10)
+@given(st.lists(st.binary(max_size=40) | st.text(max_size=10)), st.lists(st.binary(max_size=2)))
+def test_it_holds_what_a_set_holds(tmp_path_factory, keys, asked):
+    with FlashFilter(tmp_path_factory.mktemp("set"), capacity=1000, false_positive_rate=1e-9) as seen:
+        known = {key if isinstance(key, bytes) else key.encode() for key in keys}
+        seen.add_many(keys)
+        assert all(seen.contains_many(keys)) and all(key in seen for key in keys)
+        assert [key in known for key in asked] == seen.contains_many(asked)
+        assert len(seen) == len(known)
+
+
+def test_a_full_filter_raises_and_says_how_far_it_came(tmp_path):
+    with FlashFilter(tmp_path / "set", capacity=10_000) as seen:
+        keys = digests(0, 20_000)
+        with pytest.raises(FullError) as error:
+            seen.add_many(keys)
+        added = error.value.added
+        assert 10_000 <= added < 10_600, "some keys were taken for present ones"
+        assert all(seen.contains_many(keys[:added])) and seen.info().is_full
+        seen.add_many(keys[:added])
+        with pytest.raises(FullError):
+            for key in keys[added:]:
+                seen.add(key)
+
+
+@pytest.mark.parametrize("from_the_start", [True, False])
+def test_a_full_filter_grows_if_it_may(tmp_path, from_the_start):
+    first = "grow" if from_the_start else "raise"
+    FlashFilter(tmp_path / "set", capacity=5000, when_full=first).close()
+    with FlashFilter(tmp_path / "set", when_full="grow") as seen:
+        seen.add_many(digests(0, 40_000))
+        assert all(seen.contains_many(digests(0, 40_000)))
+        info = seen.info()
+        assert info.filters > 2 and info.capacity >= 35_000 and not info.is_full
+        assert info.false_positive_rate_asked == 0.01
+        assert info.false_positive_rate < (0.01 if from_the_start else 0.015)
+        wrong = sum(seen.contains_many(digests(10**6, 10**6 + 20_000)))
+        bound = 20_000 * 0.015
+        assert wrong < bound + 5 * math.sqrt(bound)
+
+
+def test_a_filter_that_exceeds_its_capacity_tells_its_rate(tmp_path):
+    with FlashFilter(tmp_path / "set", capacity=1000, when_full="exceed") as seen:
+        seen.add_many(digests(0, 10_000))
+        assert seen.info().false_positive_rate == 0, "keys that are in memory alone are exact"
+    with FlashFilter(tmp_path / "set") as seen:
+        wrong = sum(seen.contains_many(digests(10**6, 10**6 + 10_000))) / 10_000
+        assert seen.info().false_positive_rate == pytest.approx(wrong, rel=0.3) and wrong > 0.1
+
+
+def test_filters_of_one_shape_are_merged(tmp_path):
+    with FlashFilter(tmp_path / "a", capacity=10_000) as one, FlashFilter(tmp_path / "b", capacity=10_000) as other:
+        one.add_many(digests(0, 3000))
+        other.add_many(digests(2000, 5000))
+        one.merge(other)
+        one.merge(one)
+        assert all(one.contains_many(digests(0, 5000))) and len(one) == pytest.approx(5000, rel=0.03)
+        with FlashFilter(tmp_path / "c", capacity=20_000) as larger, pytest.raises(ValueError, match="number of pages"):
+            one.merge(larger)
+        other.close()
+        with pytest.raises(ClosedError):
+            one.merge(other)
+
+
+def test_progress_is_told_and_its_exceptions_are_raised(tmp_path):
+    told = []
+    with FlashFilter(tmp_path / "set", capacity=50_000) as seen:
+        seen.add_many(digests(0, 20_000), progress=lambda done, total: told.append((done, total)))
+        assert told == [(8192, 20_000), (16_384, 20_000), (20_000, 20_000)]
+        seen.contains_many(iter(digests(0, 10)), progress=lambda done, total: told.append((done, total)))
+        assert told[-1] == (10, None)
+        with pytest.raises(ZeroDivisionError):
+            seen.add_many(digests(20_000, 40_000), progress=lambda done, total: 1 / 0)
+        assert all(seen.contains_many(digests(0, 28_192))), "the batch before the exception is in"
+
+
+@pytest.mark.parametrize("wrong", [5, None, 1.5, [b"a"], object()])
+def test_a_key_of_another_type_is_refused_with_its_place(tmp_path, wrong):
+    with FlashFilter(tmp_path / "set", capacity=1000) as seen:
+        with pytest.raises(TypeError, match="argument .*is .*, expected bytes or str"):
+            seen.add(wrong)
+        with pytest.raises(TypeError, match="item 1 of the batch is .*, expected bytes or str"):
+            seen.add_many([b"a", wrong])
+        with pytest.raises(TypeError):
+            wrong in seen
+        assert b"a" not in seen
+
+
+def test_one_key_where_several_are_expected_is_refused(tmp_path):
+    with FlashFilter(tmp_path / "set", capacity=1000) as seen:
+        for one in ("abc", b"abc", bytearray(b"abc"), memoryview(b"abc")):
+            with pytest.raises(TypeError, match="expected several"):
+                seen.add_many(one)
+        with pytest.raises(TypeError):
+            seen.add_many(7)
+        with pytest.raises(UnicodeEncodeError):
+            seen.add("\udc80")
+        assert seen.contains_many([]) == [] and seen.add_many([]) is None
+        seen.add("")
+        huge = b"x" * (64 << 20)
+        seen.add(huge)
+        assert "" in seen and huge in seen and huge[:-1] not in seen
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"capacity": 0},
+        {"capacity": -1},
+        {"capacity": 1.5},
+        {"capacity": float("nan")},
+        {"capacity": float("inf")},
+        {"capacity": 1e30},
+        {"capacity": True},
+        {"capacity": 1000, "false_positive_rate": 0},
+        {"capacity": 1000, "false_positive_rate": 1.5},
+        {"capacity": 1000, "false_positive_rate": float("nan")},
+        {"capacity": 1000, "memory": 10},
+        {"capacity": 1000, "memory": -1},
+        {"capacity": 1000, "memory": 1 << 45},
+        {"capacity": 1000, "when_full": "lie"},
+        {"capacity": 1000, "mode": "a"},
+    ],
+)
+def test_settings_out_of_range_are_refused_and_leave_nothing(tmp_path, arguments):
+    with pytest.raises(ValueError):
+        FlashFilter(tmp_path / "set", **arguments)
+    assert not (tmp_path / "set").exists()
+
+
+def test_a_folder_is_opened_by_its_mode(tmp_path):
+    for mode in "rwc":
+        with pytest.raises(FileNotFoundError):
+            FlashFilter(tmp_path / "none", mode)
+    with pytest.raises(TypeError, match="capacity"):
+        FlashFilter(tmp_path / "none", "x")
+    assert not (tmp_path / "none").exists()
+    FlashFilter(tmp_path / "set", capacity=1000).close()
+    with pytest.raises(FileExistsError):
+        FlashFilter(tmp_path / "set", "x", capacity=1000)
+    (tmp_path / "file").write_bytes(b"x")
+    with pytest.raises(NotADirectoryError):
+        FlashFilter(tmp_path / "file", capacity=1000)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full/mine").write_bytes(b"x")
+    with pytest.raises(FileExistsError, match="it holds mine"):
+        FlashFilter(tmp_path / "full", capacity=1000)
+    FlashIndex(tmp_path / "index").close()
+    with pytest.raises(Exception, match="index"):
+        FlashFilter(tmp_path / "index")
+    with pytest.raises(ValueError, match="NUL byte"):
+        FlashFilter(str(tmp_path / "a\0b"), capacity=1000)
+
+
+def test_a_closed_filter_raises(tmp_path):
+    seen = FlashFilter(tmp_path / "set", capacity=1000)
+    seen.close()
+    seen.close()
+    for call in (lambda: seen.add("a"), lambda: "a" in seen, seen.commit, seen.info, seen.verify, lambda: len(seen)):
+        with pytest.raises(ClosedError, match="closed"):
+            call()
+    assert "set" in repr(seen)
+
+
+def test_a_folder_may_have_any_name(tmp_path):
+    name = os.fsencode(tmp_path) + b"/\xff\xe9"
+    FlashFilter(name, capacity=1000).close()
+    with FlashFilter(os.fsdecode(name)) as seen:
+        assert os.fsencode(seen.path) == name and os.path.isdir(name)
+        with pytest.raises(InUseError):
+            FlashFilter(Path(os.fsdecode(name)))
+    with RotatingFilter(name + b" too", capacity=1000) as seen:
+        seen.add("a")
+
+
+def test_it_cannot_be_copied(tmp_path):
+    with FlashFilter(tmp_path / "set", capacity=1000) as seen, FlashIndex(tmp_path / "index") as index:
+        for it in (seen, index):
+            for copied in (copy.copy, pickle.dumps):
+                with pytest.raises(TypeError, match="open it where it is used"):
+                    copied(it)
+
+
+def test_one_writes_or_many_read(tmp_path):
+    FlashFilter(tmp_path / "set", capacity=1000).close()
+    with FlashFilter(tmp_path / "set", "r"), FlashFilter(tmp_path / "set", "r"):
+        with pytest.raises(InUseError):
+            FlashFilter(tmp_path / "set")
+    with FlashFilter(tmp_path / "set"), pytest.raises(InUseError):
+        FlashFilter(tmp_path / "set", "r")
+
+
+def test_a_filter_that_was_forgotten_is_closed(tmp_path):
+    FlashFilter(tmp_path / "set", capacity=1000).add("a")
+    assert "a" in FlashFilter(tmp_path / "set")
+
+
+def test_old_generations_expire(tmp_path, monkeypatch):
+    now = [1e9]
+    monkeypatch.setattr("time.time", lambda: now[0])
+    settings = {"capacity": 1000, "generations": 3, "max_age": 10}
+    with RotatingFilter(tmp_path / "set", **settings) as seen:
+        seen.add("first")
+        now[0] += 11
+        seen.add("second")
+        assert seen.contains_many(["first", "second", "third"]) == [True, True, False]
+    with RotatingFilter(tmp_path / "set", **settings) as seen:
+        now[0] += 11
+        seen.add("first")
+        seen.rotate()
+        seen.rotate()
+        assert "first" in seen and "second" not in seen
+        seen.add_many(digests(0, 3500))
+        assert all(seen.contains_many(digests(1100, 3500))) and "first" not in seen
+        assert sum(seen.contains_many(digests(0, 500))) < 50
+        seen.commit()
+    assert len(list((tmp_path / "set").iterdir())) == 3
+    broken = tmp_path / "set" / "99999999999999999999"
+    broken.mkdir()
+    with RotatingFilter(tmp_path / "set", **settings) as seen:
+        assert not broken.exists() and all(seen.contains_many(digests(1100, 3500)))

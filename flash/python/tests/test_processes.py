@@ -1,0 +1,271 @@
+"""Kills, forks, threads, signals, full and read-only disks."""
+
+import os
+import random
+import signal
+import threading
+import time
+
+import pytest
+
+from springflash import DamagedError, FlashFilter, FlashIndex, ForkedError, FullError, InUseError
+
+#: Processes to kill. More of them: SPRINGBLOOM_KILLS, as for the crates.
+KILLS = int(os.environ.get("SPRINGBLOOM_KILLS", "4"))
+
+#: Adds from a number on, and tells after each commit how many are acknowledged.
+ADDS = """
+import itertools, sys
+import springflash
+folder, first = sys.argv[1], int(sys.argv[2])
+structure = springflash.{}(folder)
+for n in itertools.count(first, 300):
+    keys = [b"key %d" % k for k in range(n, n + 300)]
+    structure.{}
+    structure.commit()
+    print(n + 300, flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "call"),
+    [("FlashFilter", "add_many(keys)"), ("FlashIndex", "put_many(keys, keys)"), ("FlashIndex", "setdefault_many(keys, keys)")],
+    ids=["add", "put", "setdefault"],
+)
+def test_nothing_acknowledged_is_lost_when_python_is_killed(tmp_path, child, kind, call):
+    seed = random.randrange(1 << 32)
+    print("seed", seed)
+    rng = random.Random(seed)
+    folder, told = tmp_path / "it", 0
+    if kind == "FlashFilter":
+        FlashFilter(folder, capacity=3_000_000).close()
+    else:
+        FlashIndex(folder).close()
+    for kill in range(KILLS):
+        process = child(ADDS.format(kind, call), folder, told)
+        told = int(process.stdout.readline())
+        time.sleep(rng.uniform(0, 0.3))
+        process.send_signal(signal.SIGKILL)
+        for line in process.stdout:
+            told = int(line) if line.endswith("\n") else told
+        process.wait()
+        keys = [b"key %d" % n for n in range(told)]
+        if kind == "FlashFilter":
+            with FlashFilter(folder, "r") as structure:
+                assert all(structure.contains_many(keys)), f"kill {kill}"
+        else:
+            with FlashIndex(folder, "r") as structure:
+                assert structure.get_many(keys) == keys, f"kill {kill}"
+                assert structure.verify()
+    assert told > 300 * KILLS / 2
+
+
+def test_a_forked_process_is_refused_and_leaves_its_parents_files_alone(tmp_path):
+    with FlashFilter(tmp_path / "set", capacity=10_000) as seen, FlashIndex(tmp_path / "index") as index:
+        seen.add("before")
+        index["before"] = "1"
+        process = os.fork()
+        if process == 0:
+            outcomes = []
+            for call in (lambda: "before" in seen, lambda: seen.add("x"), seen.close, lambda: index["before"], index.commit):
+                try:
+                    call()
+                except ForkedError as error:
+                    outcomes.append("open it again" in error.reason)
+            try:
+                FlashFilter(tmp_path / "set")
+            except InUseError:
+                outcomes.append(True)
+            del seen, index
+            os._exit(0 if outcomes == [True] * 6 else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0
+        seen.add("after")
+        assert seen.contains_many(["before", "after", "x"]) == [True, True, False] and index["before"] == b"1"
+
+
+def test_a_forked_process_does_not_keep_what_its_parent_closed_locked(tmp_path):
+    seen = FlashFilter(tmp_path / "set", capacity=1000)
+    reads, writes = os.pipe()
+    process = os.fork()
+    if process == 0:
+        os.close(writes)
+        os.read(reads, 1)
+        os._exit(0)
+    seen.close()
+    FlashFilter(tmp_path / "set").close()
+    os.close(writes)
+    os.waitpid(process, 0)
+
+
+def test_threads_use_one_index_and_one_filter(tmp_path):
+    errors, new = [], [0] * 4
+    with FlashFilter(tmp_path / "set", capacity=100_000) as seen, FlashIndex(tmp_path / "index") as index:
+
+        def work(number):
+            try:
+                for n in range(60):
+                    keys = [b"%d" % (n * 100 + k) for k in range(100)]
+                    new[number] += index.setdefault_many(keys, keys).count(None)
+                    seen.add_many(keys)
+                    if n % 10 == number:
+                        index.commit()
+                        seen.commit()
+                    assert all(seen.contains_many(keys)) and index.get_many(keys) == keys
+            except BaseException as error:
+                errors.append(error)
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not errors and sum(new) == len(index) == 6000, "each key is new for one thread"
+
+
+def test_closing_waits_for_other_threads(tmp_path):
+    seen = FlashFilter(tmp_path / "set", capacity=200_000)
+    keys, errors = [b"%d" % n for n in range(100_000)], []
+
+    def work():
+        try:
+            while True:
+                seen.add_many(keys)
+        except Exception as error:
+            errors.append(type(error).__name__)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.2)
+    seen.close()
+    for thread in threads:
+        thread.join()
+    assert errors == ["ClosedError"] * 3
+
+
+def test_a_long_call_is_interrupted_and_what_it_did_is_kept(tmp_path, child):
+    program = """
+import itertools, signal, sys
+from springflash import FlashIndex
+# Programs that a shell starts in the background ignore it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+with FlashIndex(sys.argv[1]) as index:
+    print("ready", flush=True)
+    keys = (b"key %d" % n for n in itertools.count())
+    try:
+        index.put_many(keys, itertools.repeat("value"))
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+"""
+    process = child(program, tmp_path / "index")
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=60)[0] == "interrupted\n" and process.returncode == 0
+    with FlashIndex(tmp_path / "index", "r") as index:
+        count = len(index)
+        keys = [b"key %d" % n for n in range(max(0, count - 10_000), count)]
+        assert count > 0 and index.get_many(keys) == [b"value"] * len(keys)
+
+
+def test_other_threads_run_meanwhile(tmp_path):
+    with FlashFilter(tmp_path / "set", capacity=2_000_000) as seen:
+        ticks, is_over = [0], threading.Event()
+
+        def tick():
+            while not is_over.is_set():
+                ticks[0] += 1
+                time.sleep(0.001)
+
+        thread = threading.Thread(target=tick)
+        thread.start()
+        seen.add_many([n.to_bytes(8, "big") for n in range(500_000)])
+        is_over.set()
+        thread.join()
+        assert ticks[0] > 3
+
+
+def test_a_full_disk_is_an_error_with_its_reason_and_costs_nothing_acknowledged(small_disk):
+    with pytest.raises(FullError, match="bytes free") as error:
+        FlashFilter(small_disk / "large", capacity=1e9)
+    assert error.value.added == 0 and not (small_disk / "large").exists()
+    keys = [b"key %d" % n for n in range(100_000)]
+    with FlashIndex(small_disk / "index") as index:
+        index.put_many(keys, keys)
+    with FlashFilter(small_disk / "set", capacity=100_000, when_full="grow") as seen:
+        seen.add_many(keys)
+    index = FlashIndex(small_disk / "index")
+    with pytest.raises(OSError) as error:
+        while True:
+            index.put_many(keys, [random.randbytes(200) for _ in keys])
+            index.commit()
+    assert error.value.errno == 28 and error.value.filename.startswith(str(small_disk))
+    with pytest.raises(Exception, match="failed|No space"):
+        index.close()
+    assert index.closed
+    with FlashIndex(small_disk / "index", "r") as index:
+        assert None not in index.get_many(keys)
+    with FlashFilter(small_disk / "set", "r") as seen:
+        assert all(seen.contains_many(keys))
+
+
+def test_a_filter_that_cannot_grow_on_a_full_disk_says_how_far_it_came(small_disk):
+    with FlashFilter(small_disk / "set", capacity=50_000, when_full="grow") as seen:
+        free = os.statvfs(small_disk)
+        (small_disk / "ballast").write_bytes(bytes((free.f_bavail - 100) * free.f_frsize))
+        keys = [n.to_bytes(8, "big") for n in range(2_000_000)]
+        with pytest.raises(FullError, match="free some space") as error:
+            seen.add_many(keys)
+        assert error.value.added >= 50_000 and all(seen.contains_many(keys[: error.value.added]))
+        (small_disk / "ballast").unlink()
+        seen.add_many(keys[error.value.added : 200_000])
+        assert all(seen.contains_many(keys[:200_000]))
+
+
+def test_a_read_only_folder_is_read(tmp_path, child):
+    FlashFilter(tmp_path / "set", capacity=1000).close()
+    with FlashIndex(tmp_path / "index") as index:
+        index["a"] = "b"
+    for folder in ("set", "index"):
+        for file in (tmp_path / folder).iterdir():
+            file.chmod(0o444)
+        (tmp_path / folder).chmod(0o555)
+    tmp_path.chmod(0o755)
+    program = """
+import os, sys
+from springflash import FlashFilter, FlashIndex
+folder = sys.argv[1]
+if os.geteuid() == 0: os.setuid(65534)
+with FlashFilter(folder + "/set", "r") as seen: assert "a" not in seen
+with FlashIndex(folder + "/index", "r") as index: assert index["a"] == b"b"
+for kind in (FlashFilter, FlashIndex):
+    for place in ("set" if kind is FlashFilter else "index", "new"):
+        try:
+            kind(folder + "/" + place, **({"capacity": 10} if kind is FlashFilter else {}))
+        except PermissionError as error:
+            print(error.filename)
+"""
+    for parent in list(tmp_path.parents)[:2]:
+        if os.geteuid() == 0:
+            parent.chmod(0o755)
+    told = child(program, tmp_path).communicate()
+    assert told[0].count(str(tmp_path)) == 4 or "Permission" not in told[1] and "ImportError" in told[1], told
+
+
+def test_damage_is_an_error_with_the_path(tmp_path):
+    with FlashIndex(tmp_path / "index") as index:
+        index.update((b"%d" % n, b"x" * 100) for n in range(5000))
+    records = tmp_path / "index" / "records"
+    os.truncate(records, 4096)
+    with pytest.raises(DamagedError, match="too short") as error:
+        FlashIndex(tmp_path / "index")
+    assert error.value.path == str(tmp_path / "index") and str(records) in error.value.reason
+
+
+def test_two_interpreters_write_in_turn(tmp_path, child):
+    program = "import sys, springflash\nwith springflash.FlashIndex(sys.argv[1]) as index:\n    index['a'] = 'b'"
+    with FlashIndex(tmp_path / "index"):
+        assert "InUseError" in child(program, tmp_path / "index").communicate()[1]
+    assert child(program, tmp_path / "index").wait() == 0
+    with FlashIndex(tmp_path / "index") as index:
+        assert index["a"] == b"b"
