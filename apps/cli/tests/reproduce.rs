@@ -43,7 +43,9 @@ fn simulate(file: &Path, run: &str, instead: &[&str], arguments: &str) {
 #[test]
 fn experiments_are_listed_with_what_cannot_be_measured() {
     springbloom(&["reproduce", "--list"]).assert().success().stdout(
-        contains("atc19-fig10a").and(contains("Not here: Nobody maintains MongoDB")).and(contains("bloomflash-table2")),
+        contains("atc19-fig10a")
+            .and(contains("Not here: Nobody maintains MongoDB"))
+            .and(contains("bloomflash-table2")),
     );
     let json = springbloom(&["reproduce", "--list", "--json"]).assert().success().get_output().stdout.clone();
     let list: Value = serde_json::from_slice(&json).expect("one document");

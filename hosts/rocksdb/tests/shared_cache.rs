@@ -258,8 +258,6 @@ fn filters_stay_where_giving_way_does_not_help() {
             let (refused, all) = lookups_refused(db, cache, key, KEYS);
             *share += refused as f64 / all as f64 / 2.0;
         }
-        let budget_bytes = elastic.stats().budget_bytes;
-        assert!(budget_bytes >= MIB, "{budget_bytes} bytes are left of the budget");
     }
     println!("refused with stock filters and with ours: {shares:.4?}");
     // It is chance how many shards the memtables fill. Without filters four times as many are refused.
