@@ -311,7 +311,7 @@ fn engine_neutral_crates_name_no_engine() {
 }
 
 /// Crates for tests and benchmarks alone.
-const UNPUBLISHED: [&str; 2] = ["springbloom-flash-bench", "springbloom-testkit"];
+const UNPUBLISHED: [&str; 3] = ["springbloom-flash-bench", "springbloom-testkit", "springflash-python"];
 
 /// `scripts/package` packs and builds them.
 #[test]

@@ -45,7 +45,7 @@ fn experiments_are_listed_with_what_cannot_be_measured() {
     springbloom(&["reproduce", "--list"]).assert().success().stdout(
         contains("atc19-fig10a")
             .and(contains("Not here: Nobody maintains MongoDB"))
-            .and(contains("bloomflash-table2")),
+            .and(contains("bloomflash-fig4")),
     );
     let json = springbloom(&["reproduce", "--list", "--json"]).assert().success().get_output().stdout.clone();
     let list: Value = serde_json::from_slice(&json).expect("one document");

@@ -60,7 +60,6 @@ fn a_command_makes_the_folder_that_it_is_given_and_none_above() {
         &["compare", "--set", "buffered", "--records", "1000", "--dir", "a/b/new"][..],
         &["reproduce", "atc19-fig6", "--records", "a/b/new"],
         &["reproduce", "atc19-fig6", "--records", "records", "--dir", "a/b/new"],
-        &["man", "a/b/new"],
     ] {
         let refused = springbloom(arguments).current_dir(dir.path()).assert().code(2);
         refused.stderr(contains("cannot create a/b/new: there is no folder a/b;"));

@@ -26,7 +26,8 @@ const COMPUTED_SECTIONS: [(&str, &str); 4] = [
 ];
 
 /// What is followed by a version or a constant.
-const NAMES: [&str; 6] = ["zipf", "glibc", "prometheus", "rust", "rocksdb", "rust-rocksdb"];
+const NAMES: [&str; 8] =
+    ["zipf", "glibc", "leveldb", "prometheus", "python", "rust", "rocksdb", "rust-rocksdb"];
 
 /// A heading with the lines up to the next one.
 struct Section<'a> {
