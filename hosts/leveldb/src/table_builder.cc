@@ -33,6 +33,10 @@ class UnitWriter {
                                 /*spill=*/nullptr)) {}
 
   void Add(const Slice& internal_key, const Slice& value) {
+    if (internal_key.size() < kKeyTrailerSize) {
+      is_sound_ = false;  // out of a damaged table, which LevelDB copies as it is
+      return;
+    }
     const Slice key(internal_key.data(), internal_key.size() - kKeyTrailerSize);
     sb_builder_add(builder_.get(), springbloom::Bytes(key), key.size() + value.size());
     block_.largest_sequence = std::max(block_.largest_sequence, springbloom::SequenceOf(internal_key));
@@ -41,8 +45,9 @@ class UnitWriter {
   // Empty: the table gets no units.
   Slice Finish() {
     const sb_bytes units = sb_builder_finish(builder_.get());
-    if (units.size == 0) {
+    if (units.size == 0 || !is_sound_) {
       sb_filters_count_written_without_units(filters_);
+      return Slice();
     }
     return Slice(reinterpret_cast<const char*>(units.data), units.size);
   }
@@ -55,6 +60,7 @@ class UnitWriter {
 
  private:
   const sb_filters* filters_;
+  bool is_sound_ = true;
   springbloom::UnitBlock block_{.handle = {}, .identity = springbloom::NewIdentity(), .largest_sequence = 0};
   springbloom::BuilderPtr builder_;
 };

@@ -124,8 +124,7 @@ impl BudgetControl {
         if !self.is_charged.load(Ordering::Acquire) {
             return None;
         }
-        let next_look = self.cache.lock().as_ref().map(ChargedCache::next_look);
-        if self.alarm.is_ringing() { Some(Instant::now()) } else { next_look }
+        self.cache.lock().as_ref().map(ChargedCache::next_look)
     }
 
     /// Follows the room that others leave in the cache.
@@ -173,9 +172,10 @@ impl BudgetControl {
     /// The entry found room then: the budget falls.
     pub(crate) fn has_yielded_to_cache(&self) {
         self.with_cache(|cache| {
-            let budget_bytes = cache.has_given_way();
-            cache.charge(budget_bytes);
-            self.alarm.ring();
+            if let Some(budget_bytes) = cache.has_given_way() {
+                cache.charge(budget_bytes);
+                self.alarm.ring();
+            }
         });
     }
 

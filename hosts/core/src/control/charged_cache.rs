@@ -16,6 +16,8 @@ use crate::engine::{Cache, CacheAlarm, CacheCharge, Engine};
 
 /// How often the cache is looked at, at least. A flush or a look at a table's file looks at once.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// The same where the alarm rings, which it does at each look while the cache is full of what others have pinned.
+const LOOK_EVERY_RING: Duration = Duration::from_millis(2);
 /// Looking takes one part in so many of a core: some caches walk over all their entries for it.
 const LOOK_PARTS: u32 = 200;
 /// The longest time between looks. A look that took long may have waited for a core or a lock, and says nothing of the next one.
@@ -39,6 +41,7 @@ pub(crate) struct ChargedCache {
     /// The most of the cache that the budget may have, in eighths.
     eighths: u32,
     alarm: Arc<CacheAlarm>,
+    last_look: Instant,
     next_look: Instant,
     /// When the budget may be raised.
     raise_at: Instant,
@@ -66,6 +69,7 @@ impl ChargedCache {
             charge,
             eighths: HALF,
             alarm,
+            last_look: now,
             next_look: now,
             raise_at: now,
             hold_until: now,
@@ -77,7 +81,7 @@ impl ChargedCache {
     }
 
     pub(crate) fn next_look(&self) -> Instant {
-        self.next_look
+        if self.alarm.is_ringing() { self.last_look + LOOK_EVERY_RING } else { self.next_look }
     }
 
     /// Sets the most of the cache that the budget may have, in eighths.
@@ -94,6 +98,7 @@ impl ChargedCache {
         let begun = Instant::now();
         let most = if begun < self.hold_until { self.budget_bytes } else { usize::MAX };
         self.room_bytes = self.charge.room(self.eighths).min(most);
+        self.last_look = begun;
         self.next_look = begun + next_look_after(begun.elapsed());
         self.room_bytes
     }
@@ -115,7 +120,7 @@ impl ChargedCache {
         if fits < self.budget_bytes {
             self.raise_at = now + RAISE_AFTER;
             self.budget_bytes = fits;
-        } else if fits > self.budget_bytes && now >= self.raise_at {
+        } else if fits > self.budget_bytes && now >= self.raise_at && self.uncharged_until.is_none() {
             self.raise_at = now + RAISE_EVERY;
             self.budget_bytes = fits.min(self.budget_bytes + asked.div_ceil(RAISE_PART));
         } else if !lost_charge && self.charged_bytes <= in_force.max(self.budget_bytes) {
@@ -126,11 +131,11 @@ impl ChargedCache {
 
     /// The smaller budget, if one has to make room for `bytes` more in the cache.
     pub(crate) fn leave(&mut self, bytes: usize) -> Option<usize> {
-        let fits = self.room().saturating_sub(bytes);
-        self.room_bytes = fits;
+        let fits = self.charge.room(self.eighths).saturating_sub(bytes);
         if fits >= self.budget_bytes {
             return None;
         }
+        self.room_bytes = fits;
         self.raise_at = Instant::now() + RAISE_AFTER;
         self.budget_bytes = fits;
         Some(fits)
@@ -147,14 +152,14 @@ impl ChargedCache {
         true
     }
 
-    /// The smaller budget after an entry found the room that was charged.
-    pub(crate) fn has_given_way(&mut self) -> usize {
-        self.uncharged_until = None;
+    /// The smaller budget after an entry found the room that was charged; `None` if it fell for another entry since.
+    pub(crate) fn has_given_way(&mut self) -> Option<usize> {
+        self.uncharged_until.take()?;
         self.hold_until = Instant::now() + RAISE_AFTER;
         self.raise_at = self.hold_until;
         self.budget_bytes = if self.budget_bytes < YIELD_MIN { 0 } else { self.budget_bytes / YIELD_FACTOR };
         self.room_bytes = self.budget_bytes;
-        self.budget_bytes
+        Some(self.budget_bytes)
     }
 
     /// Charges `bytes`, as far as there was room for them. Gives what may be used of them.
@@ -166,6 +171,11 @@ impl ChargedCache {
         // First, because the capacity may fall before the cache is looked at again.
         self.charge.watch();
         self.charged_bytes = self.charge.update(bytes).min(bytes);
+        if self.charged_bytes < bytes && self.charged_bytes < self.budget_bytes {
+            // Asked for again as after a fall: which entries find room is chance.
+            self.budget_bytes = self.charged_bytes;
+            self.raise_at = Instant::now() + RAISE_AFTER;
+        }
         self.charged_bytes
     }
 }

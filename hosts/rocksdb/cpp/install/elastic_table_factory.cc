@@ -309,8 +309,8 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
     }
     return s;
   }
-  // Opened with skip_filters, the reader answers no lookup that a filter may answer.
-  if (reader_options.skip_filters || !ColumnFamilyRef::IsOfDatabase(reader_options)) {
+  // Opened with skip_filters, the reader answers no lookup that a filter may answer. A table with units has no filter of RocksDB's.
+  if (reader_options.skip_filters || !ColumnFamilyRef::IsOfDatabase(reader_options) || rep.filter != nullptr) {
     return s;
   }
   ColumnFamilyRef family(filters, reader_options, is_for_writing_.load(std::memory_order_relaxed));
@@ -364,7 +364,7 @@ Status ElasticTableFactory::NewStockReader(const FiltersRef& filters, const rock
   sb_filters_make_room(filters.get(), TableOptions().cache_index_and_filter_blocks ? reader_options.tail_size : 0);
   Status s = open(std::move(file));
   TryWhileFiltersGiveWay(
-      filters.get(), [&] { return s.IsMemoryLimit(); },
+      filters.get(), [&] { return s.IsMemoryLimit(); }, [&] { return s.ok(); },
       [&] {
         // The stock reader that failed has closed its file.
         std::unique_ptr<rocksdb::RandomAccessFileReader> again;
@@ -390,7 +390,7 @@ Status ElasticTableFactory::NewUnfilteredReader(const FiltersRef& filters, const
                                 : factory->NewTableReader(read_options, reader_options, std::move(file), file_size, table_reader,
                                                           prefetch_index_and_filter_in_cache);
   if (!s.ok() || reader_options.skip_filters || !ColumnFamilyRef::IsOfDatabase(reader_options) ||
-      !UnitTable::IsIn(*(*table_reader)->GetTableProperties()) ||
+      !UnitTable::IsIn(*(*table_reader)->GetTableProperties()) || RepOf(**table_reader).filter != nullptr ||
       !Filterable(filters, reader_options.internal_comparator.user_comparator())) {
     return s;
   }

@@ -248,11 +248,13 @@ void ElasticTableReader::SkipRejected(MultiGetContext::Range* range, BatchKeys* 
   }
 }
 
-Status ElasticTableReader::MultiGetFilter(const ReadOptions&, const SliceTransform*, MultiGetContext::Range* range) {
-  if (HasUnits()) {
-    BatchKeys passed;
-    SkipRejected(range, &passed, /*counts=*/true);
+Status ElasticTableReader::MultiGetFilter(const ReadOptions& read_options, const SliceTransform* prefix_extractor,
+                                          MultiGetContext::Range* range) {
+  if (!HasUnits()) {
+    return Inner().MultiGetFilter(read_options, prefix_extractor, range);
   }
+  BatchKeys passed;
+  SkipRejected(range, &passed, /*counts=*/true);
   return Status::OK();
 }
 

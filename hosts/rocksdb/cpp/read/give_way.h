@@ -8,18 +8,18 @@
 namespace springbloom {
 
 // Tries again without the filters' charge. Other threads may have ended it since the cache refused, or may bring it back: nothing is
-// charged before and after the try that counts.
-template <typename IsRefused, typename Try>
-void TryWhileFiltersGiveWay(const sb_filters* filters, IsRefused is_refused, Try try_again) {
+// charged before and after the try that counts. That fails soon, since a slow try gives a charge the time to come back.
+template <typename IsRefused, typename IsDone, typename Try>
+void TryWhileFiltersGiveWay(const sb_filters* filters, IsRefused is_refused, IsDone is_done, Try try_again) {
   int uncharged = 0;
   bool has_yielded = false;
-  while (uncharged < 2 && is_refused()) {
+  for (int tries = 0; tries < 8 && uncharged < 2 && is_refused(); ++tries) {
     const bool yields = sb_filters_yield_to_cache(filters) != 0;
     has_yielded = has_yielded || yields;
     uncharged = yields ? 0 : uncharged + 1;
     try_again();
   }
-  if (has_yielded && !is_refused()) {
+  if (has_yielded && is_done()) {
     sb_filters_have_yielded_to_cache(filters);
   }
 }
@@ -32,7 +32,7 @@ void GetWhileFiltersGiveWay(const sb_filters* filters, rocksdb::GetContext::GetS
     return status->IsMemoryLimit() && before == rocksdb::GetContext::kNotFound &&
            context.State() == rocksdb::GetContext::kNotFound;
   };
-  TryWhileFiltersGiveWay(filters, is_refused, [&] { *status = get(); });
+  TryWhileFiltersGiveWay(filters, is_refused, [&] { return status->ok(); }, [&] { *status = get(); });
 }
 
 // The same for an iterator, which reads the index block when it is made: a flush ends with one, and ends all writes if that fails.
@@ -40,7 +40,7 @@ template <typename New>
 rocksdb::InternalIterator* IterateWhileFiltersGiveWay(const sb_filters* filters, const rocksdb::Arena* arena, New make) {
   rocksdb::InternalIterator* iterator = make();
   TryWhileFiltersGiveWay(
-      filters, [&] { return iterator->status().IsMemoryLimit(); },
+      filters, [&] { return iterator->status().IsMemoryLimit(); }, [&] { return iterator->status().ok(); },
       [&] {
         if (arena != nullptr) {
           iterator->~InternalIteratorBase();

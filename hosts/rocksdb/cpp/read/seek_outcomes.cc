@@ -72,8 +72,10 @@ void SeekOutcomes::SeekForPrev(const Slice& target) {
 }
 
 bool SeekOutcomes::ProvesAbsence(const Slice& target, const Slice& prefix) const {
-  // An old snapshot does not see a newer entry of which the prefix is the whole key.
-  return reads_all_ && prefix_is_first_ && rocksdb::GetInternalKeySeqno(target) >= sees_all_from_ &&
+  // An old snapshot does not see a newer entry of which the prefix is the whole key. RocksDB steps over versions of a key by a seek to its
+  // oldest one, which is of another type: at the same number an entry comes before it.
+  return reads_all_ && prefix_is_first_ && rocksdb::ExtractValueType(target) == rocksdb::kValueTypeForSeek &&
+         rocksdb::GetInternalKeySeqno(target) >= sees_all_from_ &&
          rocksdb::ExtractUserKeyAndStripTimestamp(target, timestamp_bytes_) == prefix;
 }
 

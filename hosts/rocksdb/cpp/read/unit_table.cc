@@ -116,10 +116,15 @@ bool UnitTable::MayHavePrefixes() const {
 int UnitTable::Open(const ReadOptions& read_options, int contents, const ColumnFamily& family,
                     const rocksdb::BlockBasedTable::Rep& stock, RandomAccessFileReader* file, sb_table* table) {
   uint64_t prefixes_at = 0;
-  if (contents == SB_PREFIXES && head_.empty()) {
+  const auto contents_of_block = [&] { return sb_block_contents(Bytes(head_), &prefixes_at); };
+  if (contents == SB_PREFIXES && contents_of_block() == SB_UNKNOWN_CONTENTS) {
     ReadHead(read_options, /*verify=*/false, file, "");
   }
-  if (contents == SB_PREFIXES && sb_block_contents(Bytes(head_), &prefixes_at) == SB_KEYS_BEFORE_PREFIXES) {
+  if (contents == SB_PREFIXES && contents_of_block() == SB_UNKNOWN_CONTENTS) {
+    // Which units it begins with must be known first.
+    ReadHead(read_options, release::CanVerifyAndReconstruct(family.file_system.get()), file, "");
+  }
+  if (contents == SB_PREFIXES && contents_of_block() == SB_KEYS_BEFORE_PREFIXES) {
     UnitTable prefixes(rocksdb::BlockHandle(block_.offset() + prefixes_at, block_.size() - prefixes_at), "");
     prefixes.ReadHead(read_options, /*verify=*/false, file, "");
     return prefixes.OpenFirst(read_options, contents, family, stock, file, table);
