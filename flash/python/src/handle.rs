@@ -63,7 +63,8 @@ impl<T: Send + Sync> Handle<T> {
         work: impl Fn(&T, &T) -> Result<(), FlashError> + Send + Sync,
     ) -> PyResult<()> {
         other.checked(py, || Ok(()))?;
-        self.checked(py, || match (&*self.open.read(), &*other.open.read()) {
+        // The second one passes threads that wait to close `other`: they may wait for one that has read it, and now waits for `self`.
+        self.checked(py, || match (&*self.open.read(), &*other.open.read_recursive()) {
             (Some(open), Some(other)) => Ok(work(open, other)?),
             _ => Err(Fault::Closed),
         })

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from springflash import FlashFilter, FlashIndex
+from springflash import FlashFilter, FlashIndex, RotatingFilter
 
 KEYS = [f"key {n}" for n in range(10_000)]
 
@@ -90,6 +90,8 @@ def test_slices_of_arrow_arrays_are_what_they_show(tmp_path_factory, keys, data)
         (pa.chunked_array([["a"], ["b", None]]), ValueError),
         (pa.nulls(3), ValueError),
         (pa.array(["a", None]).dictionary_encode(), ValueError),
+        (pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array(["a", None])), ValueError),
+        (pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array([b"a", None], pa.binary(1))), ValueError),
         (pa.array([["a"], ["b"]]), TypeError),
         (pa.table({"a": ["b"]}), (TypeError, ValueError)),
     ],
@@ -98,6 +100,43 @@ def test_arrays_without_keys_are_refused_before_anything_is_added(seen, array, e
     with pytest.raises(error, match="expected|array|type|item"):
         seen.add_many(array)
     assert len(seen) == 0
+
+
+def sent(array, *replaced):
+    """An array as it comes from another process, with bytes of it replaced."""
+    sink = pa.BufferOutputStream()
+    batch = pa.record_batch([array], ["key"])
+    with pa.ipc.new_stream(sink, batch.schema) as stream:
+        stream.write_batch(batch)
+    before, after = (np.array(numbers, dtype=kind).tobytes() for kind, *numbers in replaced)
+    assert before in sink.getvalue().to_pybytes()
+    return pa.ipc.open_stream(sink.getvalue().to_pybytes().replace(before, after)).read_all()["key"]
+
+
+@pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary()])
+@pytest.mark.parametrize("ends", [(0, 77, 1 << 30), (0, 77, 1312), (1311, 77, 1), (-1, 0, 1), (0, 1311, 77), (0, 1312, 1311)])
+def test_arrays_whose_items_are_out_of_their_buffer_are_refused(seen, tmp_path, kind, ends):
+    width = "i4" if kind == pa.binary() else "i8"
+    array = sent(pa.array([b"x" * 77, b"y" * 1234], kind), (width, 0, 77, 1311), (width, *ends))
+    with pytest.raises(ValueError, match="expected one that is valid|do not fit together"):
+        seen.add_many(array)
+    with FlashIndex(tmp_path / "index") as index, pytest.raises(ValueError):
+        index.put_many(array, array)
+
+
+@pytest.mark.parametrize("kind", [pa.binary(), pa.binary(3)])
+def test_arrays_of_more_items_than_are_there_are_refused(seen, kind):
+    array = sent(pa.array([b"abc"] * 7919, kind), ("i8", 7919), ("i8", 8190))
+    with pytest.raises(ValueError, match="expected one that is valid"):
+        seen.add_many(array)
+    assert len(seen) == 0
+
+
+def test_a_rotating_filter_takes_arrays(tmp_path):
+    with RotatingFilter(tmp_path / "set", capacity=1000) as seen:
+        seen.add_many(np.array([b"a\0", b"b\0"], dtype="V2"))
+        seen.add_many(pa.array(["c"]))
+        assert seen.contains_many(pa.array([b"a\0", b"b", b"c"])) == [True, False, True]
 
 
 def test_an_index_takes_arrays_as_keys_and_as_values(tmp_path):

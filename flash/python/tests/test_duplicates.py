@@ -1,5 +1,6 @@
 import gzip
 import json
+import os
 import random
 import signal
 import subprocess
@@ -63,6 +64,16 @@ def test_what_is_left_is_what_a_set_leaves(tmp_path, form, paragraphs):
         other = tmp_path / f"other.{form}"
         write(other, shards[0])
         assert deduplicate(index, [other], tmp_path / "out", paragraphs=paragraphs).kept_paragraphs == 0
+
+
+def test_the_name_of_a_finished_shard_is_durable(tmp_path, monkeypatch):
+    done, fsync, replace = [], os.fsync, os.replace
+    monkeypatch.setattr("os.fsync", lambda file: (done.append(os.fstat(file).st_ino), fsync(file)))
+    monkeypatch.setattr("os.replace", lambda *names: (done.append("replace"), replace(*names)))
+    (tmp_path / "a.txt").write_text("a\n")
+    with FlashIndex(tmp_path / "index") as index:
+        deduplicate(index, [tmp_path / "a.txt"], tmp_path / "out")
+    assert done[-2:] == ["replace", (tmp_path / "out").stat().st_ino]
 
 
 def test_a_run_that_was_killed_is_repeated_with_the_same_result(tmp_path, child):

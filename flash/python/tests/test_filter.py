@@ -122,6 +122,10 @@ def test_one_key_where_several_are_expected_is_refused(tmp_path):
         for one in ("abc", b"abc", bytearray(b"abc"), memoryview(b"abc")):
             with pytest.raises(TypeError, match="expected several"):
                 seen.add_many(one)
+            with RotatingFilter(tmp_path / "rotating", capacity=1000) as rotating:
+                for call in (rotating.add_many, rotating.contains_many):
+                    with pytest.raises(TypeError, match="expected several"):
+                        call(one)
         with pytest.raises(TypeError):
             seen.add_many(7)
         with pytest.raises(UnicodeEncodeError):
@@ -246,7 +250,32 @@ def test_old_generations_expire(tmp_path, monkeypatch):
         assert sum(seen.contains_many(digests(0, 500))) < 50
         seen.commit()
     assert len(list((tmp_path / "set").iterdir())) == 3
-    broken = tmp_path / "set" / "99999999999999999999"
-    broken.mkdir()
-    with RotatingFilter(tmp_path / "set", **settings) as seen:
-        assert not broken.exists() and all(seen.contains_many(digests(1100, 3500)))
+
+
+def test_a_generation_whose_making_was_interrupted_is_made_again(tmp_path, monkeypatch):
+    def interrupted(path, mode, **settings):
+        if mode == "w":
+            return FlashFilter(path, mode, **settings)
+        FlashFilter(path, mode, **settings).close()
+        for file in Path(path).iterdir():
+            os.truncate(file, min(10, file.stat().st_size))
+        raise KeyboardInterrupt
+
+    def one_generation():
+        return [name.isdigit() for name in os.listdir(tmp_path / "set")] == [True]
+
+    for is_first in (True, False):
+        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+            patched.setattr("springflash._rotating.FlashFilter", interrupted)
+            with RotatingFilter(tmp_path / "set", capacity=1000) as seen:
+                seen.rotate()
+        with RotatingFilter(tmp_path / "set", capacity=1000) as seen:
+            assert one_generation() and ("key" in seen) != is_first
+            seen.add("key")
+
+
+def test_the_folders_of_a_rotating_filter_are_durable(tmp_path, monkeypatch):
+    synced, fsync = [], os.fsync
+    monkeypatch.setattr("os.fsync", lambda file: (synced.append(os.fstat(file).st_ino), fsync(file)))
+    RotatingFilter(tmp_path / "a" / "b", capacity=1000).close()
+    assert {(tmp_path / name).stat().st_ino for name in (".", "a", "a/b")} <= set(synced)

@@ -94,6 +94,19 @@ def test_an_iteration_ends_with_an_error_when_the_index_changes(tmp_path):
         assert len(index) == left - 200
 
 
+def test_clearing_passes_over_what_another_thread_deletes(tmp_path):
+    class Beside(FlashIndex):
+        def __iter__(self):
+            keys = list(super().__iter__())
+            self.pop(keys[0] if keys else b"none", None)
+            return iter(keys)
+
+    with Beside(tmp_path / "index") as index:
+        index.put_many(["a", "b"], ["1", "2"])
+        index.clear()
+        assert len(index) == 0
+
+
 KEYS = st.integers(0, 40).map(lambda n: b"key %d" % n) | st.binary(min_size=1, max_size=300)
 VALUES = st.binary(max_size=6000)
 

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from springflash import DamagedError, FlashFilter, FlashIndex, ForkedError, FullError, InUseError
+from springflash import DamagedError, FlashFilter, FlashIndex, ForkedError, FullError, InUseError, RotatingFilter
 
 #: Processes to kill. More of them: SPRINGBLOOM_KILLS, as for the crates.
 KILLS = int(os.environ.get("SPRINGBLOOM_KILLS", "4"))
@@ -83,6 +83,35 @@ def test_a_forked_process_is_refused_and_leaves_its_parents_files_alone(tmp_path
         assert seen.contains_many(["before", "after", "x"]) == [True, True, False] and index["before"] == b"1"
 
 
+def test_a_forked_process_is_refused_while_a_thread_uses_a_rotating_filter(tmp_path):
+    with RotatingFilter(tmp_path / "set", capacity=1000) as seen:
+        is_held, is_over = threading.Event(), threading.Event()
+
+        def hold():
+            with seen._lock:
+                is_held.set()
+                is_over.wait()
+
+        thread = threading.Thread(target=hold)
+        thread.start()
+        is_held.wait()
+        process = os.fork()
+        if process == 0:
+            signal.alarm(20)
+            outcomes = []
+            for call in (lambda: "a" in seen, lambda: seen.add("a"), lambda: seen.contains_many([]), seen.rotate, seen.commit, seen.close):
+                try:
+                    call()
+                except ForkedError as error:
+                    outcomes.append("open it again" in error.reason and error.path == str(tmp_path / "set"))
+            os._exit(0 if outcomes == [True] * 6 else 1)
+        is_over.set()
+        thread.join()
+        assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0
+        seen.add("a")
+        assert "a" in seen
+
+
 def test_a_forked_process_does_not_keep_what_its_parent_closed_locked(tmp_path):
     seen = FlashFilter(tmp_path / "set", capacity=1000)
     reads, writes = os.pipe()
@@ -141,6 +170,22 @@ def test_closing_waits_for_other_threads(tmp_path):
     for thread in threads:
         thread.join()
     assert errors == ["ClosedError"] * 3
+
+
+def test_merging_does_not_wait_for_a_thread_that_waits_to_close_the_other_filter(tmp_path):
+    # Otherwise two that merge the other way round, and two that close, wait for each other.
+    with FlashFilter(tmp_path / "one", capacity=1000) as one:
+        other = FlashFilter(tmp_path / "other", capacity=200_000)
+        long_key = bytes(4 << 20)
+        threads = [threading.Thread(target=other.contains_many, args=([long_key] * 8192,)), threading.Thread(target=other.close)]
+        for thread in threads:
+            thread.start()
+            time.sleep(0.2)
+        with pytest.raises(ValueError, match="number of pages"):
+            one.merge(other)
+        for thread in threads:
+            thread.join()
+        assert other.closed
 
 
 def test_a_long_call_is_interrupted_and_what_it_did_is_kept(tmp_path, child):

@@ -106,3 +106,112 @@ def test_spiders_of_one_process_share_a_folder_and_see_their_own_requests(tmp_pa
 
 def test_without_a_folder_it_says_what_to_set(child, site):
     assert "set JOBDIR or SPRINGFLASH_SEEN" in child(CRAWL, site, "{}", 1).communicate()[1]
+
+
+KILLED = """
+import asyncio, os, signal, sys
+import scrapy
+from scrapy.crawler import CrawlerProcess
+
+site, folder, name, mode = sys.argv[1:]
+
+class Pages(scrapy.Spider):
+    async def start(self):
+        yield self.page(0, None)
+
+    def page(self, number, callback, **more):
+        return scrapy.Request(f"{site}/{number}", callback, **more)
+
+    def last(self, response):
+        if mode == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        print(response.url.rpartition("/")[2], flush=True)
+
+class Renamed(Pages):
+    name = "renamed"
+
+    def parse(self, response):
+        for number in range(1, 10):
+            yield self.page(number, self.last if number % 2 or mode == "renamed" else self.even)
+
+    if mode != "renamed":
+        def even(self, response):
+            self.last(response)
+
+class Inherited(Pages):
+    name = "inherited"
+
+    async def parse(self, response):
+        self.is_child_done = asyncio.Event()
+        yield self.page(1, self.child, meta=response.meta)
+        if mode == "kill":
+            await self.is_child_done.wait()
+            await asyncio.sleep(0.5)
+        self.last(response)
+        yield self.page(2, self.last)
+
+    def child(self, response):
+        self.is_child_done.set()
+
+class Unfiltered(Pages):
+    name = "unfiltered"
+
+    def parse(self, response):
+        for number in (0, 1, 1):
+            yield self.page(number, self.last, meta=response.meta, dont_filter=True)
+
+class Odd:
+    def __reduce__(self):
+        raise RuntimeError("odd")
+
+class Unkept(Pages):
+    name = "unkept"
+
+    def parse(self, response):
+        yield self.page(1, self.last, meta={"odd": Odd()})
+
+process = CrawlerProcess({
+    "ADDONS": {"springflash.scrapy.Addon": 500}, "LOG_LEVEL": "WARNING", "TELNETCONSOLE_ENABLED": False,
+    "SPRINGFLASH_SEEN": folder, "SPRINGFLASH_COMMIT_PAGES": 1,
+})
+process.crawl({spider.name: spider for spider in Pages.__subclasses__()}[name])
+process.start()
+"""
+
+
+@pytest.fixture
+def pages(tmp_path, child, site):
+    """Runs a spider of `KILLED`. The pages whose callbacks have ended, and what it logged."""
+
+    def run(name, mode):
+        process = child(KILLED, site, tmp_path / "seen", name, mode)
+        told, errors = process.communicate(timeout=60)
+        assert process.returncode == (-signal.SIGKILL if mode == "kill" else 0), errors
+        return sorted(map(int, told.split())), errors
+
+    return run
+
+
+def test_a_request_that_cannot_be_loaded_costs_no_other_one_and_waits_until_it_can(pages):
+    assert pages("renamed", "kill")[0] == []
+    done, errors = pages("renamed", "renamed")
+    assert done == [1, 3, 5, 7, 9] and errors.count("cannot be loaded, and is kept for the next start: key ") == 4
+    assert pages("renamed", "whole")[0] == [2, 4, 6, 8]
+    assert pages("renamed", "whole") == ([], "")
+
+
+def test_a_page_is_not_done_because_one_that_has_its_meta_is(pages):
+    assert pages("inherited", "kill")[0] == []
+    assert pages("inherited", "whole")[0] == [0, 2]
+
+
+def test_requests_that_are_not_filtered_outlive_a_kill(pages, tmp_path):
+    assert pages("unfiltered", "kill")[0] == []
+    assert pages("unfiltered", "whole")[0] == [0, 1, 1]
+    with FlashIndex(tmp_path / "seen", "r") as index:
+        assert sorted(index.values()) == [b"", b"stopped"]
+
+
+def test_a_request_that_cannot_be_kept_is_fetched_and_named(pages):
+    done, errors = pages("unkept", "whole")
+    assert done == [1] and "/1> is lost if Scrapy is killed before it is fetched: odd" in errors

@@ -62,16 +62,18 @@ def pairs(keys: Any, values: Any) -> tuple[Iterator[tuple[Any, Any, int]], int |
 def _paired(keys: Column, values: Column) -> Iterator[tuple[Any, Any, int]]:
     # Batches of arrays may be shorter, so these are cut to items first.
     if keys.numpy is not None or keys.arrow is not None or values.numpy is not None or values.arrow is not None:
-        keys, values = (Column(_items(column)) for column in (keys, values))
+        keys, values = (Column(each(column)) for column in (keys, values))
     none: tuple[Any, int] = ([], 0)
     for ours, theirs in itertools.zip_longest(keys, values, fillvalue=none):
         yield ours[0], theirs[0], ours[1]
 
 
-def _items(column: Column) -> Iterator[Any]:
+def each(column: Column) -> Iterator[Any]:
+    """Items as Python has them."""
     if column.numpy is not None and column.items.dtype.kind == "V":
         return (item.tobytes() for item in column.items)
     if column.arrow is not None:
+        column.items.validate(full=True)
         return (item.as_py() for item in column.items)
     return iter(column.items)
 
@@ -112,21 +114,27 @@ def _arrow_array(arrow: Any, items: Any) -> Any:
     if isinstance(items, arrow.Array):
         items = arrow.chunked_array([items])
     types = arrow.types
-    if items.null_count:
-        first = next(n for n, item in enumerate(items) if not item.is_valid)
-        raise ValueError(f"item {first} is null, expected bytes or str")
+    _check_nulls(items)
     kind = items.type
     if types.is_dictionary(kind):
         kind = kind.value_type
     if types.is_fixed_size_binary(kind):
         if kind.byte_width == 0:
             raise TypeError("items of no bytes")
-        return items.cast(kind)
+        return _check_nulls(items.cast(kind))
     known = ("is_binary", "is_large_binary", "is_string", "is_large_string", "is_binary_view", "is_string_view")
     if not any(getattr(types, name, lambda _: False)(kind) for name in known):
         raise TypeError(f"an Arrow array of {items.type}, expected binary or string")
     is_plain = types.is_binary(kind) or types.is_string(kind)
-    return items.cast(kind if is_plain else arrow.large_binary())
+    # A dictionary that has a null among its values counts none before.
+    return _check_nulls(items.cast(kind if is_plain else arrow.large_binary()))
+
+
+def _check_nulls(items: Any) -> Any:
+    if items.null_count:
+        first = next(n for n, item in enumerate(items) if not item.is_valid)
+        raise ValueError(f"item {first} is null, expected bytes or str")
+    return items
 
 
 def _arrow_batches(arrow: Any, array: Any) -> Iterator[tuple[Any, int]]:
@@ -139,12 +147,20 @@ def _arrow_batches(arrow: Any, array: Any) -> Iterator[tuple[Any, int]]:
 
 def _fixed(part: Any) -> tuple[bytes, int, bool]:
     width = part.type.byte_width
-    return part.buffers()[1].slice(part.offset * width, len(part) * width).to_pybytes(), width, False
+    return _cut(part.buffers()[1], part.offset * width, len(part) * width), width, False
 
 
 def _variable(part: Any) -> tuple[bytes, bytes, int]:
     _, offsets, data = part.buffers()
     width = 8 if str(part.type).startswith("large") else 4
-    ends = offsets.slice(part.offset * width, (len(part) + 1) * width).to_pybytes()
+    ends = _cut(offsets, part.offset * width, (len(part) + 1) * width)
     first, last = (int.from_bytes(end, "little") for end in (ends[:width], ends[-width:]))
-    return (b"" if data is None else data.slice(first, last - first).to_pybytes()), ends, width
+    return _cut(data, first, last - first), ends, width
+
+
+def _cut(buffer: Any, first: int, size: int) -> bytes:
+    """Bytes of a buffer. Arrow would read what is behind its end."""
+    there = 0 if buffer is None else buffer.size
+    if size < 0 or first + size > there:
+        raise ValueError(f"an Arrow array that has bytes {first} to {first + size} of {there}, expected one that is valid")
+    return b"" if buffer is None else buffer.slice(first, size).to_pybytes()

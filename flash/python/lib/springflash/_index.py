@@ -111,6 +111,8 @@ class FlashIndex(Index, MutableMapping[bytes, bytes]):
         """Known or new, in one pass: puts the keys that are absent. Returns the value that each key had, or None if it was new.
 
         Of equal keys in a call the first may be new, and the others have its value. No other thread comes between within a batch.
+        An exception leaves the batches before it in the index, and their answers are lost: in a call again, all their keys are known.
+        So values that say who put them, as a place does, tell a repeated key from one that was put by a call that failed.
         """
         batches, total = pairs(keys, values)
         old: list[bytes | None] = []
@@ -131,7 +133,8 @@ class FlashIndex(Index, MutableMapping[bytes, bytes]):
     def clear(self) -> None:
         while keys := list(itertools.islice(self, _CLEARED_KEYS)):
             for key in keys:
-                del self[key]
+                # Another thread may delete it meanwhile.
+                self.pop(key, None)
 
     def _pairs(self) -> Iterator[tuple[bytes, bytes]]:
         scan = self._scan()

@@ -8,11 +8,13 @@ from collections.abc import Iterable
 from pathlib import Path as Folder
 from typing import Any
 
+from ._batches import Column, each
+from ._files import sync
 from ._filter import FlashFilter, Key, Path, whole
-from ._springflash import FullError
+from ._springflash import ForkedError, FullError
 
-#: What a removed generation is named until it is gone.
-_GONE = "gone-"
+#: Before the name of a generation until it is made, and from its removal until it is gone.
+_NEW, _GONE = "new-", "gone-"
 
 
 class RotatingFilter:
@@ -41,21 +43,28 @@ class RotatingFilter:
         }
         self._folder = Folder(os.fsdecode(path))
         self._kept, self._max_age = generations, max_age
-        self._lock = threading.RLock()
+        self._process, self._unguarded = os.getpid(), threading.RLock()
+        made = [folder for folder in (self._folder, *self._folder.parents) if not folder.exists()]
         self._folder.mkdir(parents=True, exist_ok=True)
-        for gone in self._folder.glob(_GONE + "*"):
-            shutil.rmtree(gone)
-        self._generations: list[FlashFilter] = []
+        for folder in made:
+            sync(folder.parent)
         names = sorted(name for name in os.listdir(self._folder) if name.isdigit())
-        for name in names:
-            try:
-                self._generations.append(FlashFilter(self._folder / name, "w", memory=memory))
-            except FileNotFoundError:
-                if name != names[-1]:
-                    raise
-                # Its making was interrupted, so it holds no key.
-                self._remove(self._folder / name)
+        self._generations = [FlashFilter(self._folder / name, "w", memory=memory) for name in names]
+        # After opening, which no other process does now: these are of one that was killed.
+        for name in os.listdir(self._folder):
+            if name.startswith((_NEW, _GONE)):
+                shutil.rmtree(self._folder / name)
         self._rotate_if_due()
+
+    @property
+    def _lock(self) -> threading.RLock:
+        if os.getpid() != self._process:
+            # A thread that is not in the forked process may hold the lock.
+            reason = "it was opened before this process was forked; open it again in this process"
+            error = ForkedError(f"{self._folder}: {reason}")
+            error.path, error.reason = str(self._folder), reason
+            raise error
+        return self._unguarded
 
     def _rotate_if_due(self) -> None:
         newest = self._generations[-1] if self._generations else None
@@ -72,11 +81,18 @@ class RotatingFilter:
                 last = int(os.path.basename(self._generations[-1].path))
             # Names are microseconds, and rise even if the clock does not.
             name = f"{max(last + 1, int(time.time() * 1e6)):020}"
-            self._generations.append(FlashFilter(self._folder / name, "x", **self._settings))
+            self._generations.append(self._made(name))
             while len(self._generations) > self._kept:
                 oldest = self._generations.pop(0)
                 oldest.close()
                 self._remove(Folder(oldest.path))
+
+    def _made(self, name: str) -> FlashFilter:
+        new = self._folder / (_NEW + name)
+        FlashFilter(new, "x", **self._settings).close()
+        generation = new.rename(self._folder / name)
+        sync(self._folder)
+        return FlashFilter(generation, "w", memory=self._settings["memory"])
 
     def _remove(self, generation: Folder) -> None:
         gone = generation.with_name(_GONE + generation.name)
@@ -91,7 +107,7 @@ class RotatingFilter:
         """Adds keys. They are durable after :meth:`commit`. Raises :exc:`FullError` if the disk has no room for a generation."""
         with self._lock:
             self._rotate_if_due()
-            rest = list(keys)
+            rest = list(each(Column(keys)))
             added = 0
             while added < len(rest):
                 try:
@@ -112,7 +128,7 @@ class RotatingFilter:
     def contains_many(self, keys: Iterable[Key]) -> list[bool]:
         """For each key, in order, whether it may be in a generation. False is certain."""
         with self._lock:
-            keys = list(keys)
+            keys = list(each(Column(keys)))
             answers = [False] * len(keys)
             left = list(range(len(keys)))
             for generation in reversed(self._generations):

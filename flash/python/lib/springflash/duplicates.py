@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ._files import sync
 from ._index import FlashIndex
 from ._springflash import FlashError
 
@@ -77,6 +78,7 @@ def deduplicate(
         with open(unfinished, "rb") as written:
             os.fsync(written.fileno())
         os.replace(unfinished, folder / file.name)
+        sync(folder)
     return counts
 
 

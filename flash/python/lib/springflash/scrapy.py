@@ -6,12 +6,16 @@ When Scrapy was killed, which loses its own queue, these requests are scheduled 
 those of the last ``SPRINGFLASH_COMMIT_PAGES`` (100), are fetched again. A crawl that was stopped goes on without that.
 
 Spiders of one process may share a folder; each sees its own requests. Start requests that have ``dont_filter`` are fetched at every start;
-Scrapy gives it to those of ``start_urls``. Requests with callbacks that are no methods of the spider cannot be kept, and a kill loses them.
+Scrapy gives it to those of ``start_urls``. Those that a callback yields are kept as others are, each on its own.
+
+A kill loses requests that cannot be kept: their callbacks are no methods of the spider, or they have more than 65,536 bytes. A warning
+names each. One that was kept and cannot be loaded, as its callback has another name by now, waits for a start at which it can.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 import pickle
 import shutil
 from collections.abc import AsyncIterator, Iterable, Iterator
@@ -32,8 +36,8 @@ logger = logging.getLogger(__name__)
 
 #: The keys that a request, and those that it was redirected or retried from, have in the index.
 _KEYS = "springflash_keys"
-#: Marks a request that is scheduled again.
-_AGAIN = "springflash_again"
+#: Marks a request that was put in the index before Scrapy asks whether it was seen.
+_KEPT = "springflash_kept"
 #: The value of a request whose callback has ended.
 _DONE = b""
 #: The value of a spider's own key while it runs, and when it was stopped.
@@ -69,7 +73,10 @@ class DupeFilter(BaseDupeFilter):
         index, users = _open.get(self._folder, (None, 0))
         self._index = index or FlashIndex(self._folder)
         _open[self._folder] = self._index, users + 1
-        self._prefix = crawler.spidercls.name.encode() + b"\0"
+        name = crawler.spidercls.name.encode()
+        self._prefix = name + b"\0"
+        # Requests with `dont_filter` may be equal, so each has a key of its own below this.
+        self._unfiltered = name + b"\1"
         was_killed = self._index.get(self._prefix) == _RUNS
         # The queue on disk is whole only when Scrapy was stopped.
         self._has_pending = was_killed or not job
@@ -79,6 +86,7 @@ class DupeFilter(BaseDupeFilter):
         self._index.commit()
         self._commit_pages = settings.getint("SPRINGFLASH_COMMIT_PAGES", 100)
         self._done = 0
+        self._has_unloaded = False
         _filters[crawler] = self
         crawler.signals.connect(self._schedule_again, signals.spider_opened)
 
@@ -87,7 +95,7 @@ class DupeFilter(BaseDupeFilter):
         return cls(crawler)
 
     def request_seen(self, request: Request) -> bool:
-        if request.meta.pop(_AGAIN, False):
+        if request.meta.pop(_KEPT, False):
             return False
         fingerprinter = self._crawler.request_fingerprinter
         assert fingerprinter is not None
@@ -95,10 +103,24 @@ class DupeFilter(BaseDupeFilter):
         request.meta[_KEYS] = [*request.meta.get(_KEYS, ()), key]
         return self._index.setdefault_many([key], [self._kept(request)])[0] is not None
 
+    def keep(self, request: Request) -> None:
+        """Keeps a request that a callback yields. Scrapy may schedule it only when the callback has ended."""
+        # It may have the `meta` of its page, and is done apart from it.
+        request.meta.pop(_KEYS, None)
+        if not request.dont_filter:
+            if not self.request_seen(request):
+                request.meta[_KEPT] = True
+            return
+        key = self._unfiltered + os.urandom(16)
+        request.meta[_KEYS] = [key]
+        kept = self._kept(request)
+        if kept != _DONE:
+            self._index[key] = kept
+
     def _kept(self, request: Request) -> bytes:
         try:
             kept = pickle.dumps(request.to_dict(spider=self._crawler.spider), protocol=4)
-        except (ValueError, TypeError, AttributeError, pickle.PicklingError) as error:
+        except Exception as error:  # What is in a request may raise anything.
             return self._not_kept(request, error)
         return kept if len(kept) <= _VALUE_BYTES_MAX else self._not_kept(request, f"{len(kept)} bytes")
 
@@ -106,10 +128,13 @@ class DupeFilter(BaseDupeFilter):
         logger.warning("%s is lost if Scrapy is killed before it is fetched: %s", request, reason)
         return _DONE
 
-    def done(self, request: Request) -> None:
-        """Takes note that the callback of a request has ended. What it scheduled was put before, and so is never lost alone."""
-        keys = request.meta.get(_KEYS, ())
-        self._index.put_many(keys, [_DONE] * len(keys))
+    def done(self, keys: Iterable[bytes]) -> None:
+        """Takes note that the callback of a request has ended. What it yielded was put before, and so is never lost alone."""
+        for key in keys:
+            if key.startswith(self._unfiltered):
+                self._index.pop(key, None)
+            else:
+                self._index[key] = _DONE
         self._done += 1
         if self._done % self._commit_pages == 0:
             self._index.commit()
@@ -121,15 +146,23 @@ class DupeFilter(BaseDupeFilter):
         assert engine is not None
         count = 0
         for key, value in self._index.items():
-            if value != _DONE and key.startswith(self._prefix) and len(key) > len(self._prefix):
+            if value == _DONE or key == self._prefix or not key.startswith((self._prefix, self._unfiltered)):
+                continue
+            try:
                 request = request_from_dict(pickle.loads(value), spider=spider)
-                request.meta[_AGAIN] = True
-                engine.crawl(request)
-                count += 1
+            except Exception:
+                logger.exception("A request of the crawl before cannot be loaded, and is kept for the next start: key %s", key.hex())
+                self._has_unloaded = True
+                continue
+            if not request.dont_filter:
+                request.meta[_KEPT] = True
+            engine.crawl(request)
+            count += 1
         logger.info("%d requests of the crawl before are scheduled again", count)
 
     def close(self, reason: str) -> None:
-        self._index[self._prefix] = _STOPPED
+        # What could not be loaded is in no queue of Scrapy's, so the next start takes all from the index.
+        self._index[self._prefix] = _RUNS if self._has_unloaded else _STOPPED
         self._index.commit()
         index, users = _open[self._folder]
         _open[self._folder] = index, users - 1
@@ -143,7 +176,7 @@ class DupeFilter(BaseDupeFilter):
 
 
 class DoneMiddleware:
-    """Tells :class:`DupeFilter` when a callback has ended."""
+    """Tells :class:`DupeFilter` what a callback yields and when it has ended."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
@@ -152,16 +185,25 @@ class DoneMiddleware:
     def from_crawler(cls, crawler: Crawler) -> DoneMiddleware:
         return cls(crawler)
 
-    def _ended(self, response: Response) -> None:
-        known = _filters.get(self._crawler)
-        if known is not None and response.request is not None:
-            known.done(response.request)
+    def _known(self, response: Response) -> tuple[DupeFilter | None, list[bytes]]:
+        """The filter, and the keys of the request as they are before its callback runs: it may yield the same request."""
+        keys = [] if response.request is None else response.request.meta.get(_KEYS, [])
+        return _filters.get(self._crawler), keys
 
     def process_spider_output(self, response: Response, result: Iterable[Any]) -> Iterator[Any]:
-        yield from result
-        self._ended(response)
+        known, keys = self._known(response)
+        for item in result:
+            if known is not None and isinstance(item, Request):
+                known.keep(item)
+            yield item
+        if known is not None:
+            known.done(keys)
 
     async def process_spider_output_async(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        known, keys = self._known(response)
         async for item in result:
+            if known is not None and isinstance(item, Request):
+                known.keep(item)
             yield item
-        self._ended(response)
+        if known is not None:
+            known.done(keys)
