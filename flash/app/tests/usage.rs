@@ -236,7 +236,6 @@ fn a_command_makes_the_folder_that_it_is_given_and_none_above() {
         &["index", "create", "a/b/new"],
         &["index", "repair", "index", "a/b/new"],
         &["dedup", "scan", "--index", "a/b/new", "tree"],
-        &["man", "a/b/new"],
     ] {
         let refused = springflash(arguments).current_dir(dir.path()).assert().code(2);
         refused.stderr(contains("cannot create a/b/new: there is no folder a/b;"));
