@@ -247,6 +247,18 @@ std::shared_ptr<const rocksdb::BlockBasedTableFactory> ElasticTableFactory::Stoc
   return stock_readers_;
 }
 
+Status ElasticTableFactory::OpenStock(const rocksdb::ReadOptions& read_options, const rocksdb::TableReaderOptions& reader_options,
+                                      std::unique_ptr<rocksdb::RandomAccessFileReader>&& file, uint64_t file_size,
+                                      std::unique_ptr<rocksdb::TableReader>* table_reader,
+                                      bool prefetch_index_and_filter_in_cache) const {
+  if (const auto factory = StockReaders()) {
+    return factory->NewTableReader(read_options, reader_options, std::move(file), file_size, table_reader,
+                                   prefetch_index_and_filter_in_cache);
+  }
+  return BlockBasedTableFactory::NewTableReader(read_options, reader_options, std::move(file), file_size, table_reader,
+                                                prefetch_index_and_filter_in_cache);
+}
+
 rocksdb::TableBuilder* ElasticTableFactory::NewTableBuilder(const rocksdb::TableBuilderOptions& builder_options,
                                                             rocksdb::WritableFileWriter* file) const {
   const FiltersRef filters = Connected(builder_options.ioptions.logger);
@@ -355,14 +367,9 @@ Status ElasticTableFactory::NewStockReader(const FiltersRef& filters, const rock
                                                   prefetch_index_and_filter_in_cache);
   }
   const std::string name = file->file_name();
-  const auto open = [&, factory = StockReaders()](std::unique_ptr<rocksdb::RandomAccessFileReader>&& of) {
-    return factory == nullptr ? BlockBasedTableFactory::NewTableReader(read_options, reader_options, std::move(of), file_size,
-                                                                       table_reader, prefetch_index_and_filter_in_cache)
-                              : factory->NewTableReader(read_options, reader_options, std::move(of), file_size, table_reader,
-                                                        prefetch_index_and_filter_in_cache);
-  };
   sb_filters_make_room(filters.get(), TableOptions().cache_index_and_filter_blocks ? reader_options.tail_size : 0);
-  Status s = open(std::move(file));
+  Status s =
+      OpenStock(read_options, reader_options, std::move(file), file_size, table_reader, prefetch_index_and_filter_in_cache);
   TryWhileFiltersGiveWay(
       filters.get(), [&] { return s.IsMemoryLimit(); }, [&] { return s.ok(); },
       [&] {
@@ -372,7 +379,8 @@ Status ElasticTableFactory::NewStockReader(const FiltersRef& filters, const rock
         release::SayChecksumIsUnknown(&options);
         s = rocksdb::RandomAccessFileReader::Create(reader_options.ioptions.fs, name, options, &again, nullptr);
         if (s.ok()) {
-          s = open(std::move(again));
+          s = OpenStock(read_options, reader_options, std::move(again), file_size, table_reader,
+                        prefetch_index_and_filter_in_cache);
         }
       });
   return s;
@@ -384,11 +392,8 @@ Status ElasticTableFactory::NewUnfilteredReader(const FiltersRef& filters, const
                                                 std::unique_ptr<rocksdb::RandomAccessFileReader>&& file, uint64_t file_size,
                                                 std::unique_ptr<rocksdb::TableReader>* table_reader,
                                                 bool prefetch_index_and_filter_in_cache) const {
-  const auto factory = StockReaders();
-  Status s = factory == nullptr ? BlockBasedTableFactory::NewTableReader(read_options, reader_options, std::move(file), file_size,
-                                                                         table_reader, prefetch_index_and_filter_in_cache)
-                                : factory->NewTableReader(read_options, reader_options, std::move(file), file_size, table_reader,
-                                                          prefetch_index_and_filter_in_cache);
+  Status s =
+      OpenStock(read_options, reader_options, std::move(file), file_size, table_reader, prefetch_index_and_filter_in_cache);
   if (!s.ok() || reader_options.skip_filters || !ColumnFamilyRef::IsOfDatabase(reader_options) ||
       !UnitTable::IsIn(*(*table_reader)->GetTableProperties()) || RepOf(**table_reader).filter != nullptr ||
       !Filterable(filters, reader_options.internal_comparator.user_comparator())) {

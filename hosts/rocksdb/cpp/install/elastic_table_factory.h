@@ -89,6 +89,11 @@ class ElasticTableFactory final : public release::BlockBasedTableFactory {
 
   // Opens stock readers. Stock code asks no filter of a table, and none that was planted, unless it was opened with a filter policy.
   std::shared_ptr<const rocksdb::BlockBasedTableFactory> StockReaders() const;
+  // A stock reader, once.
+  rocksdb::Status OpenStock(const rocksdb::ReadOptions& read_options, const rocksdb::TableReaderOptions& reader_options,
+                            std::unique_ptr<rocksdb::RandomAccessFileReader>&& file, uint64_t file_size,
+                            std::unique_ptr<rocksdb::TableReader>* table_reader, bool prefetch_index_and_filter_in_cache) const;
+  // The same with tries while filters give way to what it puts into the block cache.
   rocksdb::Status NewStockReader(const FiltersRef& filters, const rocksdb::ReadOptions& read_options,
                                  const rocksdb::TableReaderOptions& reader_options,
                                  std::unique_ptr<rocksdb::RandomAccessFileReader>&& file, uint64_t file_size,
