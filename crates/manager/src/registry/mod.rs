@@ -36,7 +36,7 @@ use crate::names::{ScopeId, TableId};
 use crate::notices::Notices;
 use crate::plan::allocation::few_units_bytes;
 use crate::plan::inherit::{self, Relative};
-use crate::plan::{Hotness, Planner, Policy, ScopeCounts};
+use crate::plan::{Hotness, Planner, Policy};
 use crate::settings::ManagerSettings;
 use crate::stats::{Counters, Stats};
 use crate::table_spec::{SegmentUse, TableSpec};
@@ -46,6 +46,7 @@ use cache_size::NegativeCacheSizer;
 use loads::LoadQueue;
 use memory::Memory;
 use report::Demand;
+pub use report::{Activity, ForgottenScopes};
 use residency::LoadBy;
 use tables::{Table, Tables};
 
@@ -299,11 +300,11 @@ impl Registry {
         SlotSet::new(self.residency.tables.slots_of(scopes, |slot| runs.of(slot)))
     }
 
-    /// What happened in some scopes.
-    pub(crate) fn counts_of(&self, scopes: Range<ScopeId>) -> ScopeCounts {
+    /// What happened in some scopes, and lately in all.
+    pub(crate) fn activity_of(&self, scopes: Range<ScopeId>) -> Activity {
         let runs = self.residency.planner.allocation().runs();
         let tables = self.residency.tables.slots_of(scopes.clone(), |slot| runs.of(slot));
-        runs.counts_of(scopes, &tables)
+        Activity { counts: runs.counts_of(scopes, &tables), lately: self.lately() }
     }
 
     pub(crate) fn known_tables(&self) -> impl Iterator<Item = KnownTable<'_>> {
