@@ -9,6 +9,10 @@ impl SlotMask {
         self.0 |= 1 << (slot % u64::BITS);
     }
 
+    fn may_have(self, slot: u32) -> bool {
+        self.0 >> (slot % u64::BITS) & 1 != 0
+    }
+
     pub(super) fn may_share(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
@@ -29,7 +33,7 @@ impl SlotSet {
     }
 
     pub(crate) fn contains(&self, slot: u32) -> bool {
-        self.slots.binary_search(&slot).is_ok()
+        self.mask.may_have(slot) && self.slots.binary_search(&slot).is_ok()
     }
 
     pub(super) fn mask(&self) -> SlotMask {
