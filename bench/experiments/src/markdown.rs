@@ -179,11 +179,7 @@ fn claims_of(experiment: &Experiment, lab: &Lab) -> Result<String> {
 fn how(records: &[&Record]) -> String {
     let date =
         records.iter().map(|record| record.date.get(..10).unwrap_or_default()).max().unwrap_or_default();
-    let quiet = if records.iter().all(|record| record.was_quiet()) {
-        ""
-    } else {
-        "; other programs were running: trust counts, not times"
-    };
+    let quiet = if records.iter().all(|record| record.was_quiet()) { "" } else { ", on a busy machine" };
     format!("Measured {} at {}{quiet}.", shown(date), shown(&commits(records.iter().copied())))
 }
 
