@@ -150,18 +150,16 @@ impl Tables {
         neighbours.overlapping(spec.scope, range, most, run_of, &keys)
     }
 
-    /// The table, which was in `run`, moved to another level.
-    pub(crate) fn move_to_another_level(&mut self, slot: u32, run: Run) {
-        self.neighbours.move_to_another_level(slot, run);
+    /// The table moved to another level of its scope.
+    pub(crate) fn move_to_another_level(&mut self, slot: u32, scope: ScopeId) {
+        self.neighbours.move_to_another_level(slot, scope);
     }
 
-    /// Takes out a table, which was in `run`.
-    pub(crate) fn remove(&mut self, slot: u32, run: Option<Run>) -> Option<Table> {
+    /// Takes out a table of `scope`.
+    pub(crate) fn remove(&mut self, slot: u32, scope: ScopeId) -> Option<Table> {
         let id = id_at(&self.slots, slot)?;
         self.ids.remove(id, |slot| id_at(&self.slots, slot));
-        if let Some(run) = run {
-            self.neighbours.remove(slot, run);
-        }
+        self.neighbours.remove(slot, scope);
         self.free_slots.push(slot);
         self.slots[slot as usize].take()
     }
@@ -185,18 +183,13 @@ impl Tables {
     }
 
     /// All tables of some scopes. O(log scopes + these tables).
-    pub(crate) fn of_scopes(
-        &self,
-        scopes: Range<ScopeId>,
-        run_of: impl Fn(u32) -> Option<Run>,
-    ) -> Vec<TableId> {
-        let slots = self.slots_of(scopes, run_of);
-        slots.into_iter().filter_map(|slot| id_at(&self.slots, slot)).collect()
+    pub(crate) fn of_scopes(&self, scopes: Range<ScopeId>) -> Vec<TableId> {
+        self.slots_of(scopes).into_iter().filter_map(|slot| id_at(&self.slots, slot)).collect()
     }
 
     /// Their places.
-    pub(crate) fn slots_of(&self, scopes: Range<ScopeId>, run_of: impl Fn(u32) -> Option<Run>) -> Vec<u32> {
-        self.neighbours.tables_of(scopes, run_of)
+    pub(crate) fn slots_of(&self, scopes: Range<ScopeId>) -> Vec<u32> {
+        self.neighbours.tables_of(scopes)
     }
 
     pub(crate) fn source_of(&self, table: &Table) -> Option<&Arc<dyn UnitSource>> {
