@@ -115,14 +115,15 @@ impl Manager {
         self.shared.registry.lock().take_visited()
     }
 
-    /// Takes in the visits to some scopes that this thread recorded and that other threads handed on. Waits for no read and not for the
-    /// background thread, which takes in all others. Gives whether [`take_visited`](Self::take_visited) would give one of them then.
-    /// O(visits that wait), under the manager's mutex, which is taken once.
-    pub fn take_in_visits_of(&self, scopes: Range<ScopeId>) -> bool {
-        let mut registry = self.shared.registry.lock();
-        let slots = registry.slots_of(scopes.clone());
-        self.shared.visits.look_through(&slots, |batch| registry.take_in_of(&slots, batch));
-        registry.is_any_visited(scopes)
+    /// Takes in the visits that this thread recorded and that other threads handed on. Waits for no read and not for the background thread.
+    /// O(visits that wait), which are few, under the manager's mutex.
+    pub fn take_in_visits(&self) {
+        // The second time what this thread had no empty batch for before.
+        for _ in 0..2 {
+            self.shared.visits.flush_thread();
+            // One more, so that what the background thread takes in at the time is waited for.
+            self.shared.take_in_batches(self.shared.visits.waiting() + 1);
+        }
     }
 
     /// What happened in some scopes that have tables. O(their tables), under the manager's mutex.

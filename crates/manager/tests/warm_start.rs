@@ -141,7 +141,7 @@ fn no_visits_are_missed_that_the_thread_takes_in_at_the_time() {
         std::thread::scope(|scope| {
             scope.spawn(|| visit_all(&handle)).join().expect("it visits");
         });
-        manager.take_in_visits_of(ScopeId(0)..ScopeId(u64::MAX));
+        manager.take_in_visits();
         let scopes = manager.stats().scopes;
         let rejected: u64 = scopes.iter().map(|stats| stats.counts.rejected).sum();
         assert_eq!(rejected, round * SEGMENTS, "round {round}");
@@ -149,7 +149,7 @@ fn no_visits_are_missed_that_the_thread_takes_in_at_the_time() {
 }
 
 #[test]
-fn visits_to_a_scope_are_taken_in_at_once_and_those_to_others_stay() {
+fn visits_are_taken_in_at_once_and_tell_which_scopes_had_any() {
     let tables: Vec<_> = (0..3).map(|id| MemoryTable::new(id, SEGMENTS, 100)).collect();
     let manager = manager(1 << 20, PolicyKind::Benefit);
     let handles: Vec<_> = [(0, 7), (1, 7), (2, 8)]
@@ -171,9 +171,8 @@ fn visits_to_a_scope_are_taken_in_at_once_and_those_to_others_stay() {
         scope.spawn(|| handles.iter().for_each(visit_all)).join().expect("it visits");
     });
     handles.iter().for_each(visit_all);
-    assert!(!manager.take_in_visits_of(scope(9)));
-    assert!(manager.take_in_visits_of(scope(7)));
-    assert_eq!(counts(7), 4 * SEGMENTS);
+    manager.take_in_visits();
+    assert_eq!((counts(7), counts(8)), (4 * SEGMENTS, 2 * SEGMENTS));
     let mut seen = Vec::new();
     manager.visit_uses(scope(7), |table, uses| {
         assert!(uses.iter().all(|segment| segment.hotness.access_count >= 1.0), "{uses:?}");
@@ -185,7 +184,8 @@ fn visits_to_a_scope_are_taken_in_at_once_and_those_to_others_stay() {
     assert_eq!((counts(7), counts(8)), (4 * SEGMENTS, 2 * SEGMENTS), "each is taken in once");
 
     assert_eq!(manager.take_visited().into_iter().collect::<Vec<_>>(), [ScopeId(7), ScopeId(8)]);
-    assert!(!manager.take_in_visits_of(scope(7)));
+    manager.take_in_visits();
+    assert!(manager.take_visited().is_empty());
     visit_all(&handles[2]);
     assert!(manager.wait_idle(IDLE_TIMEOUT));
     assert_eq!(manager.take_visited().into_iter().collect::<Vec<_>>(), [ScopeId(8)]);

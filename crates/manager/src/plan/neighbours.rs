@@ -119,8 +119,9 @@ impl Neighbours {
         for level in places.chunk_by(|a, b| a.level == b.level) {
             let run = Run { scope, level: level[0].level };
             let is_reached = |first| range.end.reaches(first, keys.order);
-            let end = level
-                .partition_point(|place| keys.range(place.table).is_some_and(|theirs| is_reached(theirs.first)));
+            let end = level.partition_point(|place| {
+                keys.range(place.table).is_some_and(|theirs| is_reached(theirs.first))
+            });
             let begin = level[..end].partition_point(|place| keys.begins_before(place.table, range.first));
             let begin = if run.is_of_single_tables() { 0 } else { begin.saturating_sub(LOOK_BACK) };
             let reaches = |table: &u32| {
@@ -235,8 +236,7 @@ mod tests {
         model.insert(0, Known { fences: empty, first: 0, last: 0, run });
         (1..3).for_each(|table| model.insert(table, known(table as u8, 0, run)));
         assert_eq!(model.overlapping(&known(0, 255, run), 100).len(), 2);
-        let of_scope =
-            |model: &Model| model.neighbours.tables_of(ScopeId(1)..ScopeId(2)).len();
+        let of_scope = |model: &Model| model.neighbours.tables_of(ScopeId(1)..ScopeId(2)).len();
         assert_eq!(of_scope(&model), 3);
         model.neighbours.remove(0, run.scope);
         assert_eq!(of_scope(&model), 2);

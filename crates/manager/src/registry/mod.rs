@@ -41,7 +41,7 @@ use crate::settings::ManagerSettings;
 use crate::stats::{Counters, Stats};
 use crate::table_spec::{SegmentUse, TableSpec};
 use crate::unit_source::KnownTable;
-use crate::visits::{PackedVisit, SEGMENTS_MAX, SlotSet, Visit, VisitBatch, VisitBuffer, VisitedTable};
+use crate::visits::{PackedVisit, SEGMENTS_MAX, Visit, VisitBatch, VisitBuffer, VisitedTable};
 use cache_size::NegativeCacheSizer;
 use loads::LoadQueue;
 use memory::Memory;
@@ -293,11 +293,6 @@ impl Registry {
         self.residency.tables.of_scopes(scopes)
     }
 
-    /// The places of all tables of some scopes.
-    pub(crate) fn slots_of(&self, scopes: Range<ScopeId>) -> SlotSet {
-        SlotSet::new(self.residency.tables.slots_of(scopes))
-    }
-
     /// What happened in some scopes.
     pub(crate) fn counts_of(&self, scopes: Range<ScopeId>) -> ScopeCounts {
         let tables = self.residency.tables.slots_of(scopes.clone());
@@ -329,18 +324,6 @@ impl Registry {
         batch.visits().iter().for_each(|&visit| self.take_in_visit(visit, batch.sample_weight()));
     }
 
-    /// The same for visits to some tables alone, which leave the batch.
-    pub(crate) fn take_in_of(&mut self, slots: &SlotSet, batch: &mut VisitBatch) {
-        let sample_weight = batch.sample_weight();
-        batch.retain(|visit| {
-            let is_of_them = slots.contains(visit.segment().table);
-            if is_of_them {
-                self.take_in_visit(visit, sample_weight);
-            }
-            !is_of_them
-        });
-    }
-
     fn take_in_visit(&mut self, visit: PackedVisit, sample_weight: u32) {
         let segment = visit.segment();
         let is_same =
@@ -354,11 +337,6 @@ impl Registry {
     /// The scopes with visits since the last call.
     pub(crate) fn take_visited(&mut self) -> BTreeSet<ScopeId> {
         self.residency.planner.allocation_mut().runs_mut().take_visited()
-    }
-
-    /// Whether one of some scopes has visits since the last call of [`take_visited`](Self::take_visited).
-    pub(crate) fn is_any_visited(&self, scopes: Range<ScopeId>) -> bool {
-        self.residency.planner.allocation().runs().is_any_visited(scopes)
     }
 
     /// Asks for another budget: nothing is planned beyond it from now on.

@@ -11,7 +11,7 @@ use std::{
     sync::Arc,
 };
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use springbloom_format::{StoredHotness, StoredTable};
 use springbloom_manager::{Lately, Manager, MemoryKind, SegmentUse, allocated_bytes};
 
@@ -75,26 +75,17 @@ impl WarmStarts {
     /// The database closes: writes its folders where something changed, and forgets them. Waits for no other database.
     pub(crate) fn close(&self, database: &Database) {
         let number = database.number();
-        if database.is_for_writing() && self.manager.take_in_visits_of(database.scopes()) {
-            self.note_visit(number);
+        if database.is_for_writing() {
+            self.manager.take_in_visits();
         }
-        // After visits that `save_all` has found before are noted.
-        self.changed.lock().remove(&number);
+        self.note_visits().remove(&number);
         self.save(number, true);
         self.folders.lock().remove(&number);
     }
 
     /// Writes the file of each folder where something changed. O(databases in which something changed).
     pub(crate) fn save_all(&self) {
-        let changed = {
-            let mut changed = self.changed.lock();
-            for scope in self.manager.take_visited() {
-                let database = Database::number_of(scope);
-                self.note_visit(database);
-                changed.insert(database);
-            }
-            mem::take(&mut *changed)
-        };
+        let changed = mem::take(&mut *self.note_visits());
         changed.into_iter().for_each(|database| self.save(database, false));
     }
 
@@ -106,9 +97,18 @@ impl WarmStarts {
         }
     }
 
-    /// The database was looked up.
-    fn note_visit(&self, database: u64) {
-        self.folders_of(database).iter().flat_map(|of| &of.folders).for_each(|folder| folder.note_change());
+    /// Notes which databases were looked up since the last call. Gives all of which something is to be written.
+    fn note_visits(&self) -> MutexGuard<'_, BTreeSet<u64>> {
+        let mut changed = self.changed.lock();
+        for scope in self.manager.take_visited() {
+            let database = Database::number_of(scope);
+            self.folders_of(database)
+                .iter()
+                .flat_map(|of| &of.folders)
+                .for_each(|folder| folder.note_change());
+            changed.insert(database);
+        }
+        changed
     }
 
     fn folders_of(&self, database: u64) -> Option<Folders> {
