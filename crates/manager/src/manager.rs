@@ -13,8 +13,8 @@ use crate::curve::{MeasuredUse, MemoryCurve};
 use crate::lookup::TableHandle;
 use crate::names::{ScopeId, TableId};
 use crate::notices::Notices;
-use crate::plan::{Benefit, Policy, ScopeCounts};
-use crate::registry::{BudgetMove, Lately, Registry};
+use crate::plan::{Benefit, Policy};
+use crate::registry::{Activity, BudgetMove, ForgottenScopes, Registry};
 use crate::settings::ManagerSettings;
 use crate::stats::Stats;
 use crate::table_spec::{SegmentUse, TableSpec};
@@ -77,15 +77,29 @@ impl Manager {
         self.shared.registry.lock().forget(id);
     }
 
-    /// [`forget`](Self::forget)s all tables of some scopes, and gives which they were. O(log scopes + these tables).
-    pub fn forget_scopes(&self, scopes: Range<ScopeId>) -> Vec<TableId> {
+    /// [`forget`](Self::forget)s all tables of some scopes, after it took in the visits to them that this thread recorded and that other
+    /// threads handed on, and showed `visit` each table with the use of its segments. `visit` must not call the manager. Waits for no read
+    /// and not for the background thread. O(visits that wait + these tables), under the manager's mutex, which is taken once for a small
+    /// database: those that close are many at times.
+    pub fn forget_scopes(
+        &self,
+        scopes: Range<ScopeId>,
+        mut visit: impl FnMut(KnownTable<'_>, Vec<SegmentUse>),
+    ) -> ForgottenScopes {
         let mut registry = self.shared.registry.lock();
-        let tables = registry.tables_of(scopes);
-        for some in tables.chunks(TABLES_AT_ONCE) {
+        let slots = registry.slots_of(scopes.clone());
+        self.shared.visits.look_through(&slots, |batch| registry.take_in_of(&slots, batch));
+        let forgotten = ForgottenScopes {
+            is_visited: registry.is_any_visited(scopes.clone()),
+            activity: registry.activity_of(scopes.clone()),
+            tables: registry.tables_of(scopes),
+        };
+        for some in forgotten.tables.chunks(TABLES_AT_ONCE) {
+            registry.visit_uses(some, &mut visit);
             some.iter().for_each(|&table| registry.forget(table));
             MutexGuard::bump(&mut registry);
         }
-        tables
+        forgotten
     }
 
     /// As [`forget`](Self::forget), unless some reader has the table open.
@@ -101,34 +115,23 @@ impl Manager {
 
     /// Shows all tables of some scopes with the use of each of their segments, as [`table_use`](Self::table_use) gives it. Takes the
     /// manager's mutex, so `visit` must not call the manager. O(segments of these tables).
-    pub fn visit_uses(&self, scopes: Range<ScopeId>, mut visit: impl FnMut(KnownTable<'_>, Vec<SegmentUse>)) {
+    pub fn visit_uses(
+        &self,
+        scopes: Range<ScopeId>,
+        mut visit: impl FnMut(KnownTable<'_>, Vec<SegmentUse>),
+    ) -> Activity {
         let mut registry = self.shared.registry.lock();
-        for some in registry.tables_of(scopes).chunks(TABLES_AT_ONCE) {
+        for some in registry.tables_of(scopes.clone()).chunks(TABLES_AT_ONCE) {
             registry.visit_uses(some, &mut visit);
             MutexGuard::bump(&mut registry);
         }
+        registry.activity_of(scopes)
     }
 
     /// The scopes that lookups visited since the last call, of those that still have tables, as far as the visits were taken in.
     /// O(these scopes), under the manager's mutex.
     pub fn take_visited(&self) -> BTreeSet<ScopeId> {
         self.shared.registry.lock().take_visited()
-    }
-
-    /// Takes in the visits that this thread recorded and that other threads handed on. Waits for no read and not for the background thread.
-    /// O(visits that wait), which are few, under the manager's mutex.
-    pub fn take_in_visits(&self) {
-        // The second time what this thread had no empty batch for before.
-        for _ in 0..2 {
-            self.shared.visits.flush_thread();
-            // One more, so that what the background thread takes in at the time is waited for.
-            self.shared.take_in_batches(self.shared.visits.waiting() + 1);
-        }
-    }
-
-    /// What happened in some scopes that have tables. O(their tables), under the manager's mutex.
-    pub fn counts_of(&self, scopes: Range<ScopeId>) -> ScopeCounts {
-        self.shared.registry.lock().counts_of(scopes)
     }
 
     /// Wasted reads to expect at any budget, from what was measured. O(segments), half of it under the manager's mutex.
@@ -149,11 +152,6 @@ impl Manager {
     /// Reserves `bytes` of the budget for the host, and evicts units for them. `None` if there is no room.
     pub fn reserve(&self, bytes: usize) -> Option<Reservation> {
         self.shared.registry.lock().residency.reserve(bytes, 0)
-    }
-
-    /// How visits ended lately, and what the negative cache had to do with it. Takes the manager's mutex.
-    pub fn lately(&self) -> Lately {
-        self.shared.registry.lock().lately()
     }
 
     /// Counts blocks that a lookup had to read because no cache had them. Lock-free, without allocation.

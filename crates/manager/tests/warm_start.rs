@@ -135,64 +135,51 @@ fn visit_all(handle: &TableHandle) {
 fn no_visits_are_missed_that_the_thread_takes_in_at_the_time() {
     let table = MemoryTable::new(0, SEGMENTS, 100);
     let manager = manager(1 << 20, PolicyKind::Benefit);
-    let handle = manager.register(table.spec(Some(0))).expect("there is room");
     for round in 1..=500 {
+        let handle = manager.register(table.spec(Some(0))).expect("there is room");
         // It hands its visits on when it ends.
         std::thread::scope(|scope| {
             scope.spawn(|| visit_all(&handle)).join().expect("it visits");
         });
-        manager.take_in_visits();
-        let scopes = manager.stats().scopes;
-        let rejected: u64 = scopes.iter().map(|stats| stats.counts.rejected).sum();
-        assert_eq!(rejected, round * SEGMENTS, "round {round}");
+        let forgotten = manager.forget_scopes(ScopeId(0)..ScopeId(u64::MAX), |_, _| ());
+        assert_eq!(forgotten.activity.counts.rejected, SEGMENTS, "round {round}");
     }
 }
 
 #[test]
-fn visits_are_taken_in_at_once_and_tell_which_scopes_had_any() {
+fn visits_to_scopes_are_taken_in_when_they_are_forgotten_and_those_to_others_stay() {
     let tables: Vec<_> = (0..3).map(|id| MemoryTable::new(id, SEGMENTS, 100)).collect();
     let manager = manager(1 << 20, PolicyKind::Benefit);
-    let handles: Vec<_> = [(0, 7), (1, 7), (2, 8)]
-        .into_iter()
-        .map(|(table, scope): (usize, u64)| {
-            let spec = TableSpec { scope: ScopeId(scope), ..tables[table].spec(Some(table as u8)) };
-            manager.register(spec).expect("there is room")
-        })
-        .collect();
+    let register = |table: usize, scope: u64| {
+        let spec = TableSpec { scope: ScopeId(scope), ..tables[table].spec(Some(table as u8)) };
+        manager.register(spec).expect("there is room")
+    };
+    let handles = [(0, 7), (1, 7), (2, 8)].map(|(table, scope)| register(table, scope));
     assert!(manager.wait_idle(IDLE_TIMEOUT));
     assert!(manager.take_visited().is_empty());
     let scope = |scope| ScopeId(scope)..ScopeId(scope + 1);
-    let counts = |of: u64| {
-        let scopes = manager.stats().scopes;
-        scopes.into_iter().find(|stats| stats.scope == ScopeId(of)).map_or(0, |stats| stats.counts.rejected)
-    };
     // Another thread's, which hands them on when it ends.
     std::thread::scope(|scope| {
         scope.spawn(|| handles.iter().for_each(visit_all)).join().expect("it visits");
     });
     handles.iter().for_each(visit_all);
-    manager.take_in_visits();
-    assert_eq!((counts(7), counts(8)), (4 * SEGMENTS, 2 * SEGMENTS));
+    let none = manager.forget_scopes(scope(9), |_, _| panic!("it has no tables"));
+    assert!(!none.is_visited && none.tables.is_empty());
     let mut seen = Vec::new();
-    manager.visit_uses(scope(7), |table, uses| {
+    let forgotten = manager.forget_scopes(scope(7), |table, uses| {
         assert!(uses.iter().all(|segment| segment.hotness.access_count >= 1.0), "{uses:?}");
         seen.push(table.id);
     });
     seen.sort();
     assert_eq!(seen, [TableId(0), TableId(1)]);
-    assert!(manager.wait_idle(IDLE_TIMEOUT));
-    assert_eq!((counts(7), counts(8)), (4 * SEGMENTS, 2 * SEGMENTS), "each is taken in once");
-
-    assert_eq!(manager.take_visited().into_iter().collect::<Vec<_>>(), [ScopeId(7), ScopeId(8)]);
-    manager.take_in_visits();
-    assert!(manager.take_visited().is_empty());
-    visit_all(&handles[2]);
-    assert!(manager.wait_idle(IDLE_TIMEOUT));
-    assert_eq!(manager.take_visited().into_iter().collect::<Vec<_>>(), [ScopeId(8)]);
-    drop(handles);
-    let mut forgotten = manager.forget_scopes(scope(7));
-    forgotten.sort();
-    assert_eq!(forgotten, [TableId(0), TableId(1)]);
+    assert_eq!(seen.len(), forgotten.tables.len());
+    assert!(forgotten.is_visited && seen.iter().all(|id| forgotten.tables.contains(id)));
+    assert_eq!(forgotten.activity.counts.rejected, 4 * SEGMENTS);
     assert!(!manager.knows(TableId(1)) && manager.knows(TableId(2)));
-    assert!(manager.forget_scopes(scope(9)).is_empty());
+
+    assert!(manager.wait_idle(IDLE_TIMEOUT));
+    let counts = manager.visit_uses(scope(8), |_, _| ()).counts;
+    assert_eq!(counts.rejected, 2 * SEGMENTS, "each is taken in once");
+    assert_eq!(manager.take_visited().into_iter().collect::<Vec<_>>(), [ScopeId(8)]);
+    assert!(!manager.forget_scopes(scope(8), |_, _| ()).is_visited, "not since then");
 }

@@ -243,23 +243,18 @@ impl Shared {
 
     /// Takes in some batches. `false`: there were none.
     fn learn(&self) -> bool {
-        let taken = self.take_in_batches(BATCHES_PER_ROUND);
-        if taken < BATCHES_PER_ROUND {
-            self.visits.sample_more();
-        }
-        taken > 0
-    }
-
-    /// Takes in up to `most` batches. Gives how many there were.
-    pub(crate) fn take_in_batches(&self, most: usize) -> usize {
-        for taken in 0..most {
+        for taken in 0..BATCHES_PER_ROUND {
             // Locked first: whoever has the registry finds each batch in the pool or taken in, and none in between.
             let mut registry = self.registry.lock();
-            let Some(batch) = self.visits.take() else { return taken };
+            let Some(batch) = self.visits.take() else {
+                drop(registry);
+                self.visits.sample_more();
+                return taken > 0;
+            };
             registry.take_in(&batch);
             drop(registry);
             self.visits.give_back(batch);
         }
-        most
+        true
     }
 }

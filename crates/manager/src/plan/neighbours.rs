@@ -91,11 +91,11 @@ impl Neighbours {
         }
     }
 
-    /// All tables of some scopes. O(log scopes + tables found).
+    /// All tables of some scopes, those last in their lists first: in this order they are removed fastest. O(log scopes + tables found).
     pub(crate) fn tables_of(&self, scopes: Range<ScopeId>) -> Vec<u32> {
         let scopes = self.scopes.range(scopes).map(|(_, scope)| scope);
         let tables = scopes.flat_map(|Scope { places, waiting }| {
-            places.iter().map(|place| place.table).chain(waiting.iter().copied())
+            places.iter().rev().map(|place| place.table).chain(waiting.iter().copied())
         });
         tables.collect()
     }
@@ -138,7 +138,7 @@ impl Neighbours {
 
 impl Scope {
     fn take_out(&mut self, table: u32) {
-        if let Some(at) = self.places.iter().position(|place| place.table == table) {
+        if let Some(at) = self.places.iter().rposition(|place| place.table == table) {
             self.places.remove(at);
             shrink_thriftily(&mut self.places);
         }

@@ -145,6 +145,11 @@ impl Runs {
         std::mem::take(&mut self.visited)
     }
 
+    /// Whether [`take_visited`](Self::take_visited) would give one of them.
+    pub(crate) fn is_any_visited(&self, scopes: Range<ScopeId>) -> bool {
+        self.visited.range(scopes).next().is_some()
+    }
+
     /// Units of the table were read.
     pub(crate) fn count_loads(&mut self, table: u32, units: u64) {
         if let Some(counts) = self.counts_mut(table) {

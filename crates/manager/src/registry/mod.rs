@@ -36,16 +36,17 @@ use crate::names::{ScopeId, TableId};
 use crate::notices::Notices;
 use crate::plan::allocation::few_units_bytes;
 use crate::plan::inherit::{self, Relative};
-use crate::plan::{Hotness, Planner, Policy, ScopeCounts};
+use crate::plan::{Hotness, Planner, Policy};
 use crate::settings::ManagerSettings;
 use crate::stats::{Counters, Stats};
 use crate::table_spec::{SegmentUse, TableSpec};
 use crate::unit_source::KnownTable;
-use crate::visits::{PackedVisit, SEGMENTS_MAX, Visit, VisitBatch, VisitBuffer, VisitedTable};
+use crate::visits::{PackedVisit, SEGMENTS_MAX, SlotSet, Visit, VisitBatch, VisitBuffer, VisitedTable};
 use cache_size::NegativeCacheSizer;
 use loads::LoadQueue;
 use memory::Memory;
 use report::Demand;
+pub use report::{Activity, ForgottenScopes};
 use residency::LoadBy;
 use tables::{Table, Tables};
 
@@ -293,10 +294,16 @@ impl Registry {
         self.residency.tables.of_scopes(scopes)
     }
 
-    /// What happened in some scopes.
-    pub(crate) fn counts_of(&self, scopes: Range<ScopeId>) -> ScopeCounts {
+    /// The places of all tables of some scopes.
+    pub(crate) fn slots_of(&self, scopes: Range<ScopeId>) -> SlotSet {
+        SlotSet::new(self.residency.tables.slots_of(scopes))
+    }
+
+    /// What happened in some scopes, and lately in all.
+    pub(crate) fn activity_of(&self, scopes: Range<ScopeId>) -> Activity {
+        let runs = self.residency.planner.allocation().runs();
         let tables = self.residency.tables.slots_of(scopes.clone());
-        self.residency.planner.allocation().runs().counts_of(scopes, &tables)
+        Activity { counts: runs.counts_of(scopes, &tables), lately: self.lately() }
     }
 
     pub(crate) fn known_tables(&self) -> impl Iterator<Item = KnownTable<'_>> {
@@ -324,6 +331,18 @@ impl Registry {
         batch.visits().iter().for_each(|&visit| self.take_in_visit(visit, batch.sample_weight()));
     }
 
+    /// The same for visits to some tables alone, which leave the batch.
+    pub(crate) fn take_in_of(&mut self, slots: &SlotSet, batch: &mut VisitBatch) {
+        let sample_weight = batch.sample_weight();
+        batch.retain(|visit| {
+            let is_of_them = slots.contains(visit.segment().table);
+            if is_of_them {
+                self.take_in_visit(visit, sample_weight);
+            }
+            !is_of_them
+        });
+    }
+
     fn take_in_visit(&mut self, visit: PackedVisit, sample_weight: u32) {
         let segment = visit.segment();
         let is_same =
@@ -337,6 +356,11 @@ impl Registry {
     /// The scopes with visits since the last call.
     pub(crate) fn take_visited(&mut self) -> BTreeSet<ScopeId> {
         self.residency.planner.allocation_mut().runs_mut().take_visited()
+    }
+
+    /// Whether one of some scopes has visits since the last call of [`take_visited`](Self::take_visited).
+    pub(crate) fn is_any_visited(&self, scopes: Range<ScopeId>) -> bool {
+        self.residency.planner.allocation().runs().is_any_visited(scopes)
     }
 
     /// Asks for another budget: nothing is planned beyond it from now on.

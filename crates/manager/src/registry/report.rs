@@ -2,13 +2,34 @@
 
 use std::collections::BTreeMap;
 
+use super::Lately;
 use super::residency::Residency;
 use crate::budget::MemoryKind;
 use crate::lookup::Lookups;
 use crate::memory::group_bytes;
-use crate::names::ScopeId;
-use crate::plan::SegmentDemand;
+use crate::names::{ScopeId, TableId};
+use crate::plan::{ScopeCounts, SegmentDemand};
 use crate::stats::{LevelUnits, ScopeStats, Stats, UsedBytes};
+
+/// What happened in some scopes, and lately in all.
+#[derive(Clone, Copy, Debug)]
+pub struct Activity {
+    /// In those scopes, as far as they have tables.
+    pub counts: ScopeCounts,
+    /// How visits of all scopes ended lately.
+    pub lately: Lately,
+}
+
+/// What is told of scopes when their tables are forgotten.
+#[derive(Clone, Debug)]
+pub struct ForgottenScopes {
+    /// Their tables.
+    pub tables: Vec<TableId>,
+    /// Whether [`take_visited`](crate::Manager::take_visited) would have given one of them.
+    pub is_visited: bool,
+    /// The last of it.
+    pub activity: Activity,
+}
 
 /// What is asked of the segments. In visits made now.
 pub(crate) struct Demand {

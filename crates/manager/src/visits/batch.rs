@@ -3,6 +3,7 @@
 use fastrand::Rng;
 
 use super::packed_visit::PackedVisit;
+use super::slot_set::{SlotMask, SlotSet};
 use crate::memory::taken_bytes;
 
 /// Visits of one thread, up to a fixed number. Has no room at all where the budget has none.
@@ -11,6 +12,8 @@ pub(crate) struct VisitBatch {
     pub(super) visits: Vec<PackedVisit>,
     /// Each event was noted with a chance of one in 2^this.
     pub(super) period_log2: u8,
+    /// The slots of all events that were moved here, so that a batch without those of a table need not be looked through.
+    slots: SlotMask,
 }
 
 impl VisitBatch {
@@ -21,6 +24,11 @@ impl VisitBatch {
     /// Visits that each event stands for.
     pub(crate) fn sample_weight(&self) -> u32 {
         1 << self.period_log2
+    }
+
+    /// Keeps the visits that `keeps` says.
+    pub(crate) fn retain(&mut self, mut keeps: impl FnMut(PackedVisit) -> bool) {
+        self.visits.retain(|&visit| keeps(visit));
     }
 
     pub(super) fn with_room_for(visits: usize) -> Self {
@@ -50,7 +58,18 @@ impl VisitBatch {
     pub(super) fn fill_from(&mut self, other: &mut VisitBatch) {
         let room = self.visits.capacity() - self.visits.len();
         let moved = other.visits.len().saturating_sub(room)..;
-        self.visits.extend(other.visits.drain(moved));
+        let moved = other.visits.drain(moved);
+        self.visits.extend(moved.inspect(|visit| self.slots.add(visit.segment().table)));
+    }
+
+    /// Whether there may be events of some of these tables among those that were moved here.
+    pub(super) fn may_have_any_of(&self, slots: &SlotSet) -> bool {
+        self.slots.may_share(slots.mask())
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.visits.clear();
+        self.slots = SlotMask::default();
     }
 }
 

@@ -208,18 +208,13 @@ impl VisitBuffer {
         self.budget.release(MemoryKind::Buffers, bytes);
     }
 
-    /// Full batches there are.
-    pub(crate) fn waiting(&self) -> usize {
-        self.full.len()
-    }
-
     /// A full batch, if there is one; give it back with [`give_back`](Self::give_back).
     pub(crate) fn take(&self) -> Option<VisitBatch> {
         self.full.pop()
     }
 
     pub(crate) fn give_back(&self, mut batch: VisitBatch) {
-        batch.visits.clear();
+        batch.clear();
         if self.has_too_many() {
             return self.discard(batch);
         }

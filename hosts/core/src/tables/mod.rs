@@ -62,11 +62,11 @@ impl Tables {
             return;
         }
         let ColumnFamily { database, .. } = family;
-        if let Some(warm_starts) = &self.warm_starts {
-            warm_starts.close(&database);
+        match &self.warm_starts {
+            Some(warm_starts) => warm_starts.close(&database),
+            None => _ = self.files.forget_database(&database),
         }
         database.files().close();
-        self.files.forget_database(&database);
     }
 
     /// The database with that session opened a table without units.

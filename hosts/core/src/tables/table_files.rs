@@ -13,7 +13,7 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use springbloom_manager::{KnownTable, Manager, SegmentUse, TableId};
+use springbloom_manager::{Activity, KnownTable, Manager, SegmentUse, TableId};
 
 use super::{
     databases::Database,
@@ -41,6 +41,34 @@ pub(crate) struct TableFiles {
 /// Where a known table lies.
 fn location_and_file(table: KnownTable<'_>) -> Option<(&TableLocation, TableFile)> {
     Some((TableLocation::of_source(table.source)?, TableFile::of_locator(table.locator)?))
+}
+
+/// Use of a table, for the hotness file of its folder.
+pub(crate) struct TableUse {
+    pub(crate) folder: Arc<Folder>,
+    pub(crate) file: TableFile,
+    pub(crate) segments: Vec<SegmentUse>,
+}
+
+impl TableUse {
+    /// `None` for a table that no hotness file tells of.
+    fn of(table: KnownTable<'_>, segments: Vec<SegmentUse>) -> Option<Self> {
+        let (place, file) = location_and_file(table)?;
+        Some(Self { folder: place.folder()?.clone(), file, segments })
+    }
+}
+
+/// Use of a database's tables.
+pub(crate) struct DatabaseUse {
+    pub(crate) tables: Vec<TableUse>,
+    pub(crate) activity: Activity,
+}
+
+impl DatabaseUse {
+    /// The tables in one of its folders.
+    pub(crate) fn of(&self, folder: &Folder) -> impl Iterator<Item = &TableUse> {
+        self.tables.iter().filter(move |table| std::ptr::eq(&*table.folder, folder))
+    }
 }
 
 impl TableFiles {
@@ -75,28 +103,25 @@ impl TableFiles {
         self.obsolete.lock().remove(&id);
     }
 
-    /// The known tables of a database that its folder remembers, and their use. O(segments of the database's tables).
-    pub(crate) fn in_folder(
-        &self,
-        database: &Database,
-        folder: &Folder,
-    ) -> Vec<(TableFile, Vec<SegmentUse>)> {
-        let mut found = Vec::new();
-        self.manager.visit_uses(database.scopes(), |table, uses| {
-            if let Some((place, file)) = location_and_file(table)
-                && place.folder().is_some_and(|of_place| std::ptr::eq(&**of_place, folder))
-            {
-                found.push((file, uses));
-            }
+    /// The known tables of a database, and their use. O(segments of the database's tables).
+    pub(crate) fn use_of(&self, database: &Database) -> DatabaseUse {
+        let mut tables = Vec::new();
+        let activity = self.manager.visit_uses(database.scopes(), |table, uses| {
+            tables.extend(TableUse::of(table, uses));
         });
-        found
+        DatabaseUse { tables, activity }
     }
 
-    /// The database is closed: forgets its tables. O(these tables).
-    pub(crate) fn forget_database(&self, database: &Database) {
-        let forgotten = self.manager.forget_scopes(database.scopes());
+    /// The database is closed: forgets its tables. Gives their use, and whether they were visited since it was saved. O(segments of these
+    /// tables).
+    pub(crate) fn forget_database(&self, database: &Database) -> (DatabaseUse, bool) {
+        let mut tables = Vec::new();
+        let forgotten = self.manager.forget_scopes(database.scopes(), |table, uses| {
+            tables.extend(TableUse::of(table, uses));
+        });
         let mut obsolete = self.obsolete.lock();
-        forgotten.iter().for_each(|id| _ = obsolete.remove(id));
+        forgotten.tables.iter().for_each(|id| _ = obsolete.remove(id));
+        (DatabaseUse { tables, activity: forgotten.activity }, forgotten.is_visited)
     }
 
     /// The table at `path` moved to another level unchanged. O(known tables): moves are rare.

@@ -11,11 +11,14 @@ use std::{
     sync::Arc,
 };
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use springbloom_format::{StoredHotness, StoredTable};
-use springbloom_manager::{Lately, Manager, MemoryKind, SegmentUse, allocated_bytes};
+use springbloom_manager::{Activity, Lately, Manager, MemoryKind, SegmentUse, allocated_bytes};
 
-use super::{databases::Database, table_files::TableFiles};
+use super::{
+    databases::Database,
+    table_files::{DatabaseUse, TableFiles, TableUse},
+};
 use crate::{
     engine::Engine,
     warm_start::{
@@ -72,21 +75,43 @@ impl WarmStarts {
         (Some(folder), remembered)
     }
 
-    /// The database closes: writes its folders where something changed, and forgets them. Waits for no other database.
+    /// The database closes: forgets its tables, and writes its folders where something changed. Waits for no other database.
     pub(crate) fn close(&self, database: &Database) {
         let number = database.number();
-        if database.is_for_writing() {
-            self.manager.take_in_visits();
-        }
-        self.note_visits().remove(&number);
-        self.save(number, true);
+        let folders = self.folders_of(number).map_or_else(Vec::new, |of| of.folders);
+        folders.iter().for_each(|folder| folder.close());
+        // The next start needs the bytes of these tables and their readers again.
+        let bookkeeping_bytes = self.bookkeeping_bytes();
+        let (known, is_visited) = self.files.forget_database(database);
+        // Waits until visits that `save_all` has found before are noted.
+        self.changed.lock().remove(&number);
         self.folders.lock().remove(&number);
+        let reader_bytes = allocated_bytes(self.engine.reader_bytes);
+        for folder in &folders {
+            if is_visited {
+                folder.note_change();
+            }
+            let may_write = || database.is_for_writing() && self.is_lock_held(folder);
+            folder.save_last(&self.manager, may_write, |waiting| {
+                let mut stored = self.to_stored(database, folder, &known, waiting, bookkeeping_bytes);
+                stored.bookkeeping_bytes += (known.of(folder).count() * reader_bytes) as u64;
+                stored
+            });
+        }
     }
 
     /// Writes the file of each folder where something changed. O(databases in which something changed).
     pub(crate) fn save_all(&self) {
-        let changed = mem::take(&mut *self.note_visits());
-        changed.into_iter().for_each(|database| self.save(database, false));
+        let changed = {
+            let mut changed = self.changed.lock();
+            for scope in self.manager.take_visited() {
+                let database = Database::number_of(scope);
+                self.note_visit(database);
+                changed.insert(database);
+            }
+            mem::take(&mut *changed)
+        };
+        changed.into_iter().for_each(|database| self.save(database));
     }
 
     /// The database's folder has a table that its file does not tell of.
@@ -97,18 +122,9 @@ impl WarmStarts {
         }
     }
 
-    /// Notes which databases were looked up since the last call. Gives all of which something is to be written.
-    fn note_visits(&self) -> MutexGuard<'_, BTreeSet<u64>> {
-        let mut changed = self.changed.lock();
-        for scope in self.manager.take_visited() {
-            let database = Database::number_of(scope);
-            self.folders_of(database)
-                .iter()
-                .flat_map(|of| &of.folders)
-                .for_each(|folder| folder.note_change());
-            changed.insert(database);
-        }
-        changed
+    /// The database was looked up.
+    fn note_visit(&self, database: u64) {
+        self.folders_of(database).iter().flat_map(|of| &of.folders).for_each(|folder| folder.note_change());
     }
 
     fn folders_of(&self, database: u64) -> Option<Folders> {
@@ -127,13 +143,15 @@ impl WarmStarts {
         new
     }
 
-    /// Writes the files of a database's folders. `is_last`: it closes.
-    fn save(&self, database: u64, is_last: bool) {
+    /// Writes the files of a database's folders.
+    fn save(&self, database: u64) {
         let Some(Folders { database, folders }) = self.folders_of(database) else { return };
         for folder in &folders {
             let may_write = || database.is_for_writing() && self.is_lock_held(folder);
-            let collect = |waiting| self.collect(&database, folder, waiting, is_last);
-            folder.save(&self.manager, is_last, may_write, collect);
+            folder.save(&self.manager, may_write, |waiting| {
+                let known = self.files.use_of(&database);
+                self.to_stored(&database, folder, &known, waiting, self.bookkeeping_bytes())
+            });
         }
     }
 
@@ -158,45 +176,38 @@ impl WarmStarts {
         folder.is_lock_held() == Some(true)
     }
 
-    /// Visits of a lookup that visited any segment. `None` before the first one.
-    fn visits_per_lookup_of(&self, database: &Database) -> Option<f64> {
-        let lookups = database.lookups();
-        (lookups > 0).then(|| self.manager.counts_of(database.scopes()).visits() as f64 / lookups as f64)
+    /// An upper bound for a folder: others may share the budget.
+    fn bookkeeping_bytes(&self) -> u64 {
+        self.manager.budget().used_bytes_of(MemoryKind::Bookkeeping) as u64
     }
 
-    fn collect(
+    fn to_stored(
         &self,
         database: &Database,
         folder: &Folder,
+        known: &DatabaseUse,
         waiting: Vec<StoredTable>,
-        is_last: bool,
+        bookkeeping_bytes: u64,
     ) -> StoredHotness {
-        let Lately { visits, wasted_reads, absences } = self.manager.lately();
+        let Activity { counts, lately: Lately { visits, wasted_reads, absences } } = known.activity;
         let in_65536ths = |share: f64| (share * 65_536.0) as u16; // saturates
-        let mut stored = StoredHotness {
+        let lookups = database.lookups();
+        let visits_per_lookup = if lookups > 0 { counts.visits() as f64 / lookups as f64 } else { 0.0 };
+        let tables = known.of(folder).map(|TableUse { file, segments, .. }| StoredTable {
+            id: file.stored_id(),
+            file_number: file.number(),
+            segments: segments.iter().copied().map(to_stored).collect(),
+        });
+        StoredHotness {
             budget_bytes: self.manager.budget().budget_bytes() as u64,
-            // An upper bound: other folders may share the budget.
-            bookkeeping_bytes: self.manager.budget().used_bytes_of(MemoryKind::Bookkeeping) as u64,
-            visits_per_lookup: self.visits_per_lookup_of(database).unwrap_or(0.0) as f32,
+            bookkeeping_bytes,
+            visits_per_lookup: visits_per_lookup as f32,
             known_absent_65536ths: in_65536ths(absences.caught),
             known_by_smaller_65536ths: absences.caught_by_smaller.map(in_65536ths),
             negative_cache_bytes: absences.bytes,
             late_visits: visits as f32,
             late_wasted_reads: wasted_reads as f32,
-            tables: waiting,
-        };
-        let tables = self.files.in_folder(database, folder);
-        if is_last {
-            // Bytes of the readers that closed just now: the next start needs them again.
-            stored.bookkeeping_bytes += (tables.len() * allocated_bytes(self.engine.reader_bytes)) as u64;
+            tables: waiting.into_iter().chain(tables).collect(),
         }
-        for (file, uses) in tables {
-            stored.tables.push(StoredTable {
-                id: file.stored_id(),
-                file_number: file.number(),
-                segments: uses.into_iter().map(to_stored).collect(),
-            });
-        }
-        stored
     }
 }

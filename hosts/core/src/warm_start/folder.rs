@@ -123,20 +123,32 @@ impl Folder {
         }
     }
 
-    /// Writes the file if something changed and it may be written. `is_last`: the database closes. `collect`: what to write, given what is
-    /// remembered of tables that were not opened.
+    /// Writes the file if something changed and it may be written, and unless the database is closed. `collect`: what to write, given what
+    /// is remembered of tables that were not opened.
     pub(crate) fn save(
         &self,
         manager: &Manager,
-        is_last: bool,
         may_write: impl FnOnce() -> bool,
         collect: impl FnOnce(Vec<StoredTable>) -> StoredHotness,
     ) {
-        let mut is_closed = self.is_closed.lock();
-        if *is_closed {
-            return;
+        let is_closed = self.is_closed.lock();
+        if !*is_closed {
+            self.save_last(manager, may_write, collect);
         }
-        *is_closed = is_last;
+    }
+
+    /// The database is closed: from now on [`save`](Self::save) writes nothing. Waits for one that writes this folder.
+    pub(crate) fn close(&self) {
+        *self.is_closed.lock() = true;
+    }
+
+    /// As [`save`](Self::save), after [`close`](Self::close).
+    pub(crate) fn save_last(
+        &self,
+        manager: &Manager,
+        may_write: impl FnOnce() -> bool,
+        collect: impl FnOnce(Vec<StoredTable>) -> StoredHotness,
+    ) {
         if !self.is_changed.swap(false, Ordering::Relaxed) || !may_write() {
             return;
         }

@@ -84,12 +84,9 @@ fn decode(file: File) -> Result<StoredHotness, Unusable> {
 /// Replaces the folder's file. Makes no folder, and writes to none without a database. Only the process with the database's lock may call
 /// it: two processes would write the same file.
 pub(crate) fn replace(engine: &Engine, folder: &Path, hotness: &StoredHotness) -> io::Result<()> {
-    let _writer = Writer::of(folder);
-    if !folder.join(engine.database_file.text()).exists() {
-        return Ok(());
-    }
     let (current, bytes) = (folder.join(engine.hotness_file.text()), hotness.encode());
-    if overwrite(&current, &bytes) {
+    let _writer = Writer::of(folder);
+    if !folder.join(engine.database_file.text()).exists() || overwrite(&current, &bytes) {
         return Ok(());
     }
     let new = folder.join(engine.hotness_file_new.text());
