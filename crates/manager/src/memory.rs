@@ -87,6 +87,13 @@ pub(crate) fn grow_thriftily<T>(elements: &mut Vec<T>, length: usize) {
     }
 }
 
+/// Gives back room where more than one element in [`SPARE`], and a few, are to spare.
+pub(crate) fn shrink_thriftily<T>(elements: &mut Vec<T>) {
+    if elements.capacity() > elements.len() + elements.len() / SPARE + SPARE {
+        elements.shrink_to_fit();
+    }
+}
+
 /// Bytes of one `T` in a vector that grows thriftily.
 pub(crate) const fn thrifty_bytes<T>() -> usize {
     (size_of::<T>() * (SPARE + 1)).div_ceil(SPARE)

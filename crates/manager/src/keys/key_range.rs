@@ -28,17 +28,6 @@ impl End<'_> {
             End::Unknown => true,
         }
     }
-
-    /// Whether keys may lie between `other` and this end, if both belong to whole tables.
-    pub(crate) fn is_beyond(self, other: End<'_>, order: &dyn KeyOrder) -> bool {
-        match other {
-            End::Unknown => false,
-            End::At(end) | End::Before(end) => match self {
-                End::Unknown => true,
-                End::At(own) | End::Before(own) => own.compare(end, order) == Ordering::Greater,
-            },
-        }
-    }
 }
 
 impl<'a> KeyRange<'a> {

@@ -256,7 +256,7 @@ impl Registry {
     fn move_to_level(&mut self, slot: u32, level: Option<u8>) {
         let Residency { planner, tables, .. } = &mut self.residency;
         if let Some(run) = planner.allocation().runs().of(slot) {
-            tables.move_to_another_level(slot, run);
+            tables.move_to_another_level(slot, run.scope);
             planner.set_level(slot, level);
         }
     }
@@ -265,8 +265,9 @@ impl Registry {
     pub(crate) fn forget(&mut self, id: TableId) {
         let Residency { planner, tables, loads, memory, .. } = &mut self.residency;
         let Some(slot) = tables.slot_of(id) else { return };
+        let Some(run) = planner.allocation().runs().of(slot) else { return };
         loads.remove_table(tables, slot);
-        let Some(table) = tables.remove(slot, planner.allocation().runs().of(slot)) else { return };
+        let Some(table) = tables.remove(slot, run.scope) else { return };
         planner.remove_table(slot);
         self.cache_sizer.forget(table.shared.generation());
         table.shared.cells().iter().for_each(|cell| memory.garbage.take_group(cell.clear()));
@@ -290,20 +291,18 @@ impl Registry {
 
     /// All tables of some scopes. O(log scopes + these tables).
     pub(crate) fn tables_of(&self, scopes: Range<ScopeId>) -> Vec<TableId> {
-        let runs = self.residency.planner.allocation().runs();
-        self.residency.tables.of_scopes(scopes, |slot| runs.of(slot))
+        self.residency.tables.of_scopes(scopes)
     }
 
     /// The places of all tables of some scopes.
     pub(crate) fn slots_of(&self, scopes: Range<ScopeId>) -> SlotSet {
-        let runs = self.residency.planner.allocation().runs();
-        SlotSet::new(self.residency.tables.slots_of(scopes, |slot| runs.of(slot)))
+        SlotSet::new(self.residency.tables.slots_of(scopes))
     }
 
     /// What happened in some scopes, and lately in all.
     pub(crate) fn activity_of(&self, scopes: Range<ScopeId>) -> Activity {
         let runs = self.residency.planner.allocation().runs();
-        let tables = self.residency.tables.slots_of(scopes.clone(), |slot| runs.of(slot));
+        let tables = self.residency.tables.slots_of(scopes.clone());
         Activity { counts: runs.counts_of(scopes, &tables), lately: self.lately() }
     }
 

@@ -85,7 +85,6 @@ impl WarmStarts {
         let (known, is_visited) = self.files.forget_database(database);
         // Waits until visits that `save_all` has found before are noted.
         self.changed.lock().remove(&number);
-        self.folders.lock().remove(&number);
         let reader_bytes = allocated_bytes(self.engine.reader_bytes);
         for folder in &folders {
             if is_visited {
@@ -98,6 +97,8 @@ impl WarmStarts {
                 stored
             });
         }
+        // Last, because who holds their locks may be found out only now.
+        self.folders.lock().remove(&number);
     }
 
     /// Writes the file of each folder where something changed. O(databases in which something changed).

@@ -1,6 +1,5 @@
 //! The known tables: where each one stands, its identity, its keys and the source of its units.
 
-mod identities;
 mod table;
 
 pub(crate) use table::{QueueLink, Table};
@@ -11,14 +10,13 @@ use std::sync::Arc;
 use crate::budget::{MemoryBudget, MemoryKind};
 use crate::keys::{FencesRef, KeyRange};
 use crate::lookup::TableShared;
-use crate::memory::{grow_thriftily, thrifty_bytes};
+use crate::memory::{grow_thriftily, shrink_thriftily, thrifty_bytes};
 use crate::names::{ScopeId, TableId};
 use crate::plan::Run;
 use crate::plan::neighbours::{Keys, Neighbours};
 use crate::table_spec::TableSpec;
 use crate::unit_source::{KnownTable, Sources, UnitSource};
 use crate::visits::TABLES_MAX;
-use identities::Identities;
 
 /// A new table inherits from so many tables of a level at most, and so does each of its segments. They are a sample of more.
 const RELATIVES_MAX: usize = 256;
@@ -37,7 +35,8 @@ pub(crate) struct Tables {
     slots: Vec<Option<Table>>,
     free_slots: Vec<u32>,
     last_generation: u32,
-    ids: Identities,
+    /// Slots of known tables, by their identities: four bytes a table where a hash table would take ten.
+    by_id: Vec<u32>,
     neighbours: Neighbours,
     sources: Sources,
     forgotten: Vec<ForgottenTable>,
@@ -55,14 +54,14 @@ fn fences_at(slots: &[Option<Table>], slot: u32) -> Option<FencesRef<'_>> {
 impl Tables {
     /// Bytes of a table in these lists.
     pub(crate) const TABLE_BYTES: usize =
-        thrifty_bytes::<Option<Table>>() + Identities::TABLE_BYTES + Neighbours::TABLE_BYTES;
+        thrifty_bytes::<Option<Table>>() + thrifty_bytes::<u32>() + Neighbours::TABLE_BYTES;
 
     pub(crate) fn new(budget: MemoryBudget) -> Self {
         Self {
             slots: Vec::new(),
             free_slots: Vec::new(),
             last_generation: 0,
-            ids: Identities::default(),
+            by_id: Vec::new(),
             neighbours: Neighbours::default(),
             sources: Sources::new(),
             forgotten: Vec::new(),
@@ -70,9 +69,14 @@ impl Tables {
         }
     }
 
+    /// Where in the list by identities a table stands, or would.
+    fn place_of(&self, id: TableId) -> Result<usize, usize> {
+        self.by_id.binary_search_by_key(&Some(id), |&slot| id_at(&self.slots, slot))
+    }
+
     /// The slot of a table; `None` if it is not known.
     pub(crate) fn slot_of(&self, id: TableId) -> Option<u32> {
-        self.ids.find(id, |slot| id_at(&self.slots, slot))
+        self.place_of(id).ok().map(|place| self.by_id[place])
     }
 
     pub(crate) fn get(&self, slot: u32) -> Option<&Table> {
@@ -120,8 +124,11 @@ impl Tables {
             self.slots.push(None);
         }
         self.slots[slot as usize] = Some(table);
-        let Self { slots, ids, neighbours, .. } = self;
-        ids.insert(spec.id, slot, |slot| id_at(slots, slot));
+        let (Ok(place) | Err(place)) = self.place_of(spec.id);
+        let Self { slots, by_id, neighbours, .. } = self;
+        let length = by_id.len() + 1;
+        grow_thriftily(by_id, length);
+        by_id.insert(place, slot);
         let fences = |slot| fences_at(slots, slot);
         let run = Run { scope: spec.scope, level: spec.level };
         neighbours.insert(slot, run, &Keys { fences: &fences, order: spec.order });
@@ -150,18 +157,17 @@ impl Tables {
         neighbours.overlapping(spec.scope, range, most, run_of, &keys)
     }
 
-    /// The table, which was in `run`, moved to another level.
-    pub(crate) fn move_to_another_level(&mut self, slot: u32, run: Run) {
-        self.neighbours.move_to_another_level(slot, run);
+    /// The table moved to another level of its scope.
+    pub(crate) fn move_to_another_level(&mut self, slot: u32, scope: ScopeId) {
+        self.neighbours.move_to_another_level(slot, scope);
     }
 
-    /// Takes out a table, which was in `run`.
-    pub(crate) fn remove(&mut self, slot: u32, run: Option<Run>) -> Option<Table> {
-        let id = id_at(&self.slots, slot)?;
-        self.ids.remove(id, |slot| id_at(&self.slots, slot));
-        if let Some(run) = run {
-            self.neighbours.remove(slot, run);
-        }
+    /// Takes out a table of `scope`.
+    pub(crate) fn remove(&mut self, slot: u32, scope: ScopeId) -> Option<Table> {
+        let place = self.place_of(id_at(&self.slots, slot)?).ok()?;
+        self.by_id.remove(place);
+        shrink_thriftily(&mut self.by_id);
+        self.neighbours.remove(slot, scope);
         self.free_slots.push(slot);
         self.slots[slot as usize].take()
     }
@@ -185,18 +191,13 @@ impl Tables {
     }
 
     /// All tables of some scopes. O(log scopes + these tables).
-    pub(crate) fn of_scopes(
-        &self,
-        scopes: Range<ScopeId>,
-        run_of: impl Fn(u32) -> Option<Run>,
-    ) -> Vec<TableId> {
-        let slots = self.slots_of(scopes, run_of);
-        slots.into_iter().filter_map(|slot| id_at(&self.slots, slot)).collect()
+    pub(crate) fn of_scopes(&self, scopes: Range<ScopeId>) -> Vec<TableId> {
+        self.slots_of(scopes).into_iter().filter_map(|slot| id_at(&self.slots, slot)).collect()
     }
 
     /// Their places.
-    pub(crate) fn slots_of(&self, scopes: Range<ScopeId>, run_of: impl Fn(u32) -> Option<Run>) -> Vec<u32> {
-        self.neighbours.tables_of(scopes, run_of)
+    pub(crate) fn slots_of(&self, scopes: Range<ScopeId>) -> Vec<u32> {
+        self.neighbours.tables_of(scopes)
     }
 
     pub(crate) fn source_of(&self, table: &Table) -> Option<&Arc<dyn UnitSource>> {
