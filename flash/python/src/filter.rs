@@ -99,13 +99,12 @@ impl Filter {
         })
     }
 
-    /// Adds all keys of another filter, durable on return. Cost: reads both and writes this one.
+    /// Adds all keys of another filter, durable on return. Adding to both waits for it. Cost: reads both and writes this one.
     ///
-    /// Raises ValueError if they were made with other settings or have grown, and FullError, before it writes, if there is no room.
+    /// Filters of the same settings are united, if the keys of both find room. Others, grown ones too, are copied: sizes and rates add up,
+    /// and a lookup of an absent key reads a page of each. Raises FullError, before it writes, if there is no room, or if the rate would
+    /// be more than 1.5 times the one asked for, unless this one was opened with `when_full="exceed"`.
     fn merge(&self, py: Python<'_>, other: &Filter) -> PyResult<()> {
-        if std::ptr::eq(self, other) {
-            return Ok(());
-        }
         self.handle.both(py, &other.handle, |filter, other| filter.merge_from(other, &mut |_, _| ()))
     }
 
