@@ -86,9 +86,10 @@ fn raised(py: Python<'_>, folder: &Path, error: &Error) -> PyErr {
         Error::RateTooHigh { .. } => full(py, folder, error, 0),
         Error::InUse { .. } => with_path(py, folder, InUseError::new_err, error.to_string()),
         Error::ReadOnly { .. } => with_path(py, folder, ReadOnlyError::new_err, error.to_string()),
-        Error::Damaged { .. } | Error::Truncated { .. } | Error::Foreign { .. } => {
-            with_path(py, folder, DamagedError::new_err, error.to_string())
-        }
+        Error::Damaged { .. }
+        | Error::Truncated { .. }
+        | Error::Foreign { .. }
+        | Error::Incomplete { .. } => with_path(py, folder, DamagedError::new_err, error.to_string()),
         _ => with_path(py, folder, FlashError::new_err, error.to_string()),
     }
 }

@@ -1,6 +1,7 @@
 //! `FlashFilter` of Python, without its batches.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -9,10 +10,11 @@ use springbloom_flash_filter::{BufferSettings, FilterSettings, FlashFilter, When
 
 use crate::handle::Handle;
 use crate::keys::{Batch, Item};
+use crate::opened::Opened;
 
-#[pyclass(subclass, frozen, module = "springflash._springflash")]
+#[pyclass(subclass, frozen, extends = Opened, module = "springflash._springflash")]
 pub(crate) struct Filter {
-    handle: Handle<FlashFilter>,
+    handle: Arc<Handle<FlashFilter>>,
 }
 
 #[pymethods]
@@ -26,7 +28,7 @@ impl Filter {
         false_positive_rate: f64,
         grow: bool,
         memory_bytes: u64,
-    ) -> PyResult<Filter> {
+    ) -> PyResult<PyClassInitializer<Filter>> {
         let buffer = BufferSettings::with_memory_bytes(memory_bytes);
         let settings = FilterSettings::new(capacity, false_positive_rate).growing(grow);
         let handle = Handle::new(
@@ -40,24 +42,7 @@ impl Filter {
             ],
             FlashFilter::close,
         )?;
-        Ok(Filter { handle })
-    }
-
-    /// The folder.
-    #[getter]
-    fn path(&self) -> PathBuf {
-        self.handle.folder.clone()
-    }
-
-    /// Whether it was closed.
-    #[getter]
-    fn closed(&self, py: Python<'_>) -> PyResult<bool> {
-        self.handle.is_closed(py)
-    }
-
-    /// Writes what is in memory to the pages and closes. Waits for the calls of other threads. `with` does the same at its end.
-    fn close(&self, py: Python<'_>) -> PyResult<()> {
-        self.handle.close(py)
+        Ok(Opened::new(&handle).add_subclass(Filter { handle }))
     }
 
     /// Adds a key. It is found at once, and durable after `commit` or `close`. Cost: memory, and now and then writes of some pages.

@@ -91,6 +91,13 @@ pub enum FlashError {
     #[error("{name} is not empty: it holds {got}, expected an empty folder or one that does not exist")]
     NotEmpty { name: String, got: String },
 
+    /// Its making was interrupted, or some of its files were lost.
+    #[error(
+        "{name} has only {got}: either its making was interrupted, then remove it and make it again, or files were lost, then restore them \
+         from a copy"
+    )]
+    Incomplete { name: String, got: String },
+
     /// The structure changed while it was scanned.
     #[error("{name} changed during the scan; start it again")]
     Changed { name: String },
