@@ -386,3 +386,63 @@ def test_a_making_that_was_interrupted_says_what_to_do(tmp_path, kind):
         file.unlink()
     with pytest.raises(DamagedError, match="remove it and make it again"):
         kind(tmp_path / "it", **settings)
+
+
+@pytest.mark.parametrize("name", ["notes", "new-mine", "gone-mine", "0042", "filter-0000"])
+def test_a_rotating_filter_touches_no_folder_of_others(tmp_path, name):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / name).mkdir()
+    (folder / name / "precious").touch()
+    with pytest.raises(FileExistsError, match=f"mine holds {name}"):
+        RotatingFilter(folder, capacity=1000)
+    assert [str(path.relative_to(folder)) for path in sorted(folder.rglob("*"))] == [name, f"{name}/precious"]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"max_age": 0}, {"max_age": -1}, {"max_age": float("nan")}, {"false_positive_rate": 2}, {"false_positive_rate": 0}, {"generations": 1}],
+)
+def test_a_rotating_filter_refuses_what_would_forget_or_lie_before_it_makes_a_folder(tmp_path, settings):
+    with pytest.raises(ValueError, match=next(iter(settings))):
+        RotatingFilter(tmp_path / "set", **{"capacity": 1000, **settings})
+    assert not (tmp_path / "set").exists()
+
+
+def test_a_merge_that_finds_no_disk_changes_nothing(small_disk, tmp_path):
+    keys = [b"%d" % n for n in range(60_000)]
+    with FlashFilter(small_disk / "set", capacity=1e5) as seen, FlashFilter(tmp_path / "other", capacity=5e7) as other:
+        seen.add_many(keys[:30_000])
+        other.add_many(keys[30_000:])
+        with pytest.raises(FullError, match="free some space"):
+            seen.merge(other)
+        assert seen.info().filters == 1 and all(seen.contains_many(keys[:30_000]))
+        seen.add_many(keys[30_000:])
+    with FlashFilter(small_disk / "set") as seen:
+        assert all(seen.contains_many(keys))
+
+
+@pytest.mark.parametrize("kind", [FlashFilter, FlashIndex])
+def test_flipped_blocks_cost_no_answer_silently(tmp_path, kind):
+    seed = random.randrange(1 << 32)
+    print("seed", seed)
+    rng = random.Random(seed)
+    keys = [b"%d" % n for n in range(15_000)]
+    settings = {"capacity": 20_000} if kind is FlashFilter else {}
+    reported = 0
+    for n in range(4 * KILLS):
+        folder = tmp_path / str(n)
+        with kind(folder, **settings) as it:
+            it.add_many(keys) if kind is FlashFilter else it.put_many(keys, keys)
+        file = folder / ("filter-0000" if kind is FlashFilter else "records")
+        at = rng.randrange(file.stat().st_size)
+        with open(file, "r+b") as opened:
+            opened.seek(at)
+            opened.write(rng.randbytes(rng.choice([1, 512, 4096])))
+        try:
+            with kind(folder) as it:
+                assert all(it.contains_many(keys)) if kind is FlashFilter else it.get_many(keys) == keys, f"{file} at {at}"
+                reported += not it.verify()
+        except DamagedError:
+            reported += 1
+    assert reported > 0

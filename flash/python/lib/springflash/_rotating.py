@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import threading
 import time
@@ -16,6 +17,8 @@ from ._springflash import ForkedError, FullError
 
 #: Before the name of a generation until it is made, and from its removal until it is gone.
 _NEW, _GONE = "new-", "gone-"
+#: What is in the folder.
+_GENERATION = re.compile(rf"({_NEW}|{_GONE})?[0-9]{{20}}")
 
 
 class RotatingFilter(Closes):
@@ -37,6 +40,10 @@ class RotatingFilter(Closes):
         false_positive_rate: float = 0.01,
         memory: int = 16 << 20,
     ) -> None:
+        if not 0 < false_positive_rate < 1:
+            raise ValueError(f"false_positive_rate is {false_positive_rate!r}, expected between 0 and 1, both excluded")
+        if max_age is not None and not max_age > 0:
+            raise ValueError(f"max_age is {max_age!r}, expected seconds above 0, or None")
         self._settings: dict[str, Any] = {
             "capacity": whole("capacity", capacity, 1),
             "false_positive_rate": false_positive_rate / whole("generations", generations, 2),
@@ -50,10 +57,14 @@ class RotatingFilter(Closes):
         for folder in made:
             sync(folder.parent)
         self._folder_lock = FolderLock(self._folder)
-        names = sorted(name for name in os.listdir(self._folder) if name.isdigit())
+        there = sorted(os.listdir(self._folder))
+        strange = [name for name in there if not _GENERATION.fullmatch(name)]
+        if strange:
+            raise FileExistsError(f"{self._folder} holds {', '.join(strange[:4])}, expected generations of a RotatingFilter alone")
+        names = [name for name in there if name.isdigit()]
         self._generations = [FlashFilter(self._folder / name, "w", memory=memory) for name in names]
         # These are of a process that was killed.
-        for name in os.listdir(self._folder):
+        for name in there:
             if name.startswith((_NEW, _GONE)):
                 shutil.rmtree(self._folder / name)
         self._rotate_if_due()
