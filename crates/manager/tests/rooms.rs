@@ -20,7 +20,7 @@ const ORDER: [&str; 18] = [
     "lookup",
     "stats",
     "registry",
-    "curve",
+    "memory_curve",
     "load",
     "background",
     "manager",
