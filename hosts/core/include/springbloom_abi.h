@@ -70,11 +70,9 @@ typedef struct {
   const char* older_table_extension;  // of tables of an older version; null: the same
   const char* database_file;          // in the folder of every database: no other folder is written to
   const char* lock_file;  // in the folder of a database; kept open by the process that has the database open for writing
-  // The file in the folder of a database that remembers the use of its tables, its name while it is written, and what both were called
-  // before (null: nothing else).
+  // The file in the folder of a database that remembers the use of its tables, and its name while it is written.
   const char* hotness_file;
   const char* hotness_file_new;
-  const char* former_hotness_files[2];
   size_t reader_bytes;          // the reader of an open table with units, its sb_table included: the budget pays for it
   const sb_cache_calls* cache;  // null: the engine has none
 } sb_engine;
@@ -123,8 +121,8 @@ void sb_filters_metrics_text(const sb_filters* filters, void* context,
 // Calls `take` with the settings in force, for a log.
 void sb_filters_settings_text(const sb_filters* filters, void* context,
                               void (*take)(void* context, sb_bytes text) SB_NOEXCEPT) SB_NOEXCEPT;
-// The database with that session opened a table without filter units.
-void sb_filters_count_table_without_units(const sb_filters* filters, sb_bytes session) SB_NOEXCEPT;
+// A table without filter units was opened.
+void sb_filters_count_table_without_units(const sb_filters* filters) SB_NOEXCEPT;
 // A database into whose options filters were installed wrote a table without units.
 void sb_filters_count_written_without_units(const sb_filters* filters) SB_NOEXCEPT;
 // Wasted reads per lookup to expect at a budget, from what was measured; below 0 before anything was.
@@ -198,8 +196,7 @@ int sb_table_open(const sb_filters* filters, const sb_column_family* family, con
 // thread calls `retry`, which tries to open one of the deferred tables. It gives SB_OPENED if that one need not be tried again, SB_NO_ROOM
 // if it stays deferred until there is more room, SB_UNREADABLE if some stay deferred that cannot be read at present, SB_NONE_LEFT if there
 // was none: then it is not called again until the next table is deferred.
-void sb_deferred_add(const sb_filters* filters, const sb_column_family* family, void* context,
-                     int (*retry)(void* context) SB_NOEXCEPT) SB_NOEXCEPT;
+void sb_deferred_add(const sb_filters* filters, void* context, int (*retry)(void* context) SB_NOEXCEPT) SB_NOEXCEPT;
 // A deferred table was closed before `retry` gave SB_OPENED for it.
 void sb_deferred_closed(const sb_filters* filters) SB_NOEXCEPT;
 // When this returns, `retry` neither runs nor will be called. A context that is not known is ignored.

@@ -191,13 +191,9 @@ unsafe extern "C" fn sb_filters_settings_text(
     unsafe { take(context, Bytes::of(text.as_bytes())) };
 }
 
-/// # Safety
-/// `session` is readable.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_filters_count_table_without_units(filters: &Filters, session: Bytes) {
-    // SAFETY: borrowed for the call.
-    let session = unsafe { session.get() };
-    guarded((), || filters.tables.count_without_units(session));
+extern "C" fn sb_filters_count_table_without_units(filters: &Filters) {
+    guarded((), || filters.tables.count_without_units());
 }
 
 #[unsafe(no_mangle)]
@@ -427,18 +423,9 @@ impl DeferredFamily for AdapterFamily {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn sb_deferred_add(
-    filters: &Filters,
-    family: Option<&ColumnFamily>,
-    context: *mut c_void,
-    retry: RetryFn,
-) {
-    guarded((), || {
-        filters.tables.deferred.add(context as usize, Box::new(AdapterFamily { context, retry }));
-        if let Some(family) = family {
-            family.database.count_deferred();
-        }
-    });
+extern "C" fn sb_deferred_add(filters: &Filters, context: *mut c_void, retry: RetryFn) {
+    let family = AdapterFamily { context, retry };
+    guarded((), || filters.tables.deferred.add(context as usize, Box::new(family)));
 }
 
 #[unsafe(no_mangle)]

@@ -30,7 +30,7 @@ layout!(
 layout!(BatchKey, 40, key: 0, digest: 16, segment: 32, may_match: 36);
 layout!(CacheCalls, 48, charge: 0, capacity: 8, room: 16, update: 24, watch: 32, release: 40);
 layout!(
-    Engine, 80,
+    Engine, 64,
     table_extension: 0, older_table_extension: 8, database_file: 16, lock_file: 24, hotness_file: 32, hotness_file_new: 40,
-    former_hotness_files: 48, reader_bytes: 64, cache: 72
+    reader_bytes: 48, cache: 56
 );

@@ -55,7 +55,6 @@ const sb_engine kEngine = {
     .lock_file = "LOCK",
     .hotness_file = "HOTNESS",
     .hotness_file_new = "HOTNESS.new",
-    .former_hotness_files = {nullptr, nullptr},
     .reader_bytes = sizeof(sb_table),
     .cache = nullptr,
 };
