@@ -1,16 +1,21 @@
-"""Compares ways to know 20-byte fingerprints under a memory limit: benchmark.py [KEYS] [--limit MIB] [--seconds S] [--only NAME ...]
+"""Compares ways to know fingerprints under a memory limit: benchmark.py [KEYS] [--limit MIB] [--seconds S] [--only NAME ...]
 
-Each way is a process in a control group of its own (needs root; the limit counts the page cache). It adds KEYS fingerprints in batches of
-8,192, each batch durable where the way can be, opens again, and asks for as many, half of them known, in random order. A phase ends
-after S seconds; rates are of what was done. `cpu_us` is time of the processor for a key, which other work on the machine changes less.
-Packages that are not installed are left out. Prints a table in Markdown.
+Each way is a process in a control group of its own (needs root; the limit counts the page cache). It adds KEYS fingerprints of 20 bytes in
+batches of 8,192, each batch durable where the way can be, opens again, and asks for as many, half of them known, in random order. A phase
+ends after S seconds; rates are of what was done. `cpu_us` is time of the processor for a key, which other work on the machine changes less.
+Before each rival runs the one of ours that answers as exactly, and ratios are of such a pair: below 1 the rival is faster. With --backup,
+all keys have 32 bytes and values of 8, and are asked for in the order in which they were put, as a backup of unchanged files does. Packages
+that are not installed are left out. Prints a table in Markdown, and appends JSON lines to the file of --record.
 """
 
 import argparse
+import collections
+import functools
 import hashlib
 import importlib.metadata
 import json
 import os
+import platform
 import random
 import shutil
 import subprocess
@@ -22,8 +27,8 @@ from pathlib import Path
 BATCH = 8192
 
 
-def fingerprints(numbers):
-    return [hashlib.blake2b(n.to_bytes(8, "little"), digest_size=20).digest() for n in numbers]
+def fingerprints(numbers, size=20):
+    return [hashlib.blake2b(n.to_bytes(8, "little"), digest_size=size).digest() for n in numbers]
 
 
 class Set:
@@ -62,13 +67,15 @@ class Filter:
 
 
 class Index:
+    value_bytes = 0
+
     def __init__(self, folder, keys):
         from springflash import FlashIndex
 
         self.it = FlashIndex(folder / "it", expected_keys=keys)
 
     def add(self, keys):
-        self.it.put_many(keys, [b""] * len(keys))
+        self.it.put_many(keys, [bytes(self.value_bytes)] * len(keys))
         self.it.commit()
 
     def ask(self, keys):
@@ -76,6 +83,34 @@ class Index:
 
     def close(self):
         self.it.close()
+
+
+class ChunkIndex(Index):
+    value_bytes = 8
+
+
+class Borghash:
+    """The index of borg 2: in memory, read from a file and written to it as a whole."""
+
+    def __init__(self, folder, keys):
+        import borghash
+
+        self.file = str(folder / "it")
+        self.entry = collections.namedtuple("Entry", "flags size")
+        make = functools.partial(borghash.HashTableNT, key_size=32, value_type=self.entry)
+        formats = self.entry("I", "I")
+        self.it = borghash.HashTableNT.read(self.file) if os.path.exists(self.file) else make(value_format=formats)
+
+    def add(self, keys):
+        value = self.entry(0, 0)
+        for key in keys:
+            self.it[key] = value
+
+    def ask(self, keys):
+        return [self.it.get(key) is not None for key in keys]
+
+    def close(self):
+        self.it.write(self.file)
 
 
 class Dbm:
@@ -199,24 +234,25 @@ class Rbloom:
         self.it.save(self.file)
 
 
+#: Each with its package, and the one of ours that it is compared with.
 WAYS = {
-    "FlashFilter": (Filter, "springflash"),
-    "FlashIndex": (Index, "springflash"),
-    "set": (Set, None),
-    "dbm.gnu": (Dbm, None),
-    "sqlite3": (Sqlite, None),
-    "lmdb": (Lmdb, "lmdb"),
-    "diskcache": (Diskcache, "diskcache"),
-    "pybloomfiltermmap3": (Mapped, "pybloomfiltermmap3"),
-    "rbloom": (Rbloom, "rbloom"),
+    "set": (Set, None, "FlashIndex"),
+    "dbm.gnu": (Dbm, None, "FlashIndex"),
+    "sqlite3": (Sqlite, None, "FlashIndex"),
+    "lmdb": (Lmdb, "lmdb", "FlashIndex"),
+    "diskcache": (Diskcache, "diskcache", "FlashIndex"),
+    "pybloomfiltermmap3": (Mapped, "pybloomfiltermmap3", "FlashFilter"),
+    "rbloom": (Rbloom, "rbloom", "FlashFilter"),
 }
+OURS = {"FlashIndex": Index, "FlashFilter": Filter, "FlashIndex of chunks": ChunkIndex}
+BACKUP = {"borghash": (Borghash, "borghash", "FlashIndex of chunks")}
 
 
-def timed(work, batches, seconds, judge=lambda numbers, answers: None):
+def timed(work, batches, seconds, size, judge=lambda numbers, answers: None):
     """Calls `work` with each batch, until the time is over, and `judge` with the answers. Returns keys, seconds, and the processor's."""
     done, spent, computed = 0, 0.0, 0.0
     for numbers in batches:
-        keys = fingerprints(numbers)
+        keys = fingerprints(numbers, size)
         start, busy = time.perf_counter(), time.process_time()
         answers = work(keys)
         spent += time.perf_counter() - start
@@ -228,23 +264,29 @@ def timed(work, batches, seconds, judge=lambda numbers, answers: None):
     return done, spent, computed
 
 
-def run(name, folder, keys, seconds):
+def run(name, folder, keys, seconds, seed):
     """Measures one way in this process. Prints JSON after each phase, as the next one may be killed."""
-    kind = WAYS[name][0]
+    kind = OURS.get(name) or (WAYS | BACKUP)[name][0]
+    is_backup = kind in (Borghash, ChunkIndex)
+    size = 32 if is_backup else 20
     way = kind(folder, keys)
     batches = (range(at, min(at + BATCH, keys)) for at in range(0, keys, BATCH))
-    added, spent, computed = timed(way.add, batches, seconds)
+    added, spent, computed = timed(way.add, batches, seconds, size)
     print(json.dumps({"added": added, "adds_per_second": round(added / spent), "add_cpu_us": round(1e6 * computed / added, 2)}), flush=True)
     way.close()
     written = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())["write_bytes"]
     files = sum(path.stat().st_blocks * 512 for path in folder.rglob("*") if path.is_file())
     print(json.dumps({"bytes_written_per_key": round(int(written) / added), "bytes_on_disk_per_key": round(files / added)}), flush=True)
     start = time.perf_counter()
+    way = None
     way = kind(folder, keys)
-    way.ask(fingerprints([0]))
+    way.ask(fingerprints([0], size))
     print(json.dumps({"open_seconds": round(time.perf_counter() - start, 3)}), flush=True)
-    rng = random.Random(1)
-    batches = ([rng.randrange(added) + (added if n % 2 else 0) for n in range(BATCH)] for _ in range(0, keys, BATCH))
+    rng = random.Random(seed)
+    if is_backup:
+        batches = (range(at, min(at + BATCH, added)) for at in range(0, added, BATCH))
+    else:
+        batches = ([rng.randrange(added) + (added if n % 2 else 0) for n in range(BATCH)] for _ in range(0, keys, BATCH))
     lost = wrong = 0
 
     def judge(numbers, answers):
@@ -252,8 +294,8 @@ def run(name, folder, keys, seconds):
         lost += sum(n < added and not known for n, known in zip(numbers, answers))
         wrong += sum(n >= added and known for n, known in zip(numbers, answers))
 
-    asked, spent, computed = timed(way.ask, batches, seconds, judge)
-    rates = {"asks_per_second": round(asked / spent), "ask_cpu_us": round(1e6 * computed / asked, 2)}
+    asked, spent, computed = timed(way.ask, batches, seconds, size, judge)
+    rates = {"asked": asked, "asks_per_second": round(asked / spent), "ask_cpu_us": round(1e6 * computed / asked, 2)}
     print(json.dumps({**rates, "lost": lost, "wrong_percent": round(200 * wrong / asked, 2)}), flush=True)
     way.close()
 
@@ -284,52 +326,98 @@ def peak_kib(process):
     return sum(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
 
 
+def measured(name, keys, asked):
+    """Runs one way in a process of its own. What it told, and how it ended."""
+    group = Group(asked.limit << 20)
+    folder = tempfile.mkdtemp(dir=asked.folder)
+    command = [sys.executable, __file__, str(keys), "--run", name, "--folder", folder]
+    command += ["--seconds", str(asked.seconds), "--seed", str(asked.seed)]
+    told, resident = {}, 0
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(command, stdout=out, stderr=errors, preexec_fn=group.enter)
+        try:
+            while process.poll() is None:
+                time.sleep(0.05)
+                resident = max(resident, peak_kib(process.pid))
+        finally:
+            process.kill()
+            process.wait()
+            told |= {"peak_mib": group.peak() >> 20, "resident_mib": resident >> 10}
+            shutil.rmtree(folder)
+            group.folder.rmdir()
+        out.seek(0)
+        errors.seek(0)
+        for line in out:
+            told.update(json.loads(line))
+        error = (errors.read().strip().splitlines() or [f"signal {-process.returncode}"])[-1]
+    if process.returncode:
+        told["end"] = error
+    elif told["added"] < keys:
+        told["end"] = f"stopped after {told['added']} keys"
+    if "added" in told:
+        told["memory_per_key"] = round((resident << 10) / told["added"], 1)
+    return told
+
+
+def machine():
+    """As the records of `springbloom` name it."""
+    cpu = next(line.split(": ")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name"))
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return {"cpu": cpu, "cores": os.cpu_count(), "memory_bytes": memory, "kernel": platform.release()}
+
+
+def commit():
+    git = ["git", "-C", str(Path(__file__).parent)]
+    told = [subprocess.run([*git, *command], capture_output=True, text=True).stdout.strip() for command in COMMIT]
+    return {"commit": told[0], "modified": bool(told[1])}
+
+
+COMMIT = (["rev-parse", "--short=7", "HEAD"], ["status", "--porcelain", "--untracked-files=no"])
+COLUMNS = ["added", "adds_per_second", "add_cpu_us", "asks_per_second", "ask_cpu_us", "wrong_percent", "lost", "peak_mib", "resident_mib"]
+COLUMNS += ["memory_per_key", "bytes_written_per_key", "bytes_on_disk_per_key", "open_seconds", "add_ratio", "ask_ratio", "end"]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("keys", nargs="?", type=float, default=1e6)
+    parser.add_argument("keys", nargs="?", type=float, default=1e7)
     parser.add_argument("--limit", type=int, default=512, help="MiB of the control group")
     parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--only", nargs="+", choices=list(WAYS), default=list(WAYS))
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=1, help="pairs of each rival and ours")
+    parser.add_argument("--backup", action="store_true")
+    parser.add_argument("--only", nargs="+", choices=[*WAYS, *BACKUP])
+    parser.add_argument("--record", type=Path, help="file that takes a line for each process")
     parser.add_argument("--run", help=argparse.SUPPRESS)
     parser.add_argument("--folder", default=tempfile.gettempdir(), help="where the files are, on the disk to measure")
     asked = parser.parse_args()
     keys = int(asked.keys)
     if asked.run:
-        return run(asked.run, Path(asked.folder), keys, asked.seconds)
-    columns = ["added", "adds_per_second", "add_cpu_us", "asks_per_second", "ask_cpu_us", "wrong_percent", "lost"]
-    columns += ["peak_mib", "resident_mib", "bytes_written_per_key", "bytes_on_disk_per_key", "open_seconds"]
-    print(f"{keys} keys, {asked.limit} MiB, at most {asked.seconds:g} s a phase, load {os.getloadavg()[0]:.0f}\n")
-    print("|", " | ".join(["way", *columns, "end"]), "|\n" + "|---" * (len(columns) + 2) + "|", flush=True)
-    for name in asked.only:
-        package = WAYS[name][1]
+        return run(asked.run, Path(asked.folder), keys, asked.seconds, asked.seed)
+    print(f"{keys} keys, {asked.limit} MiB, at most {asked.seconds:g} s a phase, seed {asked.seed}\n")
+    print("|", " | ".join(["way", *COLUMNS]), "|\n" + "|---" * (len(COLUMNS) + 1) + "|", flush=True)
+    for name, (_, package, ours) in [*(BACKUP if asked.backup else WAYS).items()] * asked.rounds:
         try:
             version = " " + importlib.metadata.version(package) if package else ""
         except importlib.metadata.PackageNotFoundError:
             continue
-        group = Group(asked.limit << 20)
-        folder = tempfile.mkdtemp(dir=asked.folder)
-        command = [sys.executable, __file__, str(keys), "--run", name, "--folder", folder, "--seconds", str(asked.seconds)]
-        told, resident = {}, 0
-        with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
-            process = subprocess.Popen(command, stdout=out, stderr=errors, preexec_fn=group.enter)
-            try:
-                while process.poll() is None:
-                    time.sleep(0.05)
-                    resident = max(resident, peak_kib(process.pid))
-            finally:
-                process.kill()
-                process.wait()
-                peak = group.peak() >> 20
-                shutil.rmtree(folder)
-                group.folder.rmdir()
-            out.seek(0)
-            errors.seek(0)
-            for line in out:
-                told.update(json.loads(line))
-            error = (errors.read().strip().splitlines() or [f"signal {-process.returncode}"])[-1]
-        told |= {"peak_mib": peak, "resident_mib": resident >> 10}
-        end = error if process.returncode else ""
-        print("|", " | ".join([name + version, *(str(told.get(column, "")) for column in columns), end]), "|", flush=True)
+        if asked.only and name not in asked.only:
+            continue
+        pair = []
+        for way in (ours, name):
+            load, date = os.getloadavg()[0], time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+            pair.append(measured(way, keys, asked))
+            for phase in ("add", "ask"):
+                rates = [told.get(f"{phase}s_per_second") for told in pair]
+                if way == name and None not in rates:
+                    pair[1][f"{phase}_ratio"] = round(rates[0] / rates[1], 2)
+            label = way + version if way == name else way
+            print("|", " | ".join([label, *(str(pair[-1].get(column, "")) for column in COLUMNS)]), "|", flush=True)
+            if asked.record:
+                settings = {"keys": keys, "limit_mib": asked.limit, "seconds": asked.seconds, "rival": name}
+                record = {"run": "python-backup" if asked.backup else "python-keys", "format": 1, "command": sys.argv, "build": commit()}
+                record |= {"machine": machine(), "seed": asked.seed, "date": date, "other_work": load, "settings": settings}
+                with asked.record.open("a") as file:
+                    file.write(json.dumps({**record, "way": label, "figures": pair[-1]}) + "\n")
 
 
 if __name__ == "__main__":

@@ -65,8 +65,10 @@ pub struct Compare {
     #[arg(long, value_name = "FILE", help_heading = "Workload",
         conflicts_with_all = ["records", "workload", "distribution", "zero_result", "absent", "salts"])]
     pub(crate) trace: Option<PathBuf>,
-    /// Operations: get, a core workload of YCSB, a to f, or shares that sum to 1 of read, update, insert, scan and rmw
-    /// (read-modify-write), such as read=.9,update=.1
+    /// Operations: get, a core workload of YCSB, a to f, or shares that sum to 1 of read, update, insert, scan, rmw
+    /// (read-modify-write), seek and seek-type, such as read=.9,update=.1. Where there are seeks, keys are edges of a graph (a source of
+    /// 24 bytes, which is the prefix in filters, a type, a target): seek reads those of a source, seek-type those of a source and type,
+    /// and filters hold whole keys only if there are reads
     #[arg(long, default_value = "get", value_parser = parse_mix, help_heading = "Workload")]
     pub(crate) workload: Mix,
     /// Popularity: uniform, zipf:CONSTANT, latest:CONSTANT, hotspot:RECORD_SHARE:ACCESS_SHARE, or ranges:RECORDS:CONSTANT (ranges of so

@@ -15,7 +15,7 @@ use crate::database::config::Config;
 use crate::database::elastic::ElasticSettings;
 use crate::database::load::Records;
 use crate::database::manifest::{FORMAT_VERSION, TreeManifest};
-use crate::database::options::CommonSettings;
+use crate::database::options::{CommonSettings, Prefixes};
 use crate::database::preset::{Defaults, Preset};
 use crate::database::shape::Shape;
 use crate::recorded::Recorded;
@@ -29,6 +29,7 @@ fn made_keys(keys: &KeySpace) -> Option<&'static str> {
     match keys {
         KeySpace::Synthetic { .. } => Some("synthetic"),
         KeySpace::Ordered { .. } => Some("synthetic, in order"),
+        KeySpace::Edges { .. } => Some("synthetic edges of a graph"),
         KeySpace::File(_) | KeySpace::Trace(_) => None,
     }
 }
@@ -149,6 +150,8 @@ impl Compare {
                 let records = self.records.unwrap_or(defaults.records);
                 if self.distribution.is_some_and(|distribution| distribution.needs_key_order()) {
                     KeySpace::Ordered { records }
+                } else if self.workload.seeks() {
+                    KeySpace::Edges { records }
                 } else {
                     KeySpace::Synthetic { records }
                 }
@@ -223,6 +226,7 @@ impl Compare {
                 kind: self.set.cache_kind,
                 pays_for_all: self.set.one_cache,
             }),
+            prefixes: self.workload.seeks().then(|| Prefixes { whole_keys: self.workload.reads() }),
             tables_per_get: 1.0,
             budget_bytes: self.budget.map(|size| size.bytes),
             budget_bits: configs

@@ -39,9 +39,9 @@ pub(crate) enum Layout {
 }
 
 impl Experiment {
-    /// Whether it is measured but compared with no paper.
-    pub(crate) fn has_no_claims(&self) -> bool {
-        matches!(&self.here, Here::Tabled { .. })
+    /// Whether it is measured and compared with a paper.
+    pub(crate) fn has_claims(&self) -> bool {
+        matches!(&self.here, Here::Measured { .. })
     }
 
     pub(crate) fn runs(&self) -> &[Run] {

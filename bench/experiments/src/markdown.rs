@@ -12,7 +12,7 @@ use crate::experiment::{Claim, Experiment, Here, Whose};
 use crate::lab::{Lab, commits};
 use crate::reason::{Reason, told};
 use crate::tables::{Table, shown};
-use crate::verdict::{Verdict, judge, rows};
+use crate::verdict::{judge, rows};
 
 /// The name of the table of all verdicts.
 const VERDICTS: &str = "verdicts";
@@ -113,19 +113,13 @@ fn verdicts(lab: &Lab) -> Result<String> {
     let mut text =
         "| experiment | what | as published | Springbloom | why |\n|---|---|---|---|---|\n".to_owned();
     let mut reasons: Vec<Reason> = Vec::new();
-    for experiment in catalogue::experiments().iter().filter(|experiment| !experiment.has_no_claims()) {
+    for experiment in catalogue::experiments().iter().filter(|experiment| experiment.has_claims()) {
         let judged = judge(experiment, lab);
         let of = |whose| judged.count_of(whose).map(|count| count.to_string());
         let setting = || of(Whose::Setting).map(|count| format!("setting: {count}"));
-        let published = match &experiment.here {
-            Here::Not(_) => Verdict::NotHere.name().to_owned(),
-            _ => of(Whose::Published).or_else(setting).unwrap_or_else(|| "-".to_owned()),
-        };
+        let published = of(Whose::Published).or_else(setting).unwrap_or_else(|| "-".to_owned());
         let ours = of(Whose::Springbloom).unwrap_or_else(|| "-".to_owned()) + &sizes(experiment, lab);
-        let why = match &experiment.here {
-            Here::Not(why) => vec![Reason::Known(why.trim_end_matches('.').to_owned())],
-            Here::Measured { .. } | Here::Tabled { .. } => judged.reasons.clone(),
-        };
+        let why = judged.reasons;
         reasons.extend(why.clone());
         let kinds = distinct(reasons.iter().map(|reason| reason.kind().0));
         let number =
@@ -185,11 +179,7 @@ fn claims_of(experiment: &Experiment, lab: &Lab) -> Result<String> {
 fn how(records: &[&Record]) -> String {
     let date =
         records.iter().map(|record| record.date.get(..10).unwrap_or_default()).max().unwrap_or_default();
-    let quiet = if records.iter().all(|record| record.was_quiet()) {
-        ""
-    } else {
-        "; other programs were running: trust counts, not times"
-    };
+    let quiet = if records.iter().all(|record| record.was_quiet()) { "" } else { ", on a busy machine" };
     format!("Measured {} at {}{quiet}.", shown(date), shown(&commits(records.iter().copied())))
 }
 
@@ -257,9 +247,9 @@ mod tests {
     }
 
     #[test]
-    fn every_experiment_has_a_line_among_the_verdicts() {
+    fn every_comparison_with_a_paper_has_a_line_among_the_verdicts() {
         let text = table(VERDICTS, &lab()).expect("verdicts").expect("always there");
-        for experiment in catalogue::experiments().iter().filter(|experiment| !experiment.has_no_claims()) {
+        for experiment in catalogue::experiments().iter().filter(|experiment| experiment.has_claims()) {
             assert!(text.contains(&format!("| `{}` |", experiment.id)), "{}", experiment.id);
         }
         let (rows, reasons) = text.split_once("\n\n").expect("reasons below the table");

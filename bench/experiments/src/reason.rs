@@ -26,7 +26,7 @@ impl Reason {
         };
         match self {
             Self::Limit { shown, .. } => format!(
-                "no filter saves so many reads in this tree: without any wasted read it would be {}",
+                "no filter saves that many reads in this tree: without any wasted read it would be {}",
                 range(shown)
             ),
             Self::Left { .. } => format!(
@@ -75,7 +75,7 @@ mod tests {
         assert_eq!(
             told(&[limit(0.55), known(), limit(0.35), reads, known(), limit(0.4)]),
             [
-                "no filter saves so many reads in this tree: without any wasted read it would be 35.0% to 55.0%",
+                "no filter saves that many reads in this tree: without any wasted read it would be 35.0% to 55.0%",
                 "the disk is slow",
                 "by times alone: counted in reads it is 2.50 times, which holds",
             ]

@@ -113,6 +113,11 @@ pub enum WorkloadError {
         "this workload inserts records, which keys from a file do not allow: use synthetic keys, or a mix without inserts"
     )]
     CannotInsert,
+    /// Seeks of prefixes were asked for on keys that have none.
+    #[error(
+        "seeks ask for prefixes of synthetic keys: expected no file of keys and no --distribution ranges"
+    )]
+    NoPrefixes,
     /// Fresh absent keys were asked for on keys of a file, which have one absent key each.
     #[error(
         "keys from a file have too few absent keys to ask for each only once: use synthetic keys, or popular absent keys"

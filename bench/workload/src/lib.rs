@@ -31,7 +31,7 @@ pub use distribution::{Distribution, Sampler};
 pub use error::WorkloadError;
 pub use families::{FamilyMix, FamilyStream, Shares, Traffic};
 pub use family_settings::FamilySettings;
-pub use keys::{FileKeys, KeySpace};
+pub use keys::{FileKeys, KeySpace, edges};
 pub use mix::Mix;
 pub use movement::Movement;
 pub use permutation::Permutation;

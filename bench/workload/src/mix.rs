@@ -15,10 +15,12 @@ pub struct Mix {
     pub(crate) insert: f64,
     pub(crate) scan: f64,
     pub(crate) read_modify_write: f64,
+    pub(crate) seek: f64,
+    pub(crate) seek_type: f64,
 }
 
 /// Kinds of operations as [`Mix::of_shares`] names them.
-const KINDS: [&str; 5] = ["read", "update", "insert", "scan", "rmw"];
+const KINDS: [&str; 7] = ["read", "update", "insert", "scan", "rmw", "seek", "seek-type"];
 /// Shares are decimal fractions, whose sum is rounded.
 const ROUNDING: f64 = 1e-6;
 
@@ -27,8 +29,15 @@ const YCSB_EXPONENT: f64 = 0.99;
 
 impl Mix {
     /// Only gets.
-    pub const GET: Mix =
-        Mix { name: Some("get"), update: 0.0, insert: 0.0, scan: 0.0, read_modify_write: 0.0 };
+    pub const GET: Mix = Mix {
+        name: Some("get"),
+        update: 0.0,
+        insert: 0.0,
+        scan: 0.0,
+        read_modify_write: 0.0,
+        seek: 0.0,
+        seek_type: 0.0,
+    };
     /// Session store: half updates.
     pub const A: Mix = Mix { name: Some("a"), update: 0.5, ..Mix::GET };
     /// Photo tags: 5% updates.
@@ -45,7 +54,8 @@ impl Mix {
     /// All mixes.
     pub const ALL: [Mix; 7] = [Mix::GET, Mix::A, Mix::B, Mix::C, Mix::D, Mix::E, Mix::F];
 
-    /// The mix with these shares, such as `read=.9,update=.1`. The kinds are read, update, insert, scan and rmw (read-modify-write).
+    /// The mix with these shares, such as `read=.9,update=.1`. The kinds are read, update, insert, scan, rmw
+    /// (read-modify-write), and seek and seek-type, which ask for the edges of a source ([`Edges`](crate::KeySpace::Edges)).
     ///
     /// # Errors
     /// Another form, an unknown kind or one given twice, and shares whose sum is not 1.
@@ -60,17 +70,27 @@ impl Mix {
                 return Err(bad());
             }
         }
-        let [read, update, insert, scan, read_modify_write] = shares.map(|share| share.unwrap_or(0.0));
-        let sum: f64 = read + update + insert + scan + read_modify_write;
-        if (sum - 1.0).abs() > ROUNDING {
+        let shares = shares.map(|share| share.unwrap_or(0.0));
+        if (shares.iter().sum::<f64>() - 1.0).abs() > ROUNDING {
             return Err(bad());
         }
-        Ok(Mix { name: None, update, insert, scan, read_modify_write })
+        let [_, update, insert, scan, read_modify_write, seek, seek_type] = shares;
+        Ok(Mix { name: None, update, insert, scan, read_modify_write, seek, seek_type })
     }
 
     /// Whether it has reads, which are lookups of one key.
     pub fn reads(&self) -> bool {
-        1.0 - self.update - self.insert - self.scan - self.read_modify_write > ROUNDING
+        self.read() > ROUNDING
+    }
+
+    fn read(&self) -> f64 {
+        let Mix { update, insert, scan, read_modify_write, seek, seek_type, .. } = *self;
+        1.0 - update - insert - scan - read_modify_write - seek - seek_type
+    }
+
+    /// Whether it seeks prefixes, which keys that are [`Edges`](crate::KeySpace::Edges) have.
+    pub fn seeks(&self) -> bool {
+        self.seek + self.seek_type > 0.0
     }
 
     /// Whether it changes the store.
@@ -110,11 +130,11 @@ impl fmt::Display for Mix {
         if let Some(name) = self.name {
             return f.write_str(name);
         }
-        let Mix { update, insert, scan, read_modify_write, .. } = *self;
-        let read = 1.0 - update - insert - scan - read_modify_write;
+        let Mix { update, insert, scan, read_modify_write, seek, seek_type, .. } = *self;
         // As many digits as count.
         let rounded = |share: f64| (share / ROUNDING).round() / (1.0 / ROUNDING).round();
-        let shares = KINDS.into_iter().zip([read, update, insert, scan, read_modify_write]);
+        let shares =
+            KINDS.into_iter().zip([self.read(), update, insert, scan, read_modify_write, seek, seek_type]);
         let given: Vec<_> = shares
             .map(|(kind, share)| (kind, rounded(share)))
             .filter(|(_, share)| *share > 0.0)
@@ -139,8 +159,16 @@ mod tests {
 
     #[test]
     fn shares_are_read_as_they_are_written() {
-        for text in ["read=0.9,update=0.1", "scan=1", "read=0.2,insert=0.3,scan=0.5", "update=0.7,rmw=0.3"] {
-            assert_eq!(Mix::of_shares(text).expect(text).to_string(), text);
+        for text in [
+            "read=0.9,update=0.1",
+            "scan=1",
+            "read=0.2,insert=0.3,scan=0.5",
+            "update=0.7,rmw=0.3",
+            "seek=0.5,seek-type=0.5",
+        ] {
+            let mix = Mix::of_shares(text).expect(text);
+            assert_eq!(mix.to_string(), text);
+            assert_eq!((mix.reads(), mix.seeks()), (text.contains("read"), text.contains("seek")));
         }
         let mix = Mix::of_shares("update=.1,read=.9").expect("in any order");
         assert!(mix.writes() && !mix.inserts() && mix.update == 0.1);

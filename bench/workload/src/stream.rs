@@ -38,6 +38,20 @@ pub enum Operation {
     Delete(u64),
     /// Read the first record in key order that is not before this one, which may be absent. Only in recorded workloads.
     Seek(u64),
+    /// Read all edges of the source of this record. Of an absent one there are none.
+    SeekPrefix {
+        /// The record, or the number of an absent key.
+        number: u64,
+        /// Whether the source has no edge.
+        is_absent: bool,
+    },
+    /// Read the edges of the source and type of this record. Of an absent type the source, which is present, has none.
+    SeekType {
+        /// The record.
+        record: u64,
+        /// Whether the type is absent.
+        is_absent: bool,
+    },
 }
 
 /// Settings of a stream.
@@ -121,6 +135,9 @@ impl OperationStream {
         if settings.movement.period_ops() == Some(0) {
             return Err(out_of_range("period", 0, "at least 1 operation"));
         }
+        if settings.mix.seeks() && !matches!(keys, KeySpace::Edges { .. }) {
+            return Err(WorkloadError::NoPrefixes);
+        }
         if settings.mix.inserts() && !keys.can_grow() {
             return Err(WorkloadError::CannotInsert);
         }
@@ -159,26 +176,33 @@ impl OperationStream {
 
     #[inline]
     fn draw(&mut self) -> Operation {
-        let Mix { update, insert, scan, read_modify_write, .. } = self.settings.mix;
+        let Mix { update, insert, scan, read_modify_write, seek, seek_type, .. } = self.settings.mix;
         let mut share: f64 = if self.settings.mix == Mix::GET { 1.0 } else { self.rng.random() };
         for (kind_share, kind) in [
             (update, Kind::Update),
             (insert, Kind::Insert),
             (scan, Kind::Scan),
             (read_modify_write, Kind::Rmw),
+            (seek, Kind::Seek),
+            (seek_type, Kind::SeekType),
         ] {
             if share < kind_share {
-                return self.write_or_scan(kind);
+                return self.other_than_read(kind);
             }
             share -= kind_share;
         }
-        if self.settings.zero_result_ratio > 0.0 && self.rng.random_bool(self.settings.zero_result_ratio) {
+        if self.is_absent() {
             return Operation::ReadAbsent(self.absent_number());
         }
         Operation::Read(self.existing_record())
     }
 
-    fn write_or_scan(&mut self, kind: Kind) -> Operation {
+    #[inline]
+    fn is_absent(&mut self) -> bool {
+        self.settings.zero_result_ratio > 0.0 && self.rng.random_bool(self.settings.zero_result_ratio)
+    }
+
+    fn other_than_read(&mut self, kind: Kind) -> Operation {
         match kind {
             Kind::Update => Operation::Update(self.existing_record()),
             Kind::Rmw => Operation::ReadModifyWrite(self.existing_record()),
@@ -186,6 +210,14 @@ impl OperationStream {
                 first: self.existing_record(),
                 records: self.rng.random_range(1..=MAX_SCAN_RECORDS),
             },
+            Kind::Seek => {
+                let is_absent = self.is_absent();
+                let number = if is_absent { self.absent_number() } else { self.existing_record() };
+                Operation::SeekPrefix { number, is_absent }
+            }
+            Kind::SeekType => {
+                Operation::SeekType { is_absent: self.is_absent(), record: self.existing_record() }
+            }
             Kind::Insert => {
                 self.inserted_records += 1;
                 Operation::Insert(self.inserted(self.inserted_records - 1))
@@ -263,6 +295,8 @@ enum Kind {
     Insert,
     Scan,
     Rmw,
+    Seek,
+    SeekType,
 }
 
 #[cfg(test)]

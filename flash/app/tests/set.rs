@@ -95,6 +95,20 @@ fn keys_may_hold_newlines_when_nul_separates_them_and_come_from_files() {
 }
 
 #[test]
+fn a_set_of_another_size_is_copied_and_one_that_raises_the_rate_is_refused() {
+    let [directory, smaller, worse] = [(); 3].map(|()| tempfile::tempdir().expect("a folder"));
+    create(directory.path());
+    set(smaller.path(), "create").args(["--capacity", "2000", "--fpr", "0.001"]).assert().success();
+    set(worse.path(), "create").args(["--capacity", "2000", "--fpr", "0.1"]).assert().success();
+    set(directory.path(), "add").write_stdin(lines(0..1000)).assert().success();
+    set(smaller.path(), "add").write_stdin(lines(1000..2000)).assert().success();
+    let merge = |from: &Path| set(directory.path(), "merge").arg(from.join("urls")).assert();
+    merge(smaller.path()).success();
+    set(directory.path(), "check").write_stdin(lines(0..2000)).assert().success().stdout(lines(0..2000));
+    merge(worse.path()).code(1).stderr(predicate::str::contains("springflash set check --also"));
+}
+
+#[test]
 fn info_and_merge() {
     let directory = tempfile::tempdir().expect("a folder");
     let other = tempfile::tempdir().expect("a folder");
@@ -190,10 +204,8 @@ fn what_cannot_be_merged_or_opened_says_why() {
     let other = tempfile::tempdir().expect("a folder");
     create(directory.path());
     set(other.path(), "create").args(["--capacity", "200000", "--fpr", "0.001"]).assert().success();
-    let merge = |from: &Path| set(directory.path(), "merge").arg(from.join("urls")).assert().code(2);
-    merge(other.path())
-        .stderr(predicate::str::contains("number of pages").and(predicate::str::contains("--capacity")));
-    merge(directory.path()).stderr(predicate::str::contains("into itself"));
+    let merge = |from: &Path| set(directory.path(), "merge").arg(from.join("urls")).assert();
+    merge(directory.path()).code(2).stderr(predicate::str::contains("into itself"));
     std::fs::remove_file(other.path().join("urls/wal-a")).expect("a log");
     let incomplete = set(other.path(), "info").assert().code(2);
     incomplete.stderr(predicate::str::contains("wal-a").and(predicate::str::contains("incomplete")));
@@ -321,4 +333,35 @@ fn a_union_that_finds_no_room_is_refused() {
     set(directory.path(), "check").arg("-q").write_stdin(lines(800..801)).assert().code(3);
     merge().arg("--over-capacity").assert().success();
     set(directory.path(), "check").arg("-c").write_stdin(lines(0..1600)).assert().stdout("1600\n");
+}
+
+#[test]
+fn several_sets_are_checked_at_once() {
+    let folders = [(); 3].map(|()| tempfile::tempdir().expect("a folder"));
+    for (n, folder) in (0..).zip(&folders) {
+        // The last one has other settings.
+        set(folder.path(), "create").args(["--capacity", &format!("{}", 100_000 << n)]).assert().success();
+        set(folder.path(), "add").write_stdin(lines(n * 1000..(n + 1) * 1000)).assert().success();
+    }
+    let [one, also, third] = folders.each_ref().map(|folder| folder.path().join("urls"));
+    let check = |option: &str| {
+        let mut check = set(folders[0].path(), "check");
+        check.arg("--also").arg(&also).arg("--also").arg(&third).arg(option).write_stdin(lines(0..4000));
+        check.assert().success()
+    };
+    let absent = String::from_utf8(check("-v").get_output().stdout.clone()).expect("lines");
+    assert!(lines(3000..4000).contains(&absent[..200]) && absent.lines().count() > 990, "{absent}");
+    let count = String::from_utf8(check("-c").get_output().stdout.clone()).expect("a number");
+    assert!((3000..3010).contains(&count.trim().parse::<u32>().expect("a number")), "{count}");
+    set(folders[0].path(), "check").arg("-c").write_stdin(lines(1000..3000)).assert().stdout("0\n").code(3);
+    // The same set twice is looked at once more.
+    set(folders[0].path(), "check")
+        .arg("--also")
+        .arg(&one)
+        .write_stdin(lines(0..10))
+        .assert()
+        .stdout(lines(0..10));
+    let missing =
+        set(folders[0].path(), "check").args(["--also", "nowhere"]).write_stdin("a\n").assert().code(2);
+    missing.stderr(predicate::str::contains("nowhere holds no set"));
 }

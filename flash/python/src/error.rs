@@ -79,22 +79,25 @@ fn raised(py: Python<'_>, folder: &Path, error: &Error) -> PyErr {
         Error::Io { action, name, source } => of_system(action, name, source),
         Error::NotFound { .. } => PyFileNotFoundError::new_err(error.to_string()),
         Error::NotEmpty { .. } => PyFileExistsError::new_err(error.to_string()),
-        Error::InvalidSetting { .. }
-        | Error::RecordLength { .. }
-        | Error::BudgetTooSmall { .. }
-        | Error::Incompatible { .. } => PyValueError::new_err(error.to_string()),
-        Error::Full { inserted, .. } | Error::NoSpace { inserted, .. } => {
-            let raised = with_path(py, folder, FullError::new_err, error.to_string());
-            set(py, &raised, "added", *inserted);
-            raised
+        Error::InvalidSetting { .. } | Error::RecordLength { .. } | Error::BudgetTooSmall { .. } => {
+            PyValueError::new_err(error.to_string())
         }
+        Error::Full { inserted, .. } | Error::NoSpace { inserted, .. } => full(py, folder, error, *inserted),
+        Error::RateTooHigh { .. } => full(py, folder, error, 0),
         Error::InUse { .. } => with_path(py, folder, InUseError::new_err, error.to_string()),
         Error::ReadOnly { .. } => with_path(py, folder, ReadOnlyError::new_err, error.to_string()),
-        Error::Damaged { .. } | Error::Truncated { .. } | Error::Foreign { .. } => {
-            with_path(py, folder, DamagedError::new_err, error.to_string())
-        }
+        Error::Damaged { .. }
+        | Error::Truncated { .. }
+        | Error::Foreign { .. }
+        | Error::Incomplete { .. } => with_path(py, folder, DamagedError::new_err, error.to_string()),
         _ => with_path(py, folder, FlashError::new_err, error.to_string()),
     }
+}
+
+fn full(py: Python<'_>, folder: &Path, error: &Error, added: usize) -> PyErr {
+    let raised = with_path(py, folder, FullError::new_err, error.to_string());
+    set(py, &raised, "added", added);
+    raised
 }
 
 /// An `OSError` or the class below it that the number of the error has, with the file and what was tried.

@@ -1,6 +1,7 @@
 //! `FlashFilter` of Python, without its batches.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -9,10 +10,11 @@ use springbloom_flash_filter::{BufferSettings, FilterSettings, FlashFilter, When
 
 use crate::handle::Handle;
 use crate::keys::{Batch, Item};
+use crate::opened::Opened;
 
-#[pyclass(subclass, frozen, module = "springflash._springflash")]
+#[pyclass(subclass, frozen, extends = Opened, module = "springflash._springflash")]
 pub(crate) struct Filter {
-    handle: Handle<FlashFilter>,
+    handle: Arc<Handle<FlashFilter>>,
 }
 
 #[pymethods]
@@ -26,7 +28,7 @@ impl Filter {
         false_positive_rate: f64,
         grow: bool,
         memory_bytes: u64,
-    ) -> PyResult<Filter> {
+    ) -> PyResult<PyClassInitializer<Filter>> {
         let buffer = BufferSettings::with_memory_bytes(memory_bytes);
         let settings = FilterSettings::new(capacity, false_positive_rate).growing(grow);
         let handle = Handle::new(
@@ -40,24 +42,7 @@ impl Filter {
             ],
             FlashFilter::close,
         )?;
-        Ok(Filter { handle })
-    }
-
-    /// The folder.
-    #[getter]
-    fn path(&self) -> PathBuf {
-        self.handle.folder.clone()
-    }
-
-    /// Whether it was closed.
-    #[getter]
-    fn closed(&self, py: Python<'_>) -> PyResult<bool> {
-        self.handle.is_closed(py)
-    }
-
-    /// Writes what is in memory to the pages and closes. Waits for the calls of other threads. `with` does the same at its end.
-    fn close(&self, py: Python<'_>) -> PyResult<()> {
-        self.handle.close(py)
+        Ok(Opened::new(&handle).add_subclass(Filter { handle }))
     }
 
     /// Adds a key. It is found at once, and durable after `commit` or `close`. Cost: memory, and now and then writes of some pages.
@@ -99,13 +84,12 @@ impl Filter {
         })
     }
 
-    /// Adds all keys of another filter, durable on return. Cost: reads both and writes this one.
+    /// Adds all keys of another filter, durable on return. Adding to both waits for it. Cost: reads both and writes this one.
     ///
-    /// Raises ValueError if they were made with other settings or have grown, and FullError, before it writes, if there is no room.
+    /// Filters of the same settings are united, if the keys of both find room. Others, grown ones too, are copied: sizes and rates add up,
+    /// and a lookup of an absent key reads a page of each. Raises FullError, before it writes, if there is no room, or if the rate would
+    /// be more than 1.5 times the one asked for, unless this one was opened with `when_full="exceed"`.
     fn merge(&self, py: Python<'_>, other: &Filter) -> PyResult<()> {
-        if std::ptr::eq(self, other) {
-            return Ok(());
-        }
         self.handle.both(py, &other.handle, |filter, other| filter.merge_from(other, &mut |_, _| ()))
     }
 

@@ -1,6 +1,7 @@
 //! A structure that is open until it is closed, in the process that opened it.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use parking_lot::RwLock;
 use pyo3::prelude::*;
@@ -28,19 +29,18 @@ impl<T: Send + Sync> Handle<T> {
         mode: &str,
         [read, write, make]: [Open<'_, T>; 3],
         close: fn(T) -> Result<(), FlashError>,
-    ) -> PyResult<Handle<T>> {
+    ) -> PyResult<Arc<Handle<T>>> {
         let opened = py.detach(|| match mode {
             "r" => read(&folder),
             "w" => write(&folder),
             "x" => make(&folder),
             _ => match write(&folder) {
-                // What else is in the folder, `make` refuses.
-                Err(error) if is_missing(&error) => make(&folder),
+                Err(error) if is_missing(&error) => made(&folder, error, make, write),
                 opened => opened,
             },
         });
         let opened = opened.map_err(|error| Fault::from(error).raised(py, &folder))?;
-        Ok(Handle { folder, process: std::process::id(), close, open: RwLock::new(Some(opened)) })
+        Ok(Arc::new(Handle { folder, process: std::process::id(), close, open: RwLock::new(Some(opened)) }))
     }
 
     /// Calls `work` with what is open, without the interpreter.
@@ -103,6 +103,27 @@ impl<T> Drop for Handle<T> {
         } else {
             std::mem::forget(open);
         }
+    }
+}
+
+/// Makes what could not be opened as it is `missing`. What else is in the folder, `make` refuses.
+fn made<T>(
+    folder: &Path,
+    missing: FlashError,
+    make: Open<'_, T>,
+    write: Open<'_, T>,
+) -> Result<T, FlashError> {
+    match (make(folder), missing) {
+        (Err(FlashError::NotEmpty { name, got }), missing) => match write(folder) {
+            // Another process may have made it meanwhile.
+            Err(error) if is_missing(&error) => Err(match missing {
+                FlashError::NotFound { .. } => FlashError::NotEmpty { name, got },
+                // Of its files, one is not there.
+                _ => FlashError::Incomplete { name, got },
+            }),
+            opened => opened,
+        },
+        (made, _) => made,
     }
 }
 

@@ -1,6 +1,7 @@
 //! `FlashIndex` of Python, without its batches.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 use pyo3::exceptions::PyValueError;
@@ -10,10 +11,11 @@ use springbloom_flash_index::{FlashIndex, IndexMemory, IndexSettings};
 
 use crate::handle::Handle;
 use crate::keys::{Batch, Item};
+use crate::opened::Opened;
 
-#[pyclass(subclass, frozen, module = "springflash._springflash")]
+#[pyclass(subclass, frozen, extends = Opened, module = "springflash._springflash")]
 pub(crate) struct Index {
-    handle: Handle<FlashIndex>,
+    handle: Arc<Handle<FlashIndex>>,
 }
 
 /// How far an iteration has come.
@@ -39,7 +41,12 @@ fn pairs<'b>(keys: &'b Batch, values: &'b Batch) -> PyResult<Vec<(&'b [u8], &'b 
 #[pymethods]
 impl Index {
     #[new]
-    fn new(py: Python<'_>, folder: PathBuf, mode: &str, expected_keys: u64) -> PyResult<Index> {
+    fn new(
+        py: Python<'_>,
+        folder: PathBuf,
+        mode: &str,
+        expected_keys: u64,
+    ) -> PyResult<PyClassInitializer<Index>> {
         let memory = IndexMemory::standard();
         let settings = IndexSettings::new(expected_keys);
         let handle = Handle::new(
@@ -53,25 +60,7 @@ impl Index {
             ],
             FlashIndex::close,
         )?;
-        Ok(Index { handle })
-    }
-
-    /// The folder.
-    #[getter]
-    fn path(&self) -> PathBuf {
-        self.handle.folder.clone()
-    }
-
-    /// Whether it was closed.
-    #[getter]
-    fn closed(&self, py: Python<'_>) -> PyResult<bool> {
-        self.handle.is_closed(py)
-    }
-
-    /// Makes all changes durable and closes, so that the next opening replays nothing. Waits for the calls of other threads. `with` does
-    /// the same at its end.
-    fn close(&self, py: Python<'_>) -> PyResult<()> {
-        self.handle.close(py)
+        Ok(Opened::new(&handle).add_subclass(Index { handle }))
     }
 
     /// Makes all changes durable. Cost: one or two syncs, which threads share.

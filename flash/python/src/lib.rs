@@ -8,6 +8,7 @@ mod filter;
 mod handle;
 mod index;
 mod keys;
+mod opened;
 
 use pyo3::prelude::*;
 
@@ -19,6 +20,8 @@ mod _springflash {
     use super::filter::Filter;
     #[pymodule_export]
     use super::index::{Index, Scan};
+    #[pymodule_export]
+    use super::opened::Opened;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

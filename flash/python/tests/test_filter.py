@@ -79,15 +79,22 @@ def test_a_filter_that_exceeds_its_capacity_tells_its_rate(tmp_path):
         assert seen.info().false_positive_rate == pytest.approx(wrong, rel=0.3) and wrong > 0.1
 
 
-def test_filters_of_one_shape_are_merged(tmp_path):
+def test_filters_are_merged(tmp_path):
     with FlashFilter(tmp_path / "a", capacity=10_000) as one, FlashFilter(tmp_path / "b", capacity=10_000) as other:
         one.add_many(digests(0, 3000))
         other.add_many(digests(2000, 5000))
         one.merge(other)
         one.merge(one)
         assert all(one.contains_many(digests(0, 5000))) and len(one) == pytest.approx(5000, rel=0.03)
-        with FlashFilter(tmp_path / "c", capacity=20_000) as larger, pytest.raises(ValueError, match="number of pages"):
-            one.merge(larger)
+        with FlashFilter(tmp_path / "grown", capacity=1000, false_positive_rate=0.001, when_full="grow") as grown:
+            grown.add_many(digests(5000, 9000))
+            filters = grown.info().filters
+            one.merge(grown)
+            assert filters > 1 and one.info().filters == 1 + filters and all(one.contains_many(digests(0, 9000)))
+        with FlashFilter(tmp_path / "worse", capacity=1000, false_positive_rate=0.1) as worse:
+            with pytest.raises(FullError, match="look keys up in both") as error:
+                one.merge(worse)
+            assert error.value.added == 0 and error.value.path == str(tmp_path / "a")
         other.close()
         with pytest.raises(ClosedError):
             one.merge(other)

@@ -4,11 +4,12 @@ use std::path::Path;
 
 use anyhow::{Error, Result};
 use rocksdb::{
-    BlockBasedOptions, Cache, DBCompactionStyle, DBCompressionType, Options, UniversalCompactOptions,
-    WriteOptions,
+    BlockBasedOptions, Cache, DBCompactionStyle, DBCompressionType, Options, SliceTransform,
+    UniversalCompactOptions, WriteOptions,
 };
 use springbloom_baselines::{self as baselines, StockFilter};
 use springbloom_rocksdb::{ElasticFilters, Settings};
+use springbloom_workload::edges;
 
 use crate::database::block_cache::BlockCache;
 use crate::database::config::Config;
@@ -32,12 +33,21 @@ pub(crate) struct CommonSettings {
     pub(crate) buffered: bool,
     /// None by default.
     pub(crate) block_cache: Option<BlockCache>,
+    /// None by default.
+    pub(crate) prefixes: Option<Prefixes>,
     /// Tables that a get asks where there is no filter: turns lifetimes in gets into lifetimes in visits.
     pub(crate) tables_per_get: f64,
     /// Memory of capped configurations in bytes, if the user gave it.
     pub(crate) budget_bytes: Option<u64>,
     /// Bits per key for capped configurations that have none of their own.
     pub(crate) budget_bits: f64,
+}
+
+/// Filters hold the sources of edges.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Prefixes {
+    /// And whole keys.
+    pub(crate) whole_keys: bool,
 }
 
 /// Whether RocksDB may compact by itself.
@@ -71,7 +81,16 @@ impl CommonSettings {
             }
             None => "stock".to_owned(),
         };
-        Ok(if self.one_cache() { filters + ", partitioned indexes" } else { filters })
+        Ok(if self.one_cache() { filters + ", partitioned indexes" } else { filters } + self.contents())
+    }
+
+    /// What filters hold, where that is not keys.
+    fn contents(&self) -> &'static str {
+        match self.prefixes {
+            None => "",
+            Some(Prefixes { whole_keys: true }) => ", prefixes and keys",
+            Some(Prefixes { whole_keys: false }) => ", prefixes",
+        }
     }
 
     /// Options of all writes: without a write-ahead log, which costs every configuration the same.
@@ -97,7 +116,9 @@ impl CommonSettings {
             None => config.to_string(),
         };
         let name = name.replace([':', '/'], "-");
-        Ok(name + if self.one_cache() { "-partitioned-indexes" } else { "" })
+        Ok(name
+            + if self.one_cache() { "-partitioned-indexes" } else { "" }
+            + &self.contents().replace(", ", "-").replace(' ', "-"))
     }
 
     /// The settings of the filters of a configuration on a tree of `shape`, apart from the budget.
@@ -148,6 +169,9 @@ impl CommonSettings {
         options.set_use_direct_io_for_flush_and_compaction(!self.buffered);
         options.set_stats_dump_period_sec(0);
         options.set_keep_log_file_num(2);
+        if self.prefixes.is_some() {
+            options.set_prefix_extractor(SliceTransform::create_fixed_prefix(edges::SOURCE_BYTES));
+        }
         let mut tables = BlockBasedOptions::default();
         tables.set_block_size(BLOCK_BYTES as usize);
         tables.disable_cache();
@@ -163,6 +187,7 @@ impl CommonSettings {
     fn tables(&self, cache: Option<&Cache>) -> BlockBasedOptions {
         let mut tables = BlockBasedOptions::default();
         tables.set_block_size(BLOCK_BYTES as usize);
+        tables.set_whole_key_filtering(self.prefixes.is_none_or(|prefixes| prefixes.whole_keys));
         match cache {
             Some(cache) => tables.set_block_cache(cache),
             None => tables.disable_cache(),

@@ -23,6 +23,8 @@ pub(crate) enum Preset {
     Tiered,
     /// 2 million records of 100 B, 1 MiB files, 1 MiB base x10: under a minute in all
     Small,
+    /// 1 million records of 100 B in five sorted runs: for seeks
+    Runs,
     /// 8 column families of 250,000 records of 400 B in three levels each, 2 MiB files, 8 MiB base x10, one budget for all
     Families,
 }
@@ -120,6 +122,12 @@ impl Preset {
                 lag_flushes: 4,
                 ..leveled
             },
+            Preset::Runs => TreeShape {
+                write_buffer_bytes: 27_000_000,
+                file_bytes: 64 * MIB,
+                l0_files_left: 5,
+                ..leveled
+            },
             Preset::Small => {
                 TreeShape { write_buffer_bytes: MIB, file_bytes: MIB, base_bytes: MIB, ..leveled }
             }
@@ -156,6 +164,7 @@ impl Preset {
             | Preset::LeveldbSmallFiles
             | Preset::Tiered => full,
             Preset::Small => small,
+            Preset::Runs => Defaults { records: 1_000_000, warmup_ops: 100_000, ops: 100_000, ..small },
             Preset::Families => Defaults {
                 families: 8,
                 records: 250_000,

@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use anyhow::{Result, bail, ensure};
-use rocksdb::{Direction, IteratorMode, WriteOptions};
-use springbloom_workload::{KeySpace, Operation, value};
+use rocksdb::{Direction, IteratorMode, PrefixRange, ReadOptions, WriteOptions};
+use springbloom_workload::{KeySpace, Operation, edges, value};
 
 use crate::database::load::Records;
 use crate::database::stores::Family;
@@ -98,6 +98,21 @@ impl Worker<'_> {
             Operation::Scan { first, records } => self.scanning(|worker| worker.scan(first, records)),
             Operation::Delete(record) => self.change(record, Change::Delete),
             Operation::Seek(record) => self.scanning(|worker| worker.seek(record)),
+            Operation::SeekPrefix { number, is_absent: true } => {
+                self.target.records.keys.absent(number, &mut self.key);
+                self.seek_prefix(edges::SOURCE_BYTES, None)
+            }
+            Operation::SeekPrefix { number, is_absent: false } => {
+                self.target.records.keys.present(number, &mut self.key);
+                self.seek_prefix(edges::SOURCE_BYTES, Some(number))
+            }
+            Operation::SeekType { record, is_absent } => {
+                self.target.records.keys.present(record, &mut self.key);
+                if is_absent {
+                    self.key[edges::SOURCE_BYTES] = edges::ABSENT_TYPE;
+                }
+                self.seek_prefix(edges::TYPE_END, (!is_absent).then_some(record))
+            }
         }
     }
 
@@ -239,12 +254,57 @@ impl Worker<'_> {
         Ok(())
     }
 
+    /// Reads all entries that begin with the first `bytes` of the key: the loaded ones that `record` shares them with, and what was
+    /// inserted since. Counts as a lookup; what a present prefix reads is not wasted.
+    fn seek_prefix(&mut self, bytes: usize, record: Option<u64>) -> Result<()> {
+        let (Target { records, .. }, Family { db, handle, .. }) = (*self.target, self.family);
+        self.key.truncate(bytes);
+        let mut options = ReadOptions::default();
+        options.set_prefix_same_as_start(true);
+        options.set_iterate_range(PrefixRange(self.key.as_slice()));
+        let reads_before = self.meter.data_reads();
+        let start = Instant::now();
+        let entries: Vec<_> =
+            db.iterator_cf_opt(handle, options, IteratorMode::Start).collect::<Result<_, _>>()?;
+        self.measured.record_latency(Call::Scan, start.elapsed())?;
+        self.measured.gets += 1;
+        let mut its_key = Vec::new();
+        for (key, bytes) in &entries {
+            key_of_value(&records.keys, bytes, &mut its_key)?;
+            ensure!(
+                key.starts_with(&self.key)
+                    && **key == *its_key
+                    && value::is_intact(bytes, records.value_bytes),
+                "WRONG ANSWER for a seek of {}: {} does not belong there or to its value",
+                self.key.escape_ascii(),
+                key.escape_ascii()
+            );
+        }
+        let mut expected = 0;
+        if let Some(record) = record {
+            for sibling in edges::of_same_source(record).filter(|&sibling| sibling < records.keys.records()) {
+                records.keys.present(sibling, &mut its_key);
+                expected += usize::from(its_key.starts_with(&self.key));
+            }
+            self.measured.found_by_read += self.meter.data_reads() - reads_before;
+        }
+        ensure!(
+            entries.len() >= expected && (expected > 0 || entries.is_empty()),
+            "WRONG ANSWER for a seek of {}: {} entries, expected {expected}",
+            self.key.escape_ascii(),
+            entries.len()
+        );
+        Ok(())
+    }
+
     fn scan(&mut self, first: u64, length: u32) -> Result<()> {
         let (Target { records, .. }, Family { db, handle, .. }) = (*self.target, self.family);
         records.keys.present(first, &mut self.key);
         let start = Instant::now();
+        let mut options = ReadOptions::default();
+        options.set_total_order_seek(true);
         let entries: Vec<_> = db
-            .iterator_cf(handle, IteratorMode::From(&self.key, Direction::Forward))
+            .iterator_cf_opt(handle, options, IteratorMode::From(&self.key, Direction::Forward))
             .take(length as usize)
             .collect::<Result<_, _>>()?;
         self.measured.record_latency(Call::Scan, start.elapsed())?;
@@ -321,8 +381,10 @@ mod tests {
 
     const VALUE_BYTES: usize = 40;
 
-    fn records() -> Records {
-        Records { keys: KeySpace::Synthetic { records: 50 }, value_bytes: VALUE_BYTES, seed: 1 }
+    fn records(mix: Mix) -> Records {
+        let keys =
+            if mix.seeks() { KeySpace::Edges { records: 50 } } else { KeySpace::Synthetic { records: 50 } };
+        Records { keys, value_bytes: VALUE_BYTES, seed: 1 }
     }
 
     fn loaded(records: &Records, path: &std::path::Path) -> Stores {
@@ -346,7 +408,7 @@ mod tests {
 
     fn outcome_in_batches(mix: Mix, batch: usize, damage: impl FnOnce(&DB, &Records)) -> Result<Measured> {
         let folder = tempfile::tempdir()?;
-        let records = records();
+        let records = records(mix);
         let stores = loaded(&records, folder.path());
         damage(&stores.databases()[0], &records);
         let oracle = Oracle::new(50, 3_000);
@@ -385,6 +447,22 @@ mod tests {
             assert_eq!(calls(Call::Scan), mix == Mix::E);
             assert_eq!(measured.found_by_read, 0, "everything is in the memtable");
         }
+    }
+
+    fn seeks() -> Mix {
+        Mix::of_shares("seek=.5,seek-type=.5").expect("shares")
+    }
+
+    #[test]
+    fn wrong_answers_of_seeks_are_noticed() {
+        let measured = outcome(seeks(), |_, _| ()).expect("right answers");
+        assert_eq!((measured.operations, measured.gets), (2_000, 2_000));
+        assert_wrong(outcome(seeks(), |db, records| db.delete(present(records, 7)).expect("delete")));
+        assert_wrong(outcome(seeks(), |db, records| {
+            let mut key = present(records, 7);
+            key[edges::SOURCE_BYTES] = edges::ABSENT_TYPE;
+            db.put(key, b"invented").expect("put");
+        }));
     }
 
     #[test]

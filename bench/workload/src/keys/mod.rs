@@ -3,6 +3,7 @@
 //! Records are numbered from 0. Every record has a present and an absent key. The absent keys lie in the range of the present ones, so that
 //! a store cannot answer "not found" from the bounds of its tables.
 
+pub mod edges;
 mod file;
 mod packed;
 mod synthetic;
@@ -31,6 +32,11 @@ pub enum KeySpace {
         /// Number of loaded records, at most 2^36.
         records: u64,
     },
+    /// Edges of a graph, scattered: source, type, target. A source has ten of three types.
+    Edges {
+        /// Number of loaded records.
+        records: u64,
+    },
     /// Real keys, read from a file.
     File(FileKeys),
     /// The keys of a recorded workload. Those that it looks up in vain, or writes later, are the records behind the loaded ones.
@@ -41,7 +47,9 @@ impl KeySpace {
     /// Number of loaded records.
     pub fn records(&self) -> u64 {
         match self {
-            KeySpace::Synthetic { records } | KeySpace::Ordered { records } => *records,
+            KeySpace::Synthetic { records } | KeySpace::Ordered { records } | KeySpace::Edges { records } => {
+                *records
+            }
             KeySpace::File(keys) => keys.records(),
             KeySpace::Trace(keys) => keys.loaded(),
         }
@@ -49,7 +57,7 @@ impl KeySpace {
 
     /// Whether there are keys for records beyond [`records`](Self::records), which inserts need.
     pub fn can_grow(&self) -> bool {
-        matches!(self, KeySpace::Synthetic { .. } | KeySpace::Ordered { .. })
+        matches!(self, KeySpace::Synthetic { .. } | KeySpace::Ordered { .. } | KeySpace::Edges { .. })
     }
 
     /// Whether keys have the order of their records.
@@ -60,7 +68,7 @@ impl KeySpace {
     /// Whether there is a key for this record, loaded or not.
     pub fn has_key(&self, record: u64) -> bool {
         match self {
-            KeySpace::Synthetic { .. } | KeySpace::Ordered { .. } => true,
+            KeySpace::Synthetic { .. } | KeySpace::Ordered { .. } | KeySpace::Edges { .. } => true,
             KeySpace::File(keys) => record < keys.records(),
             KeySpace::Trace(keys) => record < keys.all(),
         }
@@ -85,6 +93,7 @@ impl KeySpace {
         match self {
             KeySpace::Synthetic { .. } => synthetic::present(record, key),
             KeySpace::Ordered { .. } => synthetic::present_in_order(record, key),
+            KeySpace::Edges { .. } => edges::present(record, key),
             KeySpace::File(keys) => {
                 key.clear();
                 key.extend_from_slice(keys.present(record));
@@ -105,6 +114,7 @@ impl KeySpace {
         match self {
             KeySpace::Synthetic { .. } => synthetic::absent(number, key),
             KeySpace::Ordered { records } => synthetic::absent_in_order(number, *records, key),
+            KeySpace::Edges { .. } => edges::absent(number, key),
             KeySpace::File(keys) => {
                 key.clear();
                 key.extend_from_slice(keys.absent(number));
@@ -122,6 +132,7 @@ impl KeySpace {
             KeySpace::Synthetic { records } | KeySpace::Ordered { records } => {
                 records * synthetic::KEY_BYTES as u64
             }
+            KeySpace::Edges { records } => records * edges::KEY_BYTES as u64,
             KeySpace::File(keys) => keys.key_bytes(),
             KeySpace::Trace(keys) => keys.loaded_bytes(),
         }

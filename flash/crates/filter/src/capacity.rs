@@ -61,19 +61,10 @@ impl Writer {
         let keys = (self.held_keys(state) as u64).saturating_add(1);
         full(state.newest(), keys, inserted)
     }
-
-    /// An error if the keys of `other` together with those of the filter are more than it was built for.
-    pub(crate) fn require_room_for(&self, ours: &Layer, other: &Layer) -> Result<(), FlashError> {
-        let capacity = ours.header.capacity_keys as f64;
-        if self.when_full == WhenFull::Exceed || ours.estimated_keys() + other.estimated_keys() <= capacity {
-            return Ok(());
-        }
-        let keys = ours.estimated_keys_of_both(other);
-        if keys - capacity.sqrt() <= capacity { Ok(()) } else { Err(full(ours, keys as u64, 0)) }
-    }
 }
 
-fn full(layer: &Layer, keys: u64, inserted: usize) -> FlashError {
+/// The error for `keys` keys in a filter that was built for fewer, after `inserted` keys of a call.
+pub(crate) fn full(layer: &Layer, keys: u64, inserted: usize) -> FlashError {
     let (name, capacity_keys) = (layer.name.clone(), layer.header.capacity_keys);
     FlashError::Full { name, capacity_keys, keys, inserted }
 }

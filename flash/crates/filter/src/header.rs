@@ -21,6 +21,7 @@ pub(crate) const HEADER_FIELDS_BYTES: usize = 64;
 const CHECKSUM_AT: usize = HEADER_BYTES - 8;
 const FLAG_GROWS: u32 = 1;
 const FLAG_LOGGED: u32 = 2;
+const FLAG_COPY: u32 = 4;
 
 /// The fields of the header.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,6 +42,8 @@ pub struct FilterHeader {
     pub grows: bool,
     /// Whether insertions are logged.
     pub is_logged: bool,
+    /// Whether it is the copy of a filter of another chain, which was merged into this one.
+    pub is_copy: bool,
 }
 
 impl FilterHeader {
@@ -67,7 +70,9 @@ impl FilterHeader {
     pub(crate) fn encode_fields(&self) -> [u8; HEADER_FIELDS_BYTES] {
         let mut fields = [0; HEADER_FIELDS_BYTES];
         let geometry = &self.geometry;
-        let flags = (u32::from(self.grows) * FLAG_GROWS) | (u32::from(self.is_logged) * FLAG_LOGGED);
+        let flags = (u32::from(self.grows) * FLAG_GROWS)
+            | (u32::from(self.is_logged) * FLAG_LOGGED)
+            | (u32::from(self.is_copy) * FLAG_COPY);
         fields[0..8].copy_from_slice(&FILTER_MAGIC);
         fields[8..12].copy_from_slice(&FILTER_VERSION.to_le_bytes());
         fields[12] = layout_code(geometry.layout);
@@ -106,6 +111,11 @@ impl FilterHeader {
         FilterHeader::decode_fields(name, block)
     }
 
+    /// Whether a block of which only a part may have been written is the header of a filter with this salt.
+    pub(crate) fn has_salt(block: &[u8], salt: u64) -> bool {
+        block[24..32] == salt.to_le_bytes()
+    }
+
     /// Decodes the fields of a header with a valid checksum. Total.
     pub(crate) fn decode_fields(name: &str, fields: &[u8]) -> Result<FilterHeader, FlashError> {
         let version = u32::from_le_bytes(field(fields, 8));
@@ -139,6 +149,7 @@ impl FilterHeader {
             layer: u32::from_le_bytes(field(fields, 56)),
             grows: flags & FLAG_GROWS != 0,
             is_logged: flags & FLAG_LOGGED != 0,
+            is_copy: flags & FLAG_COPY != 0,
         };
         let geometry = &header.geometry;
         let is_sane = (PAGE_BYTES_MIN..=PAGE_BYTES_MAX).contains(&geometry.page_bytes)
@@ -148,7 +159,7 @@ impl FilterHeader {
             && header.capacity_keys > 0
             && (0.0..=1.0).contains(&header.fpr)
             && (0.0..=1.0).contains(&header.chain_fpr)
-            && flags & !(FLAG_GROWS | FLAG_LOGGED) == 0;
+            && flags & !(FLAG_GROWS | FLAG_LOGGED | FLAG_COPY) == 0;
         if is_sane {
             Ok(header)
         } else {

@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::filter::lookup_fpr;
 use crate::fpr::{expected_fpr, keys_for_fill};
-use crate::header::FilterHeader;
+use crate::header::{FilterHeader, HEADER_BYTES};
 use crate::page::PageCodec;
 use crate::page_cache::PageName;
 use crate::stats::LayerInfo;
 use parking_lot::Mutex;
 use springbloom_page_device::AlignedBuf;
 use springbloom_page_device::FlashError;
-use springbloom_page_device::{PageDevice, Span, Storage};
+use springbloom_page_device::{PageDevice, SECTOR_BYTES, Span, Storage};
 
 /// Pages sampled to estimate the share of bits set, if it is not stored. Pages differ by a percent or two, so the estimate is good to a
 /// thousandth for a filter of any size.
@@ -50,24 +50,31 @@ impl Layer {
         Ok(Layer { name, header, codec, device, writing: Mutex::new(()), ones: AtomicU64::new(0) })
     }
 
-    /// Creates an empty filter. Durable on return. It joins the chain when the log names it.
+    /// Creates an empty filter. Durable on return. It joins the chain when the log names it. Replaces what an interrupted growth or merge
+    /// of this set left, and no other file.
     pub(crate) fn create(storage: &dyn Storage, header: FilterHeader) -> Result<Layer, FlashError> {
+        Layer::refuse_foreign(storage, &header)?;
         let file = file_name(header.layer);
         let name = storage.describe(&file);
         let device = storage.create(&file, header.file_bytes()).map_err(FlashError::io("create", &name))?;
         let layer = Layer::new(name, header, device)?;
-        layer.format_pages()?;
+        // First, as it tells whose file this is.
         layer.write_header()?;
+        layer.format_pages()?;
         layer.sync()?;
         Ok(layer)
     }
 
-    /// Refuses to replace an existing file at the place of the filter described by `header`, unless it is as long as the filter: then an
-    /// interrupted growth of this set left it.
-    pub(crate) fn refuse_foreign(storage: &dyn Storage, header: &FilterHeader) -> Result<(), FlashError> {
+    /// Refuses to replace a file at the place of the filter described by `header`, unless it has the salt of this set, no header yet, or a
+    /// torn one and the right length.
+    fn refuse_foreign(storage: &dyn Storage, header: &FilterHeader) -> Result<(), FlashError> {
         let file = file_name(header.layer);
         let Ok(device) = storage.open(&file) else { return Ok(()) };
-        if [0, header.file_bytes()].contains(&device.len_bytes()) {
+        let mut block = AlignedBuf::new(HEADER_BYTES);
+        let is_read = device.len_bytes() == 0 || device.read_at(0, &mut block).is_ok();
+        let is_ours = FilterHeader::has_salt(&block, header.salt)
+            || block[..SECTOR_BYTES].iter().all(|byte| *byte == 0);
+        if (is_read && is_ours) || device.len_bytes() == header.file_bytes() {
             return Ok(());
         }
         let got = format!("{file}, which this set did not make");
@@ -179,12 +186,12 @@ impl Layer {
                 seen += 1;
             }
         });
-        self.ones.store(self.ones_by_sample(ones, seen), Ordering::Relaxed);
+        self.set_ones(self.ones_by_sample(ones, seen));
         Ok(())
     }
 
-    /// Distinct keys in the pages of both filters, which have the same shape, estimated from a sample of the pages.
-    pub(crate) fn estimated_keys_of_both(&self, other: &Layer) -> f64 {
+    /// Bits set in the pages of either filter, which have the same shape, estimated from a sample of the pages.
+    pub(crate) fn estimated_ones_of_both(&self, other: &Layer) -> u64 {
         let page_bytes = self.header.geometry.page_bytes as usize;
         let (mut bytes, mut other_bytes) = (AlignedBuf::new(page_bytes), AlignedBuf::new(page_bytes));
         let (mut ones, mut seen) = (0, 0);
@@ -197,7 +204,7 @@ impl Layer {
                 seen += 1;
             }
         }
-        self.keys_of_ones(self.ones_by_sample(ones, seen))
+        self.ones_by_sample(ones, seen)
     }
 
     /// Keys of every page, from its bits, for the choice between two pages. Reads the whole filter.
@@ -217,6 +224,10 @@ impl Layer {
         loads
     }
 
+    pub(crate) fn set_ones(&self, ones: u64) {
+        self.ones.store(ones, Ordering::Relaxed);
+    }
+
     pub(crate) fn add_ones(&self, ones: u64) {
         self.ones.fetch_add(ones, Ordering::Relaxed);
     }
@@ -226,7 +237,8 @@ impl Layer {
         self.keys_of_ones(self.ones())
     }
 
-    fn keys_of_ones(&self, ones: u64) -> f64 {
+    /// Distinct keys that set so many bits.
+    pub(crate) fn keys_of_ones(&self, ones: u64) -> f64 {
         let geometry = &self.header.geometry;
         let fill = ones as f64 / geometry.bits() as f64;
         let page_bits = f64::from(geometry.bits_per_page());

@@ -1,87 +1,214 @@
-//! Union of two filters of the same shape, page by page.
+//! Union of two filters: page by page where they have the same shape and the keys find room, else by copies of the other's filters at the
+//! end of the chain.
+//!
+//! What counts keys is durable before the first page changes, so a merge that is interrupted leaves counts that are too high, never too
+//! low. Both filters keep their locks meanwhile: nobody else inserts, flushes or merges, so pages are whole and counts are of one moment.
 
-use crate::filter::FlashFilter;
+use std::sync::Arc;
+
+use parking_lot::MutexGuard;
+use springbloom_page_device::{AlignedBuf, FlashError, Wal, require, require_space};
+
+use crate::capacity::{WhenFull, full};
+use crate::filter::{FlashFilter, State};
+use crate::header::FilterHeader;
 use crate::layer::Layer;
-use springbloom_page_device::AlignedBuf;
-use springbloom_page_device::FlashError;
+use crate::memory::MemoryPlan;
+use crate::state::LAYERS_MAX;
+use crate::write::Writer;
 
 /// Pages merged at a time.
 const BATCH_PAGES: u32 = 256;
+/// Copies may raise the rate to so many times the one asked for.
+const RATE_MAX: f64 = 1.5;
+
+/// The locks of a filter.
+type Held<'f> = (MutexGuard<'f, Wal>, MutexGuard<'f, Writer>);
+/// Receives the pages done and the total.
+type Progress<'p> = &'p mut dyn FnMut(u64, u64);
 
 impl FlashFilter {
-    /// Adds every key of `other` to this filter. Durable on return. Both filters must have the same settings, and neither may have grown.
-    /// The rate becomes that of a filter with all distinct keys of both. Cost: reads both filters and writes this one.
+    /// Adds every key of `other` to this filter. Durable on return. Insertions into both wait until it ends, lookups do not.
     ///
-    /// Errors: [`FlashError::Full`], before anything is written, if these are more keys than the filter was built for, unless
-    /// [`FlashFilter::set_when_full`] says that it may exceed that; [`FlashError::Incompatible`].
-    pub fn merge_from(
-        &self,
-        other: &FlashFilter,
-        progress: &mut dyn FnMut(u64, u64),
-    ) -> Result<(), FlashError> {
+    /// If `other` has not grown and has the shape of the newest filter of this one, and the distinct keys of both find room there, their
+    /// pages are united, and the rate becomes that of a filter with all these keys. Cost: reads both and writes this one. Otherwise the
+    /// filters of `other` are copied to the end of the chain: their capacity and their rate are added, and a lookup of an absent key reads
+    /// a page of each. The last one takes new keys.
+    ///
+    /// Errors, before anything is written: [`FlashError::Full`] if a filter of the same shape finds no room and this one does not grow;
+    /// [`FlashError::RateTooHigh`] if the rate of a copy in the chain, full of keys, would be more than 1.5 times the one asked for.
+    /// [`WhenFull::Exceed`] permits both.
+    pub fn merge_from(&self, other: &FlashFilter, progress: Progress<'_>) -> Result<(), FlashError> {
+        if std::ptr::eq(self, other) {
+            return Ok(());
+        }
+        if !self.storage.is_writable() {
+            return Err(FlashError::ReadOnly { name: self.storage.describe("") });
+        }
+        if !other.is_recovered() {
+            return Err(FlashError::NotRecovered { name: other.storage.describe("") });
+        }
+        // In the order of their addresses, as another thread may merge the other way round.
+        let ((mut wal, mut writer), (mut other_wal, mut other_writer));
+        if std::ptr::from_ref(self) < std::ptr::from_ref(other) {
+            (wal, writer) = self.held();
+            (other_wal, other_writer) = other.held();
+        } else {
+            (other_wal, other_writer) = other.held();
+            (wal, writer) = self.held();
+        }
         if other.storage.is_writable() {
-            other.flush()?;
-        } else if !other.is_recovered() {
-            return Err(FlashError::ReadOnly { name: other.storage.describe("") });
+            other.flush_held(&mut other_wal, &mut other_writer)?;
         }
-        self.flush()?;
+        self.flush_held(&mut wal, &mut writer)?;
         let (ours, theirs) = (self.state(), other.state());
-        same("number of filters in the chain", theirs.layers.len(), ours.layers.len())?;
-        same("growth (the second filter would be merged into one of another size)", ours.layers.len(), 1)?;
-        let (ours, theirs) = (ours.newest(), theirs.newest());
-        let (our_shape, their_shape) = (ours.header.geometry, theirs.header.geometry);
-        same("layout", format!("{:?}", their_shape.layout), format!("{:?}", our_shape.layout))?;
-        same("bytes of a page", their_shape.page_bytes, our_shape.page_bytes)?;
-        same("bits set per key", their_shape.probes, our_shape.probes)?;
-        same("number of pages", their_shape.page_count, our_shape.page_count)?;
-        self.sound_writer()?.require_room_for(ours, theirs)?;
-        let pages = ours.header.geometry.page_count;
-        let mut first = 0;
-        while first < pages {
-            let count = (pages - first).min(BATCH_PAGES);
-            // Without the lock, a flush could change pages between reading and writing them.
-            let _writer = self.sound_writer()?;
-            ours.unite(theirs, first, count)?;
-            (first..first + count).for_each(|page| self.cache.forget(ours.page_name(page)));
-            first += count;
-            progress(u64::from(first), u64::from(pages));
+        let insertions = other_writer.insertions();
+        if let [single] = &*theirs.layers
+            && single.header.geometry == ours.newest().header.geometry
+        {
+            let ones = ours.newest().estimated_ones_of_both(single);
+            match require_room(&writer, ours.newest(), ones) {
+                Ok(()) => return self.unite(&mut wal, &mut writer, single, (ones, insertions), progress),
+                Err(full) if !writer.grows(&ours) => return Err(full),
+                Err(_) => {}
+            }
         }
-        // The log is empty, so only the pages must be synced.
-        ours.sync()?;
-        ours.estimate_fill()?;
-        // One lock at a time, as another thread may merge the other way round.
-        let insertions = other.writer.lock().insertions();
-        self.writer.lock().recovered(insertions);
-        self.checkpoint(&mut self.wal.lock())
+        self.copy_all(&mut wal, &mut writer, &theirs, insertions, progress)
     }
+
+    fn held(&self) -> Held<'_> {
+        (self.wal.lock(), self.writer.lock())
+    }
+
+    /// Unites the pages of the newest filter with those of `theirs`. `counts` are the bits that both set and the insertions of the other.
+    fn unite(
+        &self,
+        wal: &mut Wal,
+        writer: &mut Writer,
+        theirs: &Layer,
+        counts: (u64, u64),
+        progress: Progress<'_>,
+    ) -> Result<(), FlashError> {
+        let state = self.state();
+        let ours = state.newest();
+        ours.set_ones(counts.0.max(ours.ones()).max(theirs.ones()));
+        writer.recovered(counts.1);
+        self.checkpoint_held(wal, writer)?;
+        let pages = ours.header.geometry.page_count;
+        let ones = ours.take_over(theirs, &mut |done, count, written| {
+            writer.has_failed |= !written;
+            (done - count..done).for_each(|page| self.cache.forget(ours.page_name(page)));
+            progress(u64::from(done), u64::from(pages));
+        })?;
+        ours.set_ones(ones);
+        self.checkpoint_held(wal, writer)
+    }
+
+    /// Copies the filters of `theirs` to the end of the chain. They join it at once, when all are copied.
+    fn copy_all(
+        &self,
+        wal: &mut Wal,
+        writer: &mut Writer,
+        theirs: &State,
+        insertions: u64,
+        progress: Progress<'_>,
+    ) -> Result<(), FlashError> {
+        let state = self.state();
+        let (first, newest) = (&state.layers[0].header, &state.newest().header);
+        require(
+            state.layers.len() + theirs.layers.len() <= LAYERS_MAX,
+            "number of filters of both together",
+            state.layers.len() + theirs.layers.len(),
+            "at most 48; make a larger filter of the original keys",
+        )?;
+        let rate = rate_of(&state, theirs);
+        if writer.when_full != WhenFull::Exceed && rate > RATE_MAX * first.chain_fpr {
+            let (name, expected) = (self.storage.describe(""), first.chain_fpr);
+            return Err(FlashError::RateTooHigh { name, got: rate, expected });
+        }
+        let numbers = state.layers.len() as u32..;
+        let headers = numbers.zip(&theirs.layers).map(|(number, layer)| FilterHeader {
+            salt: first.salt ^ u64::from(number),
+            chain_fpr: first.chain_fpr,
+            layer: number,
+            grows: newest.grows,
+            is_logged: newest.is_logged,
+            is_copy: true,
+            ..layer.header
+        });
+        let plan = MemoryPlan::new(&theirs.newest().header.geometry, &self.buffer)?;
+        let log_bytes = plan.log_bytes(&theirs.newest().header.geometry);
+        let bytes = headers.clone().fold(log_bytes, |sum, header| sum.saturating_add(header.file_bytes()));
+        require_space(&*self.storage, "", bytes)?;
+        let total = theirs.layers.iter().map(|layer| u64::from(layer.header.geometry.page_count)).sum();
+        let mut layers = state.layers.clone();
+        let mut before = 0;
+        for (header, layer) in headers.zip(&theirs.layers) {
+            let copy = Layer::create(&*self.storage, header)?;
+            let ones = copy.take_over(layer, &mut |done, _, _| progress(before + u64::from(done), total))?;
+            copy.sync()?;
+            copy.set_ones(ones.max(layer.ones()));
+            before += u64::from(header.geometry.page_count);
+            layers.push(Arc::new(copy));
+        }
+        writer.recovered(insertions);
+        let adopted = self.adopt(wal, writer, layers, plan);
+        writer.has_failed |= adopted.is_err();
+        adopted
+    }
+}
+
+/// An error if `ones` set bits are of more keys than the filter was built for.
+fn require_room(writer: &Writer, ours: &Layer, ones: u64) -> Result<(), FlashError> {
+    let capacity = ours.header.capacity_keys as f64;
+    let keys = ours.keys_of_ones(ones);
+    if writer.when_full == WhenFull::Exceed || keys - capacity.sqrt() <= capacity {
+        return Ok(());
+    }
+    Err(full(ours, keys as u64, 0))
+}
+
+/// The rate of both chains when the last filter of `theirs` is full. The others take no more keys.
+fn rate_of(ours: &State, theirs: &State) -> f64 {
+    let absent_log = |rate: f64| f64::ln_1p(-rate);
+    let (last, others) = (theirs.newest(), &theirs.layers[..theirs.layers.len() - 1]);
+    let present: f64 = ours.layers.iter().chain(others).map(|layer| absent_log(layer.estimated_fpr())).sum();
+    -(present + absent_log(last.estimated_fpr().max(last.header.fpr))).exp_m1()
 }
 
 impl Layer {
-    fn unite(&self, other: &Layer, first: u32, count: u32) -> Result<(), FlashError> {
+    /// Sets every bit of `other`, which has the same shape. Returns the number of bits set now. `written` receives the
+    /// pages done, those of the last batch, and whether they could be written.
+    fn take_over(&self, other: &Layer, written: &mut dyn FnMut(u32, u32, bool)) -> Result<u64, FlashError> {
+        let pages = self.header.geometry.page_count;
         let page_bytes = self.header.geometry.page_bytes as usize;
-        let len = count as usize * page_bytes;
-        let (mut bytes, mut other_bytes) = (AlignedBuf::new(len), AlignedBuf::new(len));
-        let offset = self.header.page_offset(first);
-        let _writing = self.writing.lock();
-        self.device.read_at(offset, &mut bytes).map_err(FlashError::io("read", &self.name))?;
-        other.device.read_at(offset, &mut other_bytes).map_err(FlashError::io("read", &other.name))?;
-        let pairs = bytes.chunks_mut(page_bytes).zip(other_bytes.chunks(page_bytes));
-        for (page, (ours, theirs)) in (u64::from(first)..).zip(pairs) {
-            let damaged = self.codec.unite(page, ours, &other.codec, theirs);
-            if damaged > 0 {
-                log::warn!(
-                    "{}: page {page}: {damaged} damaged sectors answer \"may match\" from now on",
-                    self.name
-                );
+        let most = pages.min(BATCH_PAGES) as usize * page_bytes;
+        let (mut ours, mut theirs) = (AlignedBuf::new(most), AlignedBuf::new(most));
+        let mut ones = 0;
+        for first in (0..pages).step_by(BATCH_PAGES as usize) {
+            let count = (pages - first).min(BATCH_PAGES);
+            let (offset, len) = (self.header.page_offset(first), count as usize * page_bytes);
+            let (ours, theirs) = (&mut ours[..len], &mut theirs[..len]);
+            self.device.read_at(offset, ours).map_err(FlashError::io("read", &self.name))?;
+            other.device.read_at(offset, theirs).map_err(FlashError::io("read", &other.name))?;
+            let pairs = ours.chunks_mut(page_bytes).zip(theirs.chunks(page_bytes));
+            for (page, (ours, theirs)) in (u64::from(first)..).zip(pairs) {
+                let damaged = self.codec.unite(page, ours, &other.codec, theirs);
+                if damaged > 0 {
+                    let name = &self.name;
+                    log::warn!(
+                        "{name}: page {page}: {damaged} damaged sectors answer \"may match\" from now on"
+                    );
+                }
+                ones += u64::from(self.codec.ones(ours));
             }
+            let wrote = {
+                let _writing = self.writing.lock();
+                self.device.write_at(offset, ours).map_err(FlashError::io("write", &self.name))
+            };
+            written(first + count, count, wrote.is_ok());
+            wrote?;
         }
-        self.device.write_at(offset, &bytes).map_err(FlashError::io("write", &self.name))
+        Ok(ones)
     }
-}
-
-fn same<T: PartialEq + ToString>(part: &'static str, got: T, expected: T) -> Result<(), FlashError> {
-    if got == expected {
-        return Ok(());
-    }
-    Err(FlashError::Incompatible { part, got: got.to_string(), expected: expected.to_string() })
 }

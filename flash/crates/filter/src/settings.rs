@@ -100,6 +100,7 @@ impl FilterSettings {
             layer,
             grows: self.grows,
             is_logged: self.is_logged,
+            is_copy: false,
         }
     }
 

@@ -68,6 +68,7 @@ impl Writer {
     /// Adds insertions that this writer did not make: those of the log, or of another filter.
     pub(crate) fn recovered(&mut self, insertions: u64) {
         self.insertions = self.insertions.saturating_add(insertions);
+        self.loads = None;
         self.has_changed = true;
     }
 
@@ -83,10 +84,15 @@ impl FlashFilter {
             return Err(FlashError::ReadOnly { name: self.storage.describe("") });
         }
         let writer = self.writer.lock();
+        self.require_sound(&writer)?;
+        Ok(writer)
+    }
+
+    fn require_sound(&self, writer: &Writer) -> Result<(), FlashError> {
         if writer.has_failed {
             return Err(FlashError::WriterFailed { name: self.state().newest().name.clone() });
         }
-        Ok(writer)
+        Ok(())
     }
 
     /// Inserts one key. It is durable after [`FlashFilter::commit`] or [`FlashFilter::flush`]. Usually does no I/O; flushes some groups of
@@ -167,19 +173,27 @@ impl FlashFilter {
     /// Writes every pending update to its page. On return all pages are durable and the log is empty.
     pub fn flush(&self) -> Result<(), FlashError> {
         let mut wal = self.wal.lock();
-        {
-            let mut writer = self.sound_writer()?;
-            let state = self.state();
-            let flushed = self.flush_all(&mut writer, &state);
-            writer.has_failed |= flushed.is_err();
-            flushed?;
-        }
-        self.checkpoint(&mut wal)
+        let mut writer = self.sound_writer()?;
+        self.flush_held(&mut wal, &mut writer)
+    }
+
+    /// The same with both locks held.
+    pub(crate) fn flush_held(&self, wal: &mut Wal, writer: &mut Writer) -> Result<(), FlashError> {
+        self.require_sound(writer)?;
+        let flushed = self.flush_all(writer, &self.state());
+        writer.has_failed |= flushed.is_err();
+        flushed?;
+        self.checkpoint_held(wal, writer)
     }
 
     /// Starts a new generation of the log with the pending updates.
     pub(crate) fn checkpoint(&self, wal: &mut Wal) -> Result<(), FlashError> {
         let mut writer = self.sound_writer()?;
+        self.checkpoint_held(wal, &mut writer)
+    }
+
+    /// The same with the writer's lock held.
+    pub(crate) fn checkpoint_held(&self, wal: &mut Wal, writer: &mut Writer) -> Result<(), FlashError> {
         let state = self.state();
         let restarted = start_generation(wal, &state, writer.insertions);
         writer.has_failed |= restarted.is_err();
@@ -281,7 +295,9 @@ impl FlashFilter {
         let first = &state.layers[0].header;
         let number = state.layers.len() as u32;
         let settings = FilterSettings::of_chain(first);
-        let header = settings.header(settings.plan(number)?, first.salt ^ u64::from(number), number);
+        // Copies of other filters do not count: each of its own has twice the capacity of the one before.
+        let own = state.layers.iter().filter(|layer| !layer.header.is_copy).count() as u32;
+        let header = settings.header(settings.plan(own)?, first.salt ^ u64::from(number), number);
         let plan = MemoryPlan::new(&header.geometry, &self.buffer)?;
         require_space_for(&*self.storage, &header, &plan)?;
         let grown = self.grow_to(&mut wal, &mut writer, &state, header, plan);
@@ -297,12 +313,22 @@ impl FlashFilter {
         header: FilterHeader,
         plan: MemoryPlan,
     ) -> Result<(), FlashError> {
-        Layer::refuse_foreign(&*self.storage, &header)?;
         self.flush_all(writer, state)?;
         let mut layers = state.layers.clone();
         layers.push(Arc::new(Layer::create(&*self.storage, header)?));
         state.newest().sync()?;
-        wal.reserve(plan.log_blocks(&header.geometry));
+        self.adopt(wal, writer, layers, plan)
+    }
+
+    /// Makes `layers` the chain. All keys are in pages. `plan` is for the last filter.
+    pub(crate) fn adopt(
+        &self,
+        wal: &mut Wal,
+        writer: &mut Writer,
+        layers: Vec<Arc<Layer>>,
+        plan: MemoryPlan,
+    ) -> Result<(), FlashError> {
+        wal.reserve(plan.log_blocks(&layers[layers.len() - 1].header.geometry));
         let pending = plan.pending(self.buffer.group_pages);
         let grown = State { layers, pending };
         start_generation(wal, &grown, writer.insertions)?;

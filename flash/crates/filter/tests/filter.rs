@@ -1,4 +1,4 @@
-//! The public interface of the flash filter: answers, rates, costs, growth, union.
+//! The public interface of the flash filter: answers, rates, costs, growth.
 
 mod common;
 
@@ -273,26 +273,6 @@ fn a_full_filter_grows_if_it_is_told_to_and_goes_on_growing() {
 }
 
 #[test]
-fn a_union_of_more_keys_than_the_capacity_is_refused_before_anything_is_written() {
-    let settings = FilterSettings::new(20_000, 0.01);
-    let buffer = small_buffer(FlushPolicy::DirtiestGroupFirst);
-    let of = |range| {
-        let filter = FlashFilter::create_in(memory(), &settings, buffer).unwrap();
-        filter.insert_many(&keys(1, range)).unwrap();
-        filter
-    };
-    let (ours, same, other) = (of(0..15_000), of(2000..17_000), of(15_000..30_000));
-    ours.merge_from(&same, &mut |_, _| {}).unwrap();
-    let refused = ours.merge_from(&other, &mut |_, _| panic!("nothing is merged")).unwrap_err();
-    let FlashError::Full { keys: told, .. } = refused else { panic!("{refused}") };
-    assert!((29_000..31_000).contains(&told), "{told}");
-    assert!(ours.room_for(100_000).unwrap() <= 4000, "the keys of both count");
-    ours.set_when_full(WhenFull::Exceed);
-    ours.merge_from(&other, &mut |_, _| {}).unwrap();
-    assert!(ours.contains_many(&keys(1, 0..30_000)).iter().all(|found| *found) && ours.is_full());
-}
-
-#[test]
 fn a_growing_filter_keeps_its_rate_and_survives_reopening() {
     const KEYS: u64 = 60_000;
     let storage = memory();
@@ -346,27 +326,6 @@ fn a_log_made_for_little_memory_grows_when_there_is_more() {
     drop(filter);
     let filter = FlashFilter::open_in(storage, little).unwrap();
     assert!(filter.contains_many(&keys(1, 0..20_000)).iter().all(|found| *found));
-}
-
-#[test]
-fn a_union_has_the_keys_of_both() {
-    let settings = FilterSettings::new(20_000, 0.01);
-    let buffer = small_buffer(FlushPolicy::DirtiestGroupFirst);
-    let (ours, theirs) = (memory(), memory());
-    let a = FlashFilter::create_in(ours.clone(), &settings, buffer).unwrap();
-    let b = FlashFilter::create_in(theirs, &settings, buffer).unwrap();
-    a.insert_many(&keys(1, 0..8000)).unwrap();
-    b.insert_many(&keys(1, 6000..16_000)).unwrap();
-    a.merge_from(&b, &mut |_, _| ()).unwrap();
-    assert!(a.contains_many(&keys(1, 0..16_000)).iter().all(|found| *found));
-    let distinct = a.info().layers[0].estimated_keys;
-    assert!((distinct / 16_000.0 - 1.0).abs() < 0.02, "{distinct}");
-    drop(a);
-    let a = FlashFilter::open_in(ours, buffer).unwrap();
-    assert!(a.contains_many(&keys(1, 0..16_000)).iter().all(|found| *found), "durable");
-    assert!(a.verify(&mut |_, _| ()).unwrap().is_sound());
-    let other = FlashFilter::create_in(memory(), &FilterSettings::new(30_000, 0.01), buffer).unwrap();
-    assert!(matches!(a.merge_from(&other, &mut |_, _| ()), Err(FlashError::Incompatible { .. })));
 }
 
 #[test]

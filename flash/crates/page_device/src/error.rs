@@ -91,13 +91,27 @@ pub enum FlashError {
     #[error("{name} is not empty: it holds {got}, expected an empty folder or one that does not exist")]
     NotEmpty { name: String, got: String },
 
+    /// Its making was interrupted, or some of its files were lost.
+    #[error(
+        "{name} has only {got}: either its making was interrupted, then remove it and make it again, or files were lost, then restore them \
+         from a copy"
+    )]
+    Incomplete { name: String, got: String },
+
     /// The structure changed while it was scanned.
     #[error("{name} changed during the scan; start it again")]
     Changed { name: String },
 
-    /// The filters differ in shape and cannot be merged.
-    #[error("the filters differ in {part}: {got}, expected {expected}")]
-    Incompatible { part: &'static str, got: String, expected: String },
+    /// The filter would take more absent keys for present than it was made for, and nothing was merged.
+    #[error(
+        "{name} was made for a false positive rate of {expected:.2e}, and with the filters of the other one would have {got:.2e}, more than \
+         one and a half times as much; choose to exceed it, or look keys up in both"
+    )]
+    RateTooHigh { name: String, got: f64, expected: f64 },
+
+    /// A writer that was interrupted left it, and its log can only be applied by another one.
+    #[error("{name} was not closed by its last writer; open it for writing once, which recovers it")]
+    NotRecovered { name: String },
 
     /// An earlier write failed, so the state on the device is unknown. Open it again to recover.
     #[error("an earlier write to {name} failed; open it again to recover what was acknowledged")]

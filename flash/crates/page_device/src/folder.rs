@@ -111,7 +111,11 @@ fn make(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut missing: Vec<PathBuf> = missing.map(Path::to_owned).collect();
     missing.reverse();
     for folder in &missing {
-        std::fs::create_dir(folder)?;
+        // Another process may make it at the same time; the lock says which one goes on.
+        match std::fs::create_dir(folder) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => {}
+            made => made?,
+        }
         let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty());
         File::open(parent.unwrap_or(Path::new(".")))?.sync_all()?;
     }

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import fcntl
 import os
+
+from ._springflash import FlashError, InUseError
 
 
 def sync(folder: str | os.PathLike[str]) -> None:
@@ -10,3 +13,32 @@ def sync(folder: str | os.PathLike[str]) -> None:
         os.fsync(opened)
     finally:
         os.close(opened)
+
+
+def fault(kind: type[FlashError], path: object, reason: str) -> FlashError:
+    """An exception as the Rust side makes it."""
+    error = kind(f"{path}: {reason}")
+    error.path, error.reason = str(path), reason
+    return error
+
+
+class FolderLock:
+    """A folder that nobody else has, until it is released or forgotten."""
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self._process = os.getpid()
+        self._file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise fault(InUseError, folder, "it is in use by another process; try again when that has ended") from None
+
+    def release(self) -> None:
+        file, self._file = self._file, -1
+        if file >= 0:
+            if self._process == os.getpid():
+                # A forked process has the file open as well.
+                fcntl.flock(file, fcntl.LOCK_UN)
+            os.close(file)
+
+    __del__ = release

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, NamedTuple, NoReturn
+from typing import Any, Literal, NamedTuple
 
 from ._batches import Column, told
+from ._closes import Closes
 from ._springflash import Filter, FullError
 
 Key = bytes | str | bytearray | memoryview
@@ -48,7 +49,7 @@ class FilterInfo(NamedTuple):
     """Memory of this opening, without that of running lookups."""
 
 
-class FlashFilter(Filter):
+class FlashFilter(Filter, Closes):
     """A Bloom filter on an SSD: a set that may take absent keys for present ones, and never the reverse.
 
     ``path`` is a folder. ``mode`` is as that of :mod:`dbm`, and ``x``: ``"r"`` reads (any number of processes), ``"w"`` reads and writes
@@ -133,15 +134,3 @@ class FlashFilter(Filter):
     def __len__(self) -> int:
         """Estimated distinct keys."""
         return self.info().keys
-
-    def __enter__(self) -> FlashFilter:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError(f"{self!r} cannot be copied or pickled; open it where it is used")
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({os.fspath(self.path)!r})"

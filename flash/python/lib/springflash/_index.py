@@ -3,9 +3,10 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import ItemsView, Iterable, Iterator, Mapping, MutableMapping, ValuesView
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from ._batches import Column, pairs, told
+from ._closes import Closes
 from ._filter import Key, Mode, Path, Progress, check_mode, whole
 from ._springflash import Index
 
@@ -35,7 +36,7 @@ class _Values(ValuesView[bytes]):
         return (value for _, value in self._mapping._pairs())  # type: ignore[attr-defined]
 
 
-class FlashIndex(Index, MutableMapping[bytes, bytes]):
+class FlashIndex(Index, Closes, MutableMapping[bytes, bytes]):
     """A dictionary from bytes to bytes on an SSD, with about one byte of memory per key.
 
     ``path`` is a folder. ``mode`` is as that of :mod:`dbm`, and ``x``: ``"r"`` reads (any number of processes), ``"w"`` reads and writes
@@ -164,15 +165,3 @@ class FlashIndex(Index, MutableMapping[bytes, bytes]):
     def info(self) -> IndexInfo:
         """Sizes, without reading the index."""
         return IndexInfo(**self._info())
-
-    def __enter__(self) -> FlashIndex:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError(f"{self!r} cannot be copied or pickled; open it where it is used")
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({os.fspath(self.path)!r})"

@@ -9,7 +9,8 @@ from pathlib import Path as Folder
 from typing import Any
 
 from ._batches import Column, each
-from ._files import sync
+from ._closes import Closes
+from ._files import FolderLock, fault, sync
 from ._filter import FlashFilter, Key, Path, whole
 from ._springflash import ForkedError, FullError
 
@@ -17,13 +18,13 @@ from ._springflash import ForkedError, FullError
 _NEW, _GONE = "new-", "gone-"
 
 
-class RotatingFilter:
+class RotatingFilter(Closes):
     """A set whose old keys expire: generations of :class:`FlashFilter` in one folder. New keys go to the newest one.
 
     A generation ends when it holds ``capacity`` keys, when it is ``max_age`` seconds old, or by :meth:`rotate`. The newest
     ``generations`` are kept, so a key stays for at least ``generations - 1`` of them: for 30 days with ``generations=4`` and
     ``max_age=10 * 86400``. Each is built for its share of ``false_positive_rate``. Disk and ``memory`` (bytes) are those of each,
-    times ``generations``. A lookup of an absent key reads a page of each.
+    times ``generations``. A lookup of an absent key reads a page of each. One process has it open.
     """
 
     def __init__(
@@ -48,9 +49,10 @@ class RotatingFilter:
         self._folder.mkdir(parents=True, exist_ok=True)
         for folder in made:
             sync(folder.parent)
+        self._folder_lock = FolderLock(self._folder)
         names = sorted(name for name in os.listdir(self._folder) if name.isdigit())
         self._generations = [FlashFilter(self._folder / name, "w", memory=memory) for name in names]
-        # After opening, which no other process does now: these are of one that was killed.
+        # These are of a process that was killed.
         for name in os.listdir(self._folder):
             if name.startswith((_NEW, _GONE)):
                 shutil.rmtree(self._folder / name)
@@ -60,11 +62,19 @@ class RotatingFilter:
     def _lock(self) -> threading.RLock:
         if os.getpid() != self._process:
             # A thread that is not in the forked process may hold the lock.
-            reason = "it was opened before this process was forked; open it again in this process"
-            error = ForkedError(f"{self._folder}: {reason}")
-            error.path, error.reason = str(self._folder), reason
-            raise error
+            raise fault(ForkedError, self._folder, "it was opened before this process was forked; open it again in this process")
         return self._unguarded
+
+    @property
+    def path(self) -> Folder:
+        """The folder."""
+        return self._folder
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        with self._lock:
+            return self._generations[-1].closed
 
     def _rotate_if_due(self) -> None:
         newest = self._generations[-1] if self._generations else None
@@ -147,9 +157,4 @@ class RotatingFilter:
         with self._lock:
             for generation in self._generations:
                 generation.close()
-
-    def __enter__(self) -> RotatingFilter:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+            self._folder_lock.release()

@@ -55,6 +55,20 @@ rocksdb::Status TryToOpen(std::unique_ptr<rocksdb::DB>* db, const rocksdb::Optio
 #endif
 }
 
+// What `open` opens, one of RocksDB's functions that give a database.
+template <typename OpenDb>
+std::unique_ptr<rocksdb::DB> Opened(OpenDb open) {
+#if SPRINGBLOOM_ROCKSDB >= 100100
+  std::unique_ptr<rocksdb::DB> db;
+  CheckOk(open(&db), "open");
+  return db;
+#else
+  rocksdb::DB* db = nullptr;
+  CheckOk(open(&db), "open");
+  return std::unique_ptr<rocksdb::DB>(db);
+#endif
+}
+
 inline std::unique_ptr<rocksdb::DB> Open(const rocksdb::Options& options, const std::string& path) {
   std::unique_ptr<rocksdb::DB> db;
   CheckOk(TryToOpen(&db, options, path), "open");

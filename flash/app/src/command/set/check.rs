@@ -7,22 +7,27 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use springbloom_console::output::warn;
+use springbloom_filter::KeyDigest;
 
 use super::keys;
 use super::open::{BufferOptions, open_to_look_up, warn_if_overfull};
 use crate::exit_codes::selected;
+use crate::flash::FlashFilter;
 use crate::lines::LineOptions;
 
-/// Print the keys that may be in a set
+/// Print the keys that may be in a set, or in one of several
 ///
-/// Every key that is in the set is printed, and a share of the others: the set's false positive rate. With --absent, the keys
-/// that are certainly not in the set are printed instead.
+/// Every key that is in a set is printed, and a share of the others: the false positive rates of the sets together. With --absent,
+/// the keys that are certainly in none of the sets are printed instead.
 #[derive(Args, Debug)]
 pub(crate) struct Check {
     /// Folder of the set
     set: PathBuf,
     #[command(flatten)]
     keys: LineOptions,
+    /// Folder of another set to look in, as often as you like. A key that one set has is not looked up in those after it
+    #[arg(long, value_name = "SET")]
+    also: Vec<PathBuf>,
     /// Print the keys that are certainly not in the set (as `grep -v` would)
     #[arg(short = 'v', long)]
     absent: bool,
@@ -41,13 +46,17 @@ pub(crate) struct Check {
 
 impl Check {
     pub(super) fn run(&self) -> Result<ExitCode> {
-        let filter = open_to_look_up(&self.set, &self.buffer)?;
-        warn_if_overfull(&filter, &self.set);
+        let mut filters = Vec::new();
+        for set in std::iter::once(&self.set).chain(&self.also) {
+            let filter = open_to_look_up(set, &self.buffer)?;
+            warn_if_overfull(&filter, set);
+            filters.push(filter);
+        }
         let mut output = self.keys.output();
         let prints = !self.count && !self.quiet;
         let mut printed = 0;
         let taken = self.keys.each_batch(&keys::reading(self.line_buffered, prints), &mut |batch| {
-            for (n, may_match) in filter.contains_many(&keys::digests(batch)).into_iter().enumerate() {
+            for (n, may_match) in any_contains(&filters, &keys::digests(batch)).into_iter().enumerate() {
                 if may_match != self.absent {
                     printed += 1;
                     if prints {
@@ -61,8 +70,11 @@ impl Check {
             output.print_count(printed)?;
             output.flush()?;
         }
-        let stats = filter.stats();
-        let damaged = stats.damaged_answers + stats.failed_reads;
+        let damaged: u64 = filters
+            .iter()
+            .map(FlashFilter::stats)
+            .map(|stats| stats.damaged_answers + stats.failed_reads)
+            .sum();
         if damaged > 0 {
             warn(format_args!(
                 "{damaged} lookups read damaged data and answered \"may be there\"; see `springflash set verify --help`"
@@ -70,4 +82,17 @@ impl Check {
         }
         Ok(selected(printed, taken.end("looked up")?))
     }
+}
+
+/// For each key, whether one of the sets may have it.
+fn any_contains(filters: &[FlashFilter], digests: &[KeyDigest]) -> Vec<bool> {
+    let mut answers = filters[0].contains_many(digests);
+    for filter in &filters[1..] {
+        let left: Vec<usize> = (0..digests.len()).filter(|n| !answers[*n]).collect();
+        let asked: Vec<KeyDigest> = left.iter().map(|n| digests[*n]).collect();
+        for (n, may_match) in left.into_iter().zip(filter.contains_many(&asked)) {
+            answers[n] = may_match;
+        }
+    }
+    answers
 }

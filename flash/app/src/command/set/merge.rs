@@ -9,9 +9,13 @@ use springbloom_console::Step;
 use springbloom_console::bad_input;
 
 use super::open::{BufferOptions, close, open, open_to_look_up};
-use crate::flash::{FlashError, WhenFull, explain, is_same};
+use crate::flash::{FlashError, LayerInfo, WhenFull, explain, is_same};
 
-/// Add all keys of other sets, made with the same settings, to a set
+/// Add all keys of other sets to a set
+///
+/// A set of the same size and rate is united with it, if the keys of both find room. Filters of any other set are copied: their
+/// sizes and rates add up, and a lookup reads a page of each. A merge that would raise the rate to more than 1.5 times the one
+/// asked for is refused.
 #[derive(Args, Debug)]
 pub(crate) struct Merge {
     /// Folder of the set that takes the keys
@@ -32,25 +36,26 @@ impl Merge {
         if self.over_capacity {
             filter.set_when_full(WhenFull::Exceed);
         }
-        let pages = u64::from(filter.info().layers[0].header.geometry.page_count);
         for path in &self.from {
             if is_same(path, &self.set) {
                 return Err(bad_input(format!("{} cannot be merged into itself", path.display())));
             }
             let other = open_to_look_up(path, &self.buffer)?;
-            let step = Step::of(&format!("merging {}", path.display()), pages);
+            let pages = |layer: &LayerInfo| u64::from(layer.header.geometry.page_count);
+            let step =
+                Step::of(&format!("merging {}", path.display()), other.info().layers.iter().map(pages).sum());
             let mut done = 0;
             let merged = filter.merge_from(&other, &mut |now, _| {
                 step.advance(now - done);
                 done = now;
             });
             merged.map_err(|error| match error {
-                FlashError::Incompatible { .. } => bad_input(format!(
-                    "{} cannot be merged into {}: {error}; both must have the same --capacity, --fpr and layout, and must not \
-                     have grown",
-                    path.display(),
-                    self.set.display()
-                )),
+                FlashError::RateTooHigh { got, expected, .. } => anyhow::anyhow!(
+                    "{} was made for a false positive rate of {expected:.2e}, and with the filters of {} it would have {got:.2e}; nothing of \
+                     that set was merged. Go on with --over-capacity, or look in both with `springflash set check --also`",
+                    self.set.display(),
+                    path.display()
+                ),
                 FlashError::Full { capacity_keys, keys, .. } => anyhow::anyhow!(
                     "{} was built for {capacity_keys} keys, and with those of {} it would hold about {keys}; nothing of that set was \
                      merged. Go on with --over-capacity, which raises the false positive rate, or make a larger set of the original keys",

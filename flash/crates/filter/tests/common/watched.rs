@@ -1,11 +1,12 @@
-//! A storage that calls a hook in the middle of every write, to look at a filter while it changes. Its reads can be made to fail.
+//! A storage that calls a hook in the middle of every write, to look at a filter while it changes. Its reads can be made to fail, and its
+//! writes to be seen half done.
 
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
-use springbloom_page_device::{BlockSizes, PageDevice, SimStorage, Storage};
+use springbloom_page_device::{AlignedBuf, BlockSizes, PageDevice, SECTOR_BYTES, SimStorage, Storage};
 
 type Hook = Box<dyn FnMut() + Send>;
 
@@ -14,11 +15,17 @@ pub struct WatchedStorage {
     inner: Arc<SimStorage>,
     hook: Arc<Mutex<Option<Hook>>>,
     fails_reads: Arc<AtomicBool>,
+    tears_writes: Arc<AtomicBool>,
 }
 
 impl WatchedStorage {
     pub fn new(inner: Arc<SimStorage>) -> WatchedStorage {
-        WatchedStorage { inner, hook: Arc::default(), fails_reads: Arc::default() }
+        WatchedStorage {
+            inner,
+            hook: Arc::default(),
+            fails_reads: Arc::default(),
+            tears_writes: Arc::default(),
+        }
     }
 
     pub fn during_writes(&self, hook: impl FnMut() + Send + 'static) {
@@ -30,9 +37,19 @@ impl WatchedStorage {
         self.fails_reads.store(true, Ordering::Relaxed);
     }
 
+    /// From now on, who reads while a filter is written finds checksums of other contents for a moment.
+    pub fn tear_writes(&self) {
+        self.tears_writes.store(true, Ordering::Relaxed);
+    }
+
     fn watch(&self, name: &str, device: Arc<dyn PageDevice>) -> Arc<dyn PageDevice> {
         if name.starts_with("filter") {
-            Arc::new(Watched { device, hook: self.hook.clone(), fails_reads: self.fails_reads.clone() })
+            Arc::new(Watched {
+                device,
+                hook: self.hook.clone(),
+                fails_reads: self.fails_reads.clone(),
+                tears_writes: self.tears_writes.clone(),
+            })
         } else {
             device
         }
@@ -65,6 +82,7 @@ struct Watched {
     device: Arc<dyn PageDevice>,
     hook: Arc<Mutex<Option<Hook>>>,
     fails_reads: Arc<AtomicBool>,
+    tears_writes: Arc<AtomicBool>,
 }
 
 impl PageDevice for Watched {
@@ -86,6 +104,13 @@ impl PageDevice for Watched {
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         if let Some(hook) = &mut *self.hook.lock() {
             hook();
+        }
+        if self.tears_writes.load(Ordering::Relaxed) {
+            let mut torn = AlignedBuf::new(bytes.len());
+            torn.copy_from_slice(bytes);
+            torn.chunks_mut(SECTOR_BYTES).for_each(|sector| sector[SECTOR_BYTES - 4..].fill(0));
+            self.device.write_at(offset, &torn)?;
+            std::thread::sleep(std::time::Duration::from_micros(200));
         }
         self.device.write_at(offset, bytes)
     }

@@ -1,0 +1,59 @@
+//! What `Filter` and `Index` have in common: a folder that is open until it is closed.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+
+use crate::handle::Handle;
+
+#[pyclass(subclass, frozen, module = "springflash._springflash")]
+pub(crate) struct Opened(Arc<dyn Closes>);
+
+/// A handle of any structure.
+trait Closes: Send + Sync {
+    fn folder(&self) -> &Path;
+    fn is_closed(&self, py: Python<'_>) -> PyResult<bool>;
+    fn close(&self, py: Python<'_>) -> PyResult<()>;
+}
+
+impl<T: Send + Sync> Closes for Handle<T> {
+    fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn is_closed(&self, py: Python<'_>) -> PyResult<bool> {
+        Handle::is_closed(self, py)
+    }
+
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        Handle::close(self, py)
+    }
+}
+
+impl Opened {
+    pub(crate) fn new<T: Send + Sync + 'static>(handle: &Arc<Handle<T>>) -> PyClassInitializer<Opened> {
+        PyClassInitializer::from(Opened(handle.clone()))
+    }
+}
+
+#[pymethods]
+impl Opened {
+    /// The folder.
+    #[getter]
+    fn path(&self) -> PathBuf {
+        self.0.folder().to_owned()
+    }
+
+    /// Whether it was closed.
+    #[getter]
+    fn closed(&self, py: Python<'_>) -> PyResult<bool> {
+        self.0.is_closed(py)
+    }
+
+    /// Makes all changes durable and closes, so that the next opening has nothing to recover. Waits for the calls of other threads. `with`
+    /// does the same at its end.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.0.close(py)
+    }
+}
