@@ -8,7 +8,7 @@ use std::{
 
 /// Folders and files of `src`, each of which may use those before it.
 const ORDER: [&str; 9] =
-    ["error", "engine", "identity", "settings", "warm_start", "tables", "control", "instance", "ffi"];
+    ["error", "engine", "identity", "settings", "warm_start", "tables", "budget", "instance", "ffi"];
 
 /// The rooms with unsafe code: the two sides of the C interface.
 const UNSAFE: [&str; 2] = ["engine", "ffi"];

@@ -15,8 +15,7 @@ use std::{
 
 use springbloom_manager::JoinedThread;
 
-use super::budget_control::BudgetControl;
-use crate::tables::Tables;
+use crate::{budget::budget_control::BudgetControl, tables::Tables};
 
 /// How often deleted and deferred tables are looked for. Deleted ones hold memory, and deferred ones waste reads.
 const TABLE_CHECK_INTERVAL: Duration = Duration::from_millis(500);
