@@ -4,9 +4,9 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::Args;
-use springbloom_console::Set;
+
 use springbloom_console::sizes::{self, Size};
-use springbloom_workload::{AbsentKeys, Distribution, Mix, value};
+use springbloom_workload::{AbsentKeys, Distribution, Mix, Set, value};
 
 use crate::database::config::Config;
 use crate::database::preset::Preset;

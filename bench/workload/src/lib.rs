@@ -6,6 +6,7 @@
 //! - [`Mix`]: the shares of operations, with the core workloads A-F of YCSB (Cooper et al., SoCC'10).
 //! - [`OperationStream`]: the endless, deterministic sequence of [`Operation`]s of these settings and a seed.
 //! - [`FamilyStream`]: operations on several families, which share traffic and absent keys. [`FamilySettings`]: as users give them.
+//! - [`Set`]: settings of experiments, as `--set NAME=VALUE` gives them.
 //! - [`Trace`]: the operations of a real program, as they were recorded.
 //! - [`hash`]: pseudo-random numbers that are functions of a key's number.
 //! - [`value`]: values derived from record and version, so that every answer of a store can be verified.
@@ -22,6 +23,7 @@ mod keys;
 mod mix;
 mod movement;
 mod permutation;
+mod set;
 mod stream;
 pub mod trace;
 pub mod value;
@@ -35,5 +37,6 @@ pub use keys::{FileKeys, KeySpace, edges};
 pub use mix::Mix;
 pub use movement::Movement;
 pub use permutation::Permutation;
+pub use set::Set;
 pub use stream::{Operation, OperationStream, StreamSettings};
 pub use trace::{Counts, Playback, Replay, Trace, TraceKeys, TraceKind};

@@ -18,6 +18,8 @@ pub const HOTNESS_HEADER_BYTES: usize = 70;
 /// Bytes of the header of version 1, which ends after the visits per lookup.
 const HEADER_BYTES_OF_1: usize = 48;
 const TABLE_BYTES: usize = 28;
+/// At the end of the header.
+const UNUSED_BYTES: usize = 6;
 const SEGMENT_BYTES: usize = 13;
 
 /// The contents of a hotness file.
@@ -31,8 +33,6 @@ pub struct StoredHotness {
     pub visits_per_lookup: f32,
     /// Share of false positives of the units that the negative cache caught, in 1/65,536.
     pub known_absent_65536ths: u16,
-    /// The same for a negative cache of a quarter, a sixteenth and a 64th of the size. 0 if unknown.
-    pub known_by_smaller_65536ths: [u16; 3],
     /// Bytes of the negative cache.
     pub negative_cache_bytes: u64,
     /// Visits of late, in all tables that shared the budget. 0 if unknown.
@@ -84,7 +84,7 @@ impl StoredHotness {
         bytes.extend(self.negative_cache_bytes.to_le_bytes());
         bytes.extend(storable(self.late_visits).to_le_bytes());
         bytes.extend(storable(self.late_wasted_reads).to_le_bytes());
-        bytes.extend(self.known_by_smaller_65536ths.iter().flat_map(|share| share.to_le_bytes()));
+        bytes.extend([0; UNUSED_BYTES]);
         bytes.extend(checksum(Covers::HotnessHeader, &bytes).to_le_bytes());
         for table in &self.tables {
             bytes.extend(table.id.to_le_bytes());
@@ -125,7 +125,6 @@ impl StoredHotness {
         if header.len() == HOTNESS_HEADER_BYTES {
             late.negative_cache_bytes = u64_at(header, 44);
             (late.late_visits, late.late_wasted_reads) = (count(&header[52..56])?, count(&header[56..60])?);
-            late.known_by_smaller_65536ths = [60, 62, 64].map(|at| u16_at(header, at));
         }
         Ok(Self {
             budget_bytes: u64_at(header, 24),

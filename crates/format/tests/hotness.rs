@@ -20,15 +20,14 @@ fn segment() -> impl Strategy<Value = StoredSegment> {
 fn file() -> impl Strategy<Value = StoredHotness> {
     let table = (any::<u128>(), any::<u64>(), prop::collection::vec(segment(), 0..9))
         .prop_map(|(id, file_number, segments)| StoredTable { id, file_number, segments });
-    let known = (any::<u16>(), any::<[u16; 3]>(), any::<u64>());
+    let known = (any::<u16>(), any::<u64>());
     let visits = (count(), count(), count());
     (any::<u64>(), any::<u64>(), known, visits, prop::collection::vec(table, 0..6)).prop_map(
         |(budget_bytes, bookkeeping_bytes, known, visits, tables)| StoredHotness {
             budget_bytes,
             bookkeeping_bytes,
             known_absent_65536ths: known.0,
-            known_by_smaller_65536ths: known.1,
-            negative_cache_bytes: known.2,
+            negative_cache_bytes: known.1,
             visits_per_lookup: visits.0,
             late_visits: visits.1,
             late_wasted_reads: visits.2,
@@ -66,7 +65,6 @@ fn small() -> Vec<u8> {
         bookkeeping_bytes: 1000,
         visits_per_lookup: 2.5,
         known_absent_65536ths: 0x1234,
-        known_by_smaller_65536ths: [0x1111, 0x0222, 0x0033],
         negative_cache_bytes: 4112,
         late_visits: 77.0,
         late_wasted_reads: 7.0,
@@ -118,7 +116,6 @@ fn the_version_before_is_read() {
     before.extend(&now[HOTNESS_HEADER_BYTES..]);
     let read = StoredHotness::decode(&before).unwrap();
     let expected = StoredHotness {
-        known_by_smaller_65536ths: [0; 3],
         negative_cache_bytes: 0,
         late_visits: 0.0,
         late_wasted_reads: 0.0,
@@ -156,7 +153,7 @@ fn the_document_gives_the_places_of_all_fields() {
     assert_eq!(header("negative_cache_bytes"), 4112u64.to_le_bytes());
     assert_eq!(header("late_visits"), 77.0f32.to_le_bytes());
     assert_eq!(header("late_wasted_reads"), 7.0f32.to_le_bytes());
-    assert_eq!(header("known_by_smaller"), [0x11, 0x11, 0x22, 0x02, 0x33, 0x00]);
+    assert_eq!(header("unused"), [0; 6]);
     assert_eq!(field("## Hotness header", "checksum").end, HOTNESS_HEADER_BYTES);
     let records = &bytes[HOTNESS_HEADER_BYTES..];
     let table = |name| &records[field("## Table record", name)];

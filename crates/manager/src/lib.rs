@@ -14,13 +14,13 @@
 
 mod background;
 mod budget;
-mod curve;
 mod interned;
 mod keys;
 mod load;
 mod lookup;
 mod manager;
 mod memory;
+mod memory_curve;
 mod names;
 mod notices;
 mod plan;
@@ -33,11 +33,11 @@ mod visits;
 
 pub use background::JoinedThread;
 pub use budget::{BudgetSnapshot, MemoryBudget, MemoryKind, Reservation};
-pub use curve::{CurvePoint, MeasuredUse, MemoryCurve};
 pub use keys::{BytewiseOrder, Fences, KeyOrder};
 pub use lookup::{Answer, BatchKey, TableHandle};
 pub use manager::Manager;
 pub use memory::{allocated_bytes, group_bytes};
+pub use memory_curve::{CurvePoint, MeasuredUse, MemoryCurve};
 pub use names::{ScopeId, SegmentRef, TableId};
 pub use notices::{Notice, Notices};
 pub use plan::{

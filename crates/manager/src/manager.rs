@@ -9,8 +9,8 @@ use parking_lot::MutexGuard;
 
 use crate::background::{JoinedThread, Shared};
 use crate::budget::{MemoryBudget, MemoryKind, Reservation};
-use crate::curve::{MeasuredUse, MemoryCurve};
 use crate::lookup::TableHandle;
+use crate::memory_curve::{MeasuredUse, MemoryCurve};
 use crate::names::{ScopeId, TableId};
 use crate::notices::Notices;
 use crate::plan::{Benefit, Policy};

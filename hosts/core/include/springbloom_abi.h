@@ -70,11 +70,9 @@ typedef struct {
   const char* older_table_extension;  // of tables of an older version; null: the same
   const char* database_file;          // in the folder of every database: no other folder is written to
   const char* lock_file;  // in the folder of a database; kept open by the process that has the database open for writing
-  // The file in the folder of a database that remembers the use of its tables, its name while it is written, and what both were called
-  // before (null: nothing else).
+  // The file in the folder of a database that remembers the use of its tables, and its name while it is written.
   const char* hotness_file;
   const char* hotness_file_new;
-  const char* former_hotness_files[2];
   size_t reader_bytes;          // the reader of an open table with units, its sb_table included: the budget pays for it
   const sb_cache_calls* cache;  // null: the engine has none
 } sb_engine;
@@ -123,8 +121,8 @@ void sb_filters_metrics_text(const sb_filters* filters, void* context,
 // Calls `take` with the settings in force, for a log.
 void sb_filters_settings_text(const sb_filters* filters, void* context,
                               void (*take)(void* context, sb_bytes text) SB_NOEXCEPT) SB_NOEXCEPT;
-// The database with that session opened a table without filter units.
-void sb_filters_count_table_without_units(const sb_filters* filters, sb_bytes session) SB_NOEXCEPT;
+// A table without filter units was opened.
+void sb_filters_count_table_without_units(const sb_filters* filters) SB_NOEXCEPT;
 // A database into whose options filters were installed wrote a table without units.
 void sb_filters_count_written_without_units(const sb_filters* filters) SB_NOEXCEPT;
 // Wasted reads per lookup to expect at a budget, from what was measured; below 0 before anything was.
@@ -136,29 +134,16 @@ int sb_filters_writes_units(const sb_filters* filters) SB_NOEXCEPT;
 
 // ---- writing --------------------------------------------------------------------------------------------------------
 
-// Temporary files for what memory should not hold while a table is written. One thread at a time uses them. A function that gives a number
-// gives 0 on success; no failure is one of the table.
-typedef struct {
-  void* context;                                          // outlives the builder
-  void* (*create)(void* context)SB_NOEXCEPT;              // an empty file, owned; null on a failure
-  int (*append)(void* file, sb_bytes bytes) SB_NOEXCEPT;  // not after a failure
-  int (*read)(void* file, uint64_t offset, size_t size, uint8_t* into) SB_NOEXCEPT;
-  // Ends what is appended and maps it into memory, `size` bytes, until the file is freed; null: that cannot be done.
-  const uint8_t* (*map)(void* file, size_t size)SB_NOEXCEPT;
-  void (*free)(void* file) SB_NOEXCEPT;  // deletes it
-} sb_spill_files;
-
-// `bytewise`: whether the table's order is that of bytes. `session` and `file_number` as in sb_table_spec. `spill`: null: memory holds all
-// units until the table ends. Owned; release with sb_builder_free.
-sb_builder* sb_builder_new(const sb_filters* filters, int bytewise, sb_bytes session, uint64_t file_number,
-                           const sb_spill_files* spill) SB_NOEXCEPT;
+// `bytewise`: whether the table's order is that of bytes. `session` and `file_number` as in sb_table_spec. Memory holds all units until the
+// table ends. Owned; release with sb_builder_free.
+sb_builder* sb_builder_new(const sb_filters* filters, int bytewise, sb_bytes session, uint64_t file_number) SB_NOEXCEPT;
 // Keys in the table's order, without timestamp. `entry_bytes`: key and value, uncompressed.
 void sb_builder_add(sb_builder* builder, sb_bytes key, uint64_t entry_bytes) SB_NOEXCEPT;
 // The prefix of the entry's key, where the table gets units over prefixes, in the order of the keys. Both, or this alone.
 void sb_builder_add_prefix(sb_builder* builder, sb_bytes prefix, uint64_t entry_bytes) SB_NOEXCEPT;
 uint64_t sb_builder_key_count(const sb_builder* builder) SB_NOEXCEPT;
 uint64_t sb_builder_bytes_estimate(const sb_builder* builder) SB_NOEXCEPT;  // size of the block if it ended now
-uint64_t sb_builder_memory_bytes(const sb_builder* builder) SB_NOEXCEPT;    // that it takes now, mapped files left out
+uint64_t sb_builder_memory_bytes(const sb_builder* builder) SB_NOEXCEPT;    // that it takes now
 sb_bytes sb_builder_finish(sb_builder* builder) SB_NOEXCEPT;                // borrowed until sb_builder_free; empty: no units
 void sb_builder_free(sb_builder* builder) SB_NOEXCEPT;
 
@@ -211,8 +196,7 @@ int sb_table_open(const sb_filters* filters, const sb_column_family* family, con
 // thread calls `retry`, which tries to open one of the deferred tables. It gives SB_OPENED if that one need not be tried again, SB_NO_ROOM
 // if it stays deferred until there is more room, SB_UNREADABLE if some stay deferred that cannot be read at present, SB_NONE_LEFT if there
 // was none: then it is not called again until the next table is deferred.
-void sb_deferred_add(const sb_filters* filters, const sb_column_family* family, void* context,
-                     int (*retry)(void* context) SB_NOEXCEPT) SB_NOEXCEPT;
+void sb_deferred_add(const sb_filters* filters, void* context, int (*retry)(void* context) SB_NOEXCEPT) SB_NOEXCEPT;
 // A deferred table was closed before `retry` gave SB_OPENED for it.
 void sb_deferred_closed(const sb_filters* filters) SB_NOEXCEPT;
 // When this returns, `retry` neither runs nor will be called. A context that is not known is ignored.

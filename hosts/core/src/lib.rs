@@ -7,7 +7,7 @@
 
 #![deny(unsafe_code)]
 
-mod control;
+mod budget;
 mod engine;
 mod error;
 mod ffi;
@@ -17,11 +17,10 @@ mod settings;
 mod tables;
 mod warm_start;
 
-pub use control::{families::FamilyStats, metrics};
 pub use engine::{Bytes, Cache, CacheCalls, Engine, Name};
 pub use error::Error;
 pub use identity::stored_id;
-pub use instance::Filters;
+pub use instance::{Filters, families::FamilyStats, metrics};
 pub use settings::{
     Budget, Settings,
     table::{SETTINGS, Setting},

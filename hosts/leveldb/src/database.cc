@@ -77,7 +77,7 @@ int Database::TryToOpen(OpenTable* table) {
 void Database::Open(OpenTable* table) {
   const int why = TryToOpen(table);
   if (why == SB_NONE_LEFT) {
-    sb_filters_count_table_without_units(selected_.filters.get(), Bytes(session_));
+    sb_filters_count_table_without_units(selected_.filters.get());
   } else if (why == SB_NO_ROOM || why == SB_UNREADABLE) {
     Defer(table, why);
   }
@@ -93,7 +93,7 @@ void Database::Defer(OpenTable* table, int why) {
     std::lock_guard<std::mutex> lock(mutex_);
     table->deferred = deferred_.insert(deferred_.end(), table);
   }
-  sb_deferred_add(selected_.filters.get(), family_, this, &Retry);
+  sb_deferred_add(selected_.filters.get(), this, &Retry);
 }
 
 int Database::Retry(void* context) noexcept {

@@ -28,7 +28,6 @@ const sb_engine kEngine = {
     // LevelDB gives names that it does not know no meaning: DestroyDB leaves the file.
     .hotness_file = "SPRINGBLOOM-HOTNESS",
     .hotness_file_new = "SPRINGBLOOM-HOTNESS.new",
-    .former_hotness_files = {nullptr, nullptr},
     .reader_bytes = sizeof(OpenTable),
     .cache = nullptr,
 };

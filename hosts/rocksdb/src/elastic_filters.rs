@@ -184,7 +184,7 @@ impl ElasticFiltersBuilder {
         self
     }
 
-    /// Whether part of the budget (a 32nd at first, then as much as pays) is a negative cache of absent keys that the units let pass, so
+    /// Whether part of the budget (a 32nd, less where it does not pay) is a negative cache of absent keys that the units let pass, so
     /// that a hot one wastes one read and not one per lookup. Default: yes. It does not take keys with more than 112 bytes behind the
     /// common prefix of their table, nor keys of column families with user-defined timestamps.
     pub fn negative_cache(mut self, remember: bool) -> Self {

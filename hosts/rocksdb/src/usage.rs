@@ -105,7 +105,6 @@ impl Usage {
                 absences: KnownAbsences {
                     bytes: stored.negative_cache_bytes,
                     caught: share(stored.known_absent_65536ths),
-                    caught_by_smaller: stored.known_by_smaller_65536ths.map(share),
                 },
             },
         };

@@ -12,10 +12,10 @@ use anyhow::Result;
 use clap::Args;
 use serde::Serialize;
 use springbloom_console::sizes::{self, Size};
-use springbloom_console::{Set, Step, bad_input, distinct, output, repeated};
+use springbloom_console::{Step, bad_input, distinct, output, repeated};
 use springbloom_filter::UnitSettings;
 use springbloom_records::{Clock, Figure, Unit, labels};
-use springbloom_workload::{AbsentKeys, Distribution, Mix, StreamSettings, WorkloadError};
+use springbloom_workload::{AbsentKeys, Distribution, Mix, Set, StreamSettings, WorkloadError};
 
 use by_family::FamilyCell;
 use contender::{BITS_MAX, Contender, Load};

@@ -8,7 +8,7 @@ use arc_swap::{ArcSwapAny, Guard};
 use springbloom_filter::{FilterError, GroupLayout, GroupShape, Probe};
 
 use crate::budget::{MemoryKind, Reservation};
-use crate::lookup::unsafe_thin::ThinArc;
+use crate::lookup::unsafe_thin_arc::ThinArc;
 use crate::memory::{GROUP_HEAD_BYTES, group_bytes};
 use crate::visits::Outcome;
 

@@ -6,7 +6,7 @@ pub(crate) mod negative_cache;
 mod table_filter;
 mod table_shared;
 mod unsafe_heads;
-mod unsafe_thin;
+mod unsafe_thin_arc;
 
 pub(crate) use handle::Lookups;
 pub use handle::TableHandle;

@@ -4,7 +4,7 @@ use springbloom_filter::ProbeLayout;
 
 use crate::keys::{Fences, FencesRef};
 use crate::lookup::group_cell::GroupCell;
-use crate::lookup::unsafe_thin::ThinArc;
+use crate::lookup::unsafe_thin_arc::ThinArc;
 use crate::names::TableId;
 use crate::table_spec::TableSpec;
 

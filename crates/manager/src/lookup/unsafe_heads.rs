@@ -4,7 +4,7 @@
 
 use super::group_cell::{GroupCell, ResidentHead};
 use super::table_shared::TableHead;
-use super::unsafe_thin::Head;
+use super::unsafe_thin_arc::Head;
 
 // SAFETY: a head's words are computed from fields that nothing changes.
 unsafe impl Head for ResidentHead {

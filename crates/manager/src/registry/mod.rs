@@ -16,7 +16,7 @@ mod residency;
 mod tables;
 mod warm_start;
 
-pub(crate) use cache_size::{BUDGET_MIN_BYTES as CACHE_BUDGET_MIN_BYTES, bytes_under as cache_bytes_under};
+pub(crate) use cache_size::BUDGET_MIN_BYTES as CACHE_BUDGET_MIN_BYTES;
 pub use cache_size::{KnownAbsences, Lately};
 pub(crate) use loads::{LoadRequest, LoadResult, SegmentUnits};
 pub(crate) use memory::COPY_PARTS;

@@ -71,8 +71,6 @@ pub struct Engine {
     pub hotness_file: Name,
     /// Its name while it is written.
     pub hotness_file_new: Name,
-    /// Old name of the hotness file.
-    pub former_hotness_files: [Option<Name>; 2],
     /// Of the reader of an open table with units, its `sb_table` included: the budget pays for it.
     pub reader_bytes: usize,
     /// `None`: the engine has no caches.

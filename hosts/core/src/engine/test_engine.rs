@@ -18,7 +18,6 @@ pub(crate) static TEST_ENGINE: Engine = Engine {
     lock_file: Name::new(c"LOCK"),
     hotness_file: Name::new(c"HOTNESS"),
     hotness_file_new: Name::new(c"HOTNESS.new"),
-    former_hotness_files: [None, None],
     reader_bytes: 48,
     cache: None,
 };

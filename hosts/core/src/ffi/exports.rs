@@ -21,7 +21,7 @@ use super::types::{
     PREFIXES, RetryFn, Setting, TableSpec, UNKNOWN_CONTENTS, UNREADABLE, write_message,
 };
 use crate::{
-    engine::{Access, Bytes, Cache, Engine, FileAccess, SpillFiles},
+    engine::{Access, Bytes, Cache, Engine, FileAccess},
     instance::{
         Filters,
         shared::{give_up_shared_instance, shared_instance, shared_instance_if_any},
@@ -191,13 +191,9 @@ unsafe extern "C" fn sb_filters_settings_text(
     unsafe { take(context, Bytes::of(text.as_bytes())) };
 }
 
-/// # Safety
-/// `session` is readable.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_filters_count_table_without_units(filters: &Filters, session: Bytes) {
-    // SAFETY: borrowed for the call.
-    let session = unsafe { session.get() };
-    guarded((), || filters.tables.count_without_units(session));
+extern "C" fn sb_filters_count_table_without_units(filters: &Filters) {
+    guarded((), || filters.tables.count_without_units());
 }
 
 #[unsafe(no_mangle)]
@@ -219,21 +215,18 @@ extern "C" fn sb_filters_writes_units(filters: &Filters) -> c_int {
 }
 
 /// # Safety
-/// `session` is readable; the context of `spill` outlives the builder.
+/// `session` is readable.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_builder_new(
     filters: &Filters,
     bytewise: c_int,
     session: Bytes,
     file_number: u64,
-    spill: Option<&SpillFiles>,
 ) -> Option<Box<UnitBuilder>> {
     // SAFETY: borrowed for the call.
     let session = unsafe { session.get() };
-    let (settings, memory, spill) = (&filters.settings, &filters.tables.builder_memory, spill.copied());
-    guarded(None, || {
-        Some(Box::new(UnitBuilder::new(settings, memory, bytewise != 0, session, file_number, spill)))
-    })
+    let (settings, memory) = (&filters.settings, &filters.tables.builder_memory);
+    guarded(None, || Some(Box::new(UnitBuilder::new(settings, memory, bytewise != 0, session, file_number))))
 }
 
 /// # Safety
@@ -430,18 +423,9 @@ impl DeferredFamily for AdapterFamily {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn sb_deferred_add(
-    filters: &Filters,
-    family: Option<&ColumnFamily>,
-    context: *mut c_void,
-    retry: RetryFn,
-) {
-    guarded((), || {
-        filters.tables.deferred.add(context as usize, Box::new(AdapterFamily { context, retry }));
-        if let Some(family) = family {
-            family.database.count_deferred();
-        }
-    });
+extern "C" fn sb_deferred_add(filters: &Filters, context: *mut c_void, retry: RetryFn) {
+    let family = AdapterFamily { context, retry };
+    guarded((), || filters.tables.deferred.add(context as usize, Box::new(family)));
 }
 
 #[unsafe(no_mangle)]

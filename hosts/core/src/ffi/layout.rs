@@ -4,7 +4,7 @@ use std::mem::offset_of;
 
 use super::types::{BatchKey, Comparator, Digest, Setting, TableSpec};
 use crate::{
-    engine::{Access, Bytes, CacheCalls, Engine, SpillFiles},
+    engine::{Access, Bytes, CacheCalls, Engine},
     tables::open_table::OpenTable,
 };
 
@@ -21,7 +21,6 @@ const _: () = assert!(size_of::<OpenTable>() == 16 && align_of::<OpenTable>() ==
 layout!(Bytes, 16, data: 0, size: 8);
 layout!(Digest, 16, lo: 0, hi: 8);
 layout!(Access, 40, access: 0, read: 8, exists: 16, log: 24, free: 32);
-layout!(SpillFiles, 48, context: 0, create: 8, append: 16, read: 24, map: 32, free: 40);
 layout!(Setting, 32, name: 0, value: 16);
 layout!(Comparator, 16, comparator: 0, compare: 8);
 layout!(
@@ -31,7 +30,7 @@ layout!(
 layout!(BatchKey, 40, key: 0, digest: 16, segment: 32, may_match: 36);
 layout!(CacheCalls, 48, charge: 0, capacity: 8, room: 16, update: 24, watch: 32, release: 40);
 layout!(
-    Engine, 80,
+    Engine, 64,
     table_extension: 0, older_table_extension: 8, database_file: 16, lock_file: 24, hotness_file: 32, hotness_file_new: 40,
-    former_hotness_files: 48, reader_bytes: 64, cache: 72
+    reader_bytes: 48, cache: 56
 );

@@ -1,7 +1,10 @@
 //! The filters of all tables that share one budget: settings, manager and maintenance.
 
+pub(crate) mod families;
+mod maintenance;
 #[cfg(test)]
 mod many_databases;
+pub mod metrics;
 pub(crate) mod shared;
 
 use std::{
@@ -14,13 +17,13 @@ use std::{
 
 use springbloom_manager::{Benefit, Manager, ManagerSettings, MemoryCurve, Policy, Stats, allocated_bytes};
 
+use self::{
+    families::FamilyStats,
+    maintenance::{Maintenance, Tasks},
+    metrics::Figures,
+};
 use crate::{
-    control::{
-        budget_control::BudgetControl,
-        families::{self, FamilyStats},
-        maintenance::{Maintenance, Tasks},
-        metrics::{self, Figures},
-    },
+    budget::budget_control::BudgetControl,
     engine::{Cache, Engine},
     error::Error,
     settings::{Budget, Settings, table},

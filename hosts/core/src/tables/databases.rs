@@ -5,7 +5,7 @@
 //! its files are not accessed any more.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::HashMap,
     ops::Range,
     sync::{
         Arc, OnceLock,
@@ -29,11 +29,6 @@ fn prefixes_beside(ScopeId(keys): ScopeId) -> ScopeId {
     ScopeId(keys + 1)
 }
 
-/// How many databases are counted that have no table with units yet. More are not opened at once.
-const UNCLAIMED_MAX: usize = 64;
-/// After so many looks, the openings of a database are summed up even if it still opens tables.
-const LOOKS_MAX: u32 = 20;
-
 /// A database while it is open.
 #[derive(Debug)]
 pub(crate) struct Database {
@@ -44,25 +39,8 @@ pub(crate) struct Database {
     folder: String,
     is_for_writing: AtomicBool,
     files: FileAccess,
-    openings: Mutex<Openings>,
     lookups: AtomicU64,
     lookups_of_all: Arc<AtomicU64>,
-}
-
-/// How tables of a database were opened since its opening.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct OpeningCounts {
-    with_units: u64,
-    without_units: u64,
-    deferred: u64,
-}
-
-/// Counts of a database's openings, for one line in its log.
-#[derive(Debug, Default)]
-struct Openings {
-    counts: OpeningCounts,
-    at_last_look: OpeningCounts,
-    looks: u32,
 }
 
 /// A column family of a database, while one of its tables is open.
@@ -82,8 +60,6 @@ type FamilyName = Arc<OnceLock<String>>;
 #[derive(Default)]
 pub(crate) struct Databases {
     open: Mutex<HashMap<Vec<u8>, Open>>,
-    /// Counts of tables without units, for databases that have no table with units yet. The newest database last.
-    unclaimed: Mutex<VecDeque<(Vec<u8>, u64)>>,
     lookups: Arc<AtomicU64>,
 }
 
@@ -130,29 +106,6 @@ impl Database {
     pub(crate) fn lookups(&self) -> u64 {
         self.lookups.load(Ordering::Relaxed)
     }
-
-    /// A table of it was opened with units.
-    pub(crate) fn count_with_units(&self) {
-        self.openings.lock().counts.with_units += 1;
-    }
-
-    /// A table of it had no room.
-    pub(crate) fn count_deferred(&self) {
-        self.openings.lock().counts.deferred += 1;
-    }
-
-    /// Gives the counts, once: when no table was opened since the last look.
-    fn due_counts(&self) -> Option<OpeningCounts> {
-        let mut openings = self.openings.lock();
-        let Openings { counts, at_last_look, looks } = &mut *openings;
-        if *looks > LOOKS_MAX {
-            return None;
-        }
-        let is_due = *looks > 0 && counts == at_last_look || *looks == LOOKS_MAX;
-        *looks = if is_due { LOOKS_MAX + 1 } else { *looks + 1 };
-        *at_last_look = *counts;
-        is_due.then_some(*counts)
-    }
 }
 
 impl Databases {
@@ -164,11 +117,6 @@ impl Databases {
         is_for_writing: bool,
         files: FileAccess,
     ) -> ColumnFamily {
-        let without_units = || {
-            let mut unclaimed = self.unclaimed.lock();
-            let at = unclaimed.iter().position(|(of, _)| of == session);
-            at.and_then(|at| unclaimed.remove(at)).map_or(0, |(_, tables)| tables)
-        };
         let mut open = self.open.lock();
         let Open { database, families, next_scope } = open.entry(session.to_vec()).or_insert_with(|| {
             let database = Arc::new(Database {
@@ -177,10 +125,6 @@ impl Databases {
                 folder: String::from_utf8_lossy(folder).into_owned(),
                 is_for_writing: AtomicBool::new(false),
                 files,
-                openings: Mutex::new(Openings {
-                    counts: OpeningCounts { without_units: without_units(), ..OpeningCounts::default() },
-                    ..Openings::default()
-                }),
                 lookups: AtomicU64::new(0),
                 lookups_of_all: self.lookups.clone(),
             });
@@ -210,36 +154,6 @@ impl Databases {
             })
         });
         all.collect()
-    }
-
-    /// The database with that session opened a table without units.
-    pub(crate) fn count_without_units(&self, session: &[u8]) {
-        if let Some(Open { database, .. }) = self.open.lock().get(session) {
-            database.openings.lock().counts.without_units += 1;
-            return;
-        }
-        let mut unclaimed = self.unclaimed.lock();
-        if let Some((_, tables)) = unclaimed.iter_mut().find(|(of, _)| of == session) {
-            *tables += 1;
-            return;
-        }
-        if unclaimed.len() == UNCLAIMED_MAX {
-            unclaimed.pop_front();
-        }
-        unclaimed.push_back((session.to_vec(), 1));
-    }
-
-    /// Tells the log of each database once how its tables were opened, when no more are being opened.
-    pub(crate) fn sum_up_openings(&self, budget_bytes: usize) {
-        let databases: Vec<_> = self.open.lock().values().map(|open| open.database.clone()).collect();
-        for database in databases {
-            let Some(counts) = database.due_counts() else { continue };
-            let OpeningCounts { with_units, without_units, deferred } = counts;
-            database.files.log(LogLevel::Info, &format!(
-                "tables opened so far: {with_units} with filter units, {without_units} without, {deferred} without room for theirs \
-                 in the budget of {budget_bytes} bytes"
-            ));
-        }
     }
 
     /// Tells the logs of all open databases what waits to be told. It waits on where none is open.

@@ -69,10 +69,9 @@ impl Tables {
         database.files().close();
     }
 
-    /// The database with that session opened a table without units.
-    pub(crate) fn count_without_units(&self, session: &[u8]) {
+    /// A table without units was opened.
+    pub(crate) fn count_without_units(&self) {
         self.without_units.fetch_add(1, Ordering::Relaxed);
-        self.databases.count_without_units(session);
     }
 
     /// Tables without filter units that were opened so far.

@@ -85,9 +85,6 @@ impl OpenTable {
                 warm_start: remembered,
             })
             .ok_or(OpenError::NoRoom)?;
-        if !opening.is_of_prefixes {
-            database.count_with_units();
-        }
         Ok(Self { handle })
     }
 

@@ -204,7 +204,6 @@ impl WarmStarts {
             bookkeeping_bytes,
             visits_per_lookup: visits_per_lookup as f32,
             known_absent_65536ths: in_65536ths(absences.caught),
-            known_by_smaller_65536ths: absences.caught_by_smaller.map(in_65536ths),
             negative_cache_bytes: absences.bytes,
             late_visits: visits as f32,
             late_wasted_reads: wasted_reads as f32,

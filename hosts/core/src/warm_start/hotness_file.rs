@@ -16,7 +16,7 @@ use parking_lot::{Condvar, Mutex};
 use springbloom_format::{FormatError, StoredHotness, StoredSegment};
 use springbloom_manager::{Hotness, SegmentUse};
 
-use crate::engine::{Engine, Name};
+use crate::engine::Engine;
 
 /// Enough for 5 million segments, which is more than one machine serves.
 const FILE_BYTES_MAX: u64 = 64 << 20;
@@ -55,20 +55,16 @@ pub fn from_stored(segment: StoredSegment) -> SegmentUse {
 
 /// Reads the folder's file. `None` if there is none.
 pub fn read(engine: &Engine, folder: &Path) -> Result<Option<StoredHotness>, Unusable> {
-    let [former, _] = engine.former_hotness_files;
-    for name in [Some(engine.hotness_file), former].into_iter().flatten() {
-        let path = folder.join(name.text());
-        match fs::metadata(&path) {
-            // Opening a pipe would wait for its writer.
-            Ok(metadata) if !metadata.is_file() => {
-                return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file").into());
-            }
-            Ok(_) => return decode(File::open(path)?).map(Some),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => (),
-            Err(error) => return Err(error.into()),
+    let path = folder.join(engine.hotness_file.text());
+    match fs::metadata(&path) {
+        // Opening a pipe would wait for its writer.
+        Ok(metadata) if !metadata.is_file() => {
+            Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file").into())
         }
+        Ok(_) => decode(File::open(path)?).map(Some),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error.into()),
     }
-    Ok(None)
 }
 
 fn decode(file: File) -> Result<StoredHotness, Unusable> {
@@ -94,11 +90,7 @@ pub(crate) fn replace(engine: &Engine, folder: &Path, hotness: &StoredHotness) -
     remove(&new)?;
     let mut file = File::create_new(&new)?;
     file.write_all(&bytes)?;
-    fs::rename(&new, current)?;
-    for former in engine.former_hotness_files.into_iter().flatten().map(Name::text) {
-        remove(&folder.join(former))?;
-    }
-    Ok(())
+    fs::rename(&new, current)
 }
 
 /// Overwrites a small file where that is as safe as a new one. To make a file and to free one takes ext4 50 times as long, which is what

@@ -310,7 +310,7 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
   const bool is_unreadable = filterable && !unit_table && UnitTable::IsIn(*rep.table_properties);
   if (!unit_table && !is_unreadable) {
     if (filters != nullptr && ColumnFamilyRef::IsOfDatabase(reader_options)) {
-      sb_filters_count_table_without_units(filters.get(), Bytes(reader_options.cur_db_session_id));
+      sb_filters_count_table_without_units(filters.get());
       if (!told_of_table_without_units_.exchange(true, std::memory_order_relaxed)) {
         rocksdb::Info(reader_options.ioptions.logger,
                       "springbloom: %s has no filter units; lookups in it are filtered as stock RocksDB filters them, until a "

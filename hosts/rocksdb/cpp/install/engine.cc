@@ -14,8 +14,6 @@ constinit const sb_engine springbloom_engine = {
     // reads, deletes or copies.
     .hotness_file = "OPTIONS-0-SPRINGBLOOM-HOTNESS.dbtmp",
     .hotness_file_new = "OPTIONS-0-SPRINGBLOOM-HOTNESS-NEW.dbtmp",
-    // RocksDB gives them no meaning.
-    .former_hotness_files = {"SPRINGBLOOM-HOTNESS", "SPRINGBLOOM-HOTNESS.new"},
     .reader_bytes = sizeof(springbloom::ElasticTableReader) + springbloom::OpenFiles::kBytesPerReader,
     .cache = &springbloom::kBlockCacheCalls,
 };

@@ -45,7 +45,7 @@ void DeferredTables<Reader>::Add(Reader* reader) {
       next_->Links().previous = reader;
     }
   }
-  sb_deferred_add(family_.filters.get(), family_.family_, this, &Retry);
+  sb_deferred_add(family_.filters.get(), this, &Retry);
 }
 
 template <typename Reader>

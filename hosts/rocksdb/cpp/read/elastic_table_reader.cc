@@ -314,39 +314,4 @@ void ElasticTableReader::MultiGet(const ReadOptions& read_options, const MultiGe
   }
 }
 
-#if USE_COROUTINES
-
-#if SPRINGBLOOM_ROCKSDB >= 110800
-folly::coro::Task<Status> ElasticTableReader::GetCoroutine(const ReadOptions& read_options, const Slice& internal_key,
-                                                           GetContext* get_context, const SliceTransform* prefix_extractor,
-                                                           bool skip_filters) {
-  const GetContext::GetState before = get_context->State();
-  const uint64_t misses_before = get_context->get_context_stats_.num_cache_miss;
-  const bool is_filtered = !skip_filters && HasUnits();
-  sb_batch_key sought;
-  if (is_filtered && !MayMatch(internal_key, &sought)) {
-    co_return Status::OK();
-  }
-  Status s = co_await Inner().GetCoroutine(read_options, internal_key, get_context, prefix_extractor, skip_filters);
-  ReadAgainWhereRefused(read_options, internal_key, before, get_context, prefix_extractor, &s);
-  CountBlockReads(misses_before, *get_context);
-  if (is_filtered) {
-    RecordPassed(sought, read_options, internal_key, before, s, *get_context);
-  }
-  co_return s;
-}
-#endif
-
-folly::coro::Task<void> ElasticTableReader::MultiGetCoroutine(const ReadOptions& read_options,
-                                                              const MultiGetContext::Range* range,
-                                                              const SliceTransform* prefix_extractor, bool skip_filters) {
-  Batch batch(*this, *range, skip_filters);
-  if (!batch.Passed().empty()) {
-    co_await Inner().MultiGetCoroutine(read_options, &batch.Passed(), prefix_extractor, skip_filters);
-    batch.Finish(read_options, prefix_extractor);
-  }
-}
-
-#endif  // USE_COROUTINES
-
 }  // namespace springbloom

@@ -16,8 +16,8 @@
 
 namespace springbloom {
 
-// Get, MultiGet, their coroutines and MultiGetFilter ask the units before the stock reader. RocksDB's Bloom tickers and perf counters count
-// the answers as they count those of a stock filter. Without units, all lookups go to the stock reader.
+// Get, MultiGet (also as coroutines, which RocksDB makes of them) and MultiGetFilter ask the units before the stock reader. RocksDB's Bloom
+// tickers and perf counters count the answers as they count those of a stock filter. Without units, all lookups go to the stock reader.
 class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader> {
  public:
   // `largest_seqno`: of the table's entries as the database knows it, 0 if it does not. `level`: -1 if it is not known.
@@ -58,16 +58,6 @@ class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader
                 const rocksdb::SliceTransform* prefix_extractor, bool skip_filters) override;
   rocksdb::Status MultiGetFilter(const rocksdb::ReadOptions& read_options, const rocksdb::SliceTransform* prefix_extractor,
                                  rocksdb::MultiGetContext::Range* range) override;
-#if USE_COROUTINES
-#if SPRINGBLOOM_ROCKSDB >= 110800
-  folly::coro::Task<rocksdb::Status> GetCoroutine(const rocksdb::ReadOptions& read_options, const rocksdb::Slice& internal_key,
-                                                  rocksdb::GetContext* get_context,
-                                                  const rocksdb::SliceTransform* prefix_extractor, bool skip_filters) override;
-#endif
-  folly::coro::Task<void> MultiGetCoroutine(const rocksdb::ReadOptions& read_options,
-                                            const rocksdb::MultiGetContext::Range* range,
-                                            const rocksdb::SliceTransform* prefix_extractor, bool skip_filters) override;
-#endif
   size_t ApproximateMemoryUsage() const override {
     return Inner().ApproximateMemoryUsage() + (HasUnits() ? units_.MemoryBytes() : 0);
   }

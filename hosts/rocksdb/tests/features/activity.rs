@@ -35,9 +35,6 @@ fn whether_filters_are_in_use_can_be_asked() {
     assert!(opened > 0);
     db.compact_range(None::<&[u8]>, None::<&[u8]>);
     fill_db(&db, "ours");
-    wait_until("the log sums up how tables were opened", || {
-        log_of(folder.path()).contains("tables opened so far: ")
-    });
     let before = elastic.status(&db).expect("status");
     assert!(before.tables_with_units > 0, "{before:?}");
     let log = log_of(folder.path());
@@ -129,33 +126,4 @@ fn warnings_reach_the_log_of_every_open_database() {
         });
     }
     drop(databases);
-}
-
-#[test]
-fn the_log_sums_up_how_the_tables_of_a_database_were_opened() {
-    let (folder, elastic) = (folder(), ample());
-    let mut stock = small_tree();
-    stock.set_disable_auto_compactions(true);
-    {
-        let db = DB::open(&stock, folder.path()).expect("open");
-        for table in 0..3 {
-            db.put([b'a', table], b"stock").expect("put");
-            db.flush().expect("flush");
-        }
-    }
-    let options = installed(&elastic, &stock);
-    let db = DB::open(&options, folder.path()).expect("open");
-    db.put(b"b", b"ours").expect("put");
-    db.flush().expect("flush");
-    let sums_up =
-        |line: &str| log_of(folder.path()).contains(&format!("springbloom: tables opened so far: {line}"));
-    wait_until("tables of both kinds are told of", || {
-        sums_up("1 with filter units, 3 without, 0 without room for theirs in the budget of 16777216 bytes")
-    });
-    drop(db);
-    let nothing = ElasticFilters::builder().budget_bytes(0).build().expect("the settings are sound");
-    let _db = DB::open(&installed(&nothing, &stock), folder.path()).expect("open");
-    wait_until("deferred tables are told of", || {
-        sums_up("0 with filter units, 0 without, 1 without room for theirs in the budget of 0 bytes")
-    });
 }

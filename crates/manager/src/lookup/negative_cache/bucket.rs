@@ -44,17 +44,6 @@ fn is_being_written(state: u64) -> bool {
 /// Of so many writes of a full bucket one takes a point from each entry whatever else it does.
 const FADING_WRITES: u64 = 256;
 
-/// How an absence was looked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
-    /// It is not there.
-    No,
-    /// It is there.
-    Yes,
-    /// It is there, but would not be with one entry less in each bucket. Bytes of the entry.
-    Marginal(usize),
-}
-
 /// A copy of a bucket's entries, one after the other.
 struct Entries {
     bytes: [u8; BYTES],
@@ -97,27 +86,29 @@ impl Bucket {
         Entries { bytes, used }
     }
 
-    /// Looks for an absence, which earns a point if it is here. No lock, no wait.
+    /// Whether an absence is here; it earns a point then. No lock, no wait.
     #[inline]
-    pub(super) fn find(&self, absence: &AbsentKey<'_>) -> Found {
+    pub(super) fn find(&self, absence: &AbsentKey<'_>) -> bool {
         let state = self.state.load(Ordering::Acquire);
         if used_of(state) == 0 || is_being_written(state) {
-            return Found::No;
+            return false;
         }
-        let Some(sought) = Entry::new(absence) else { return Found::No };
+        let Some(sought) = Entry::new(absence) else { return false };
         if !has_class(state, sought.class()) {
-            return Found::No;
+            return false;
         }
         let entries = self.copy(used_of(state));
         fence(Ordering::Acquire);
         if self.state.load(Ordering::Relaxed) != state {
-            return Found::No;
+            return false;
         }
-        match entries.position(&sought) {
-            None => Found::No,
-            Some(at) if entry::points(entries.bytes[at]) == entry::POINTS_MAX => Found::Yes,
-            Some(at) => self.try_write(state).map_or(Found::Yes, |writer| writer.reward(at)),
+        let Some(at) = entries.position(&sought) else { return false };
+        if entry::points(entries.bytes[at]) < entry::POINTS_MAX
+            && let Some(mut writer) = self.try_write(state)
+        {
+            entry::add_point(&mut writer.entries.bytes[at]);
         }
+        true
     }
 
     /// Puts an absence in if it finds room or an entry without points, and nobody else is writing. Gives the bytes of free room that it
@@ -180,16 +171,6 @@ impl Writer<'_> {
         BYTES - self.entries.used
     }
 
-    fn reward(mut self, rewarded: usize) -> Found {
-        let bytes = entry::bytes_of(&self.entries.bytes[rewarded..]);
-        // Where another entry would fit, a smaller bucket would have done.
-        let is_full = self.free() < bytes;
-        let points = |(_, entry): &(usize, &[u8])| entry::points(entry[0]);
-        let next_to_go = self.entries.iter().min_by_key(points).map(|(at, _)| at);
-        entry::add_point(&mut self.entries.bytes[rewarded]);
-        if is_full && next_to_go == Some(rewarded) { Found::Marginal(bytes) } else { Found::Yes }
-    }
-
     /// Whether this write is one in [`FADING_WRITES`].
     fn is_fading(&self) -> bool {
         (self.version / (2 * VERSION_ONE)).is_multiple_of(FADING_WRITES)
@@ -250,29 +231,27 @@ mod tests {
         let bucket = Bucket::new();
         bucket.insert(&absence(1, b"hot"));
         for n in 0..1000u32 {
-            assert_ne!(bucket.find(&absence(1, b"hot")), Found::No, "after {n}");
+            assert!(bucket.find(&absence(1, b"hot")), "after {n}");
             bucket.insert(&absence(1, &n.to_le_bytes()));
         }
         // Not hot any more: it goes when others are.
         for n in 0..10_000u32 {
             let warm = (n % 61).to_le_bytes();
-            if bucket.find(&absence(2, &warm)) == Found::No {
+            if !bucket.find(&absence(2, &warm)) {
                 bucket.insert(&absence(2, &warm));
             }
         }
-        assert_eq!(bucket.find(&absence(1, b"hot")), Found::No);
+        assert!(!bucket.find(&absence(1, b"hot")));
     }
 
     #[test]
-    fn the_last_entry_of_a_full_bucket_is_found_barely() {
+    fn a_full_bucket_has_the_absences_of_one_table_and_not_of_another() {
         let bucket = Bucket::new();
         let keys: Vec<[u8; 24]> = (0..9).map(|n| [n; 24]).collect();
         keys.iter().for_each(|key| _ = bucket.insert(&absence(9, key)));
-        for key in &keys[1..] {
-            assert_eq!(bucket.find(&absence(9, key)), Found::Yes);
+        for key in &keys {
+            assert!(bucket.find(&absence(9, key)) && !bucket.find(&absence(8, key)));
         }
-        assert_eq!(bucket.find(&absence(9, &keys[0])), Found::Marginal(26), "nobody has fewer points");
-        assert_eq!(bucket.find(&absence(8, &keys[0])), Found::No, "another table's");
     }
 
     #[test]
@@ -280,7 +259,7 @@ mod tests {
         let bucket = Bucket::new();
         (0..7).for_each(|table| _ = bucket.insert(&absence(table, b"key")));
         bucket.retain(|table| table % 2 == 0);
-        let found = (0..7).map(|table| bucket.find(&absence(table, b"key")) != Found::No);
+        let found = (0..7).map(|table| bucket.find(&absence(table, b"key")));
         assert_eq!(found.collect::<Vec<_>>(), [true, false, true, false, true, false, true]);
     }
 
@@ -303,7 +282,7 @@ mod tests {
                 for round in 0..400_000u32 {
                     let mut key = [(round % 50) as u8; 20];
                     key[3] = 0xFF; // no key that is written has two different bytes
-                    assert_eq!(bucket.find(&absence(round % 3, &key[..4 + round as usize % 16])), Found::No);
+                    assert!(!bucket.find(&absence(round % 3, &key[..4 + round as usize % 16])));
                 }
             });
         });
@@ -322,7 +301,7 @@ mod tests {
                         bucket.insert(&absence(table, &key));
                         put_in.insert((table, key));
                     }
-                    1 => prop_assert!(bucket.find(&absence(table, &key)) == Found::No || put_in.contains(&(table, key))),
+                    1 => prop_assert!(!bucket.find(&absence(table, &key)) || put_in.contains(&(table, key))),
                     _ => {
                         bucket.retain(|known| known != table);
                         put_in.retain(|(known, _)| *known != table);

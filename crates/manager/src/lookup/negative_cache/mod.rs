@@ -13,41 +13,22 @@
 mod absent_key;
 mod bucket;
 mod entry;
-mod smaller;
 
 pub(crate) use absent_key::AbsentKey;
-pub(crate) use smaller::{SMALLER_PARTS, SampledMisses};
 
-use std::ops::AddAssign;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use arc_swap::{ArcSwap, ArcSwapOption};
+use arc_swap::ArcSwap;
 
 use crate::budget::{MemoryBudget, MemoryKind};
 use crate::memory::allocated_bytes;
-use bucket::{Bucket, Found};
-use smaller::SmallerCaches;
+use bucket::Bucket;
 
 /// Buckets of a chunk. A chunk takes about a page, whatever the allocator.
 const CHUNK_BUCKETS: usize = 15;
 /// Chunks at most that are looked at to tell how full the cache is: tables wait meanwhile to be opened.
 const CHUNKS_SEEN: usize = 1024;
-
-/// Reads saved that a cache with one entry less per bucket would not have saved.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct MarginalHits {
-    pub hits: u64,
-    /// Bytes of the entries that saved them.
-    pub bytes: u64,
-}
-
-impl AddAssign for MarginalHits {
-    fn add_assign(&mut self, other: Self) {
-        self.hits += other.hits;
-        self.bytes += other.bytes;
-    }
-}
 
 /// A chunk. Dropping it gives its bytes back to the budget.
 struct Chunk {
@@ -68,16 +49,11 @@ impl Drop for Chunk {
 /// The cache. Grows and shrinks a chunk at a time by linear hashing: only the chunk that is split or joined loses entries.
 pub(crate) struct NegativeCache {
     chunks: ArcSwap<Box<[Arc<Chunk>]>>,
-    /// Entries' bytes that saved reads which a cache with one entry less per bucket would not have saved, and how many such reads.
-    marginal_bytes: AtomicU64,
-    marginal_hits: AtomicU64,
     /// Bytes of free room that entries ever took: now, and when chunks were added last.
     filled_bytes: AtomicU64,
     filled_bytes_before: AtomicU64,
     /// Chunks added last.
     added: AtomicUsize,
-    /// There while there are chunks.
-    smaller: ArcSwapOption<SmallerCaches>,
     budget: MemoryBudget,
 }
 
@@ -86,12 +62,9 @@ impl NegativeCache {
     pub(crate) fn new(budget: MemoryBudget) -> Self {
         Self {
             chunks: ArcSwap::default(),
-            marginal_bytes: AtomicU64::new(0),
-            marginal_hits: AtomicU64::new(0),
             filled_bytes: AtomicU64::new(0),
             filled_bytes_before: AtomicU64::new(0),
             added: AtomicUsize::new(0),
-            smaller: ArcSwapOption::empty(),
             budget,
         }
     }
@@ -99,29 +72,14 @@ impl NegativeCache {
     /// Whether the key is known to be absent from the table.
     #[inline]
     pub(crate) fn contains(&self, absence: &AbsentKey<'_>) -> bool {
-        match bucket_of(&self.chunks.load(), absence).map_or(Found::No, |bucket| bucket.find(absence)) {
-            Found::No => return false,
-            Found::Yes => (),
-            Found::Marginal(bytes) => {
-                self.marginal_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
-                self.marginal_hits.fetch_add(1, Ordering::Relaxed);
-            }
-        }
-        self.pass(absence);
-        true
+        bucket_of(&self.chunks.load(), absence).is_some_and(|bucket| bucket.find(absence))
     }
 
     /// Remembers that the key is absent from the table, if there is room and the key is not too long.
     pub(crate) fn insert(&self, absence: &AbsentKey<'_>) {
         if let Some(bucket) = bucket_of(&self.chunks.load(), absence) {
             self.filled_bytes.fetch_add(bucket.insert(absence) as u64, Ordering::Relaxed);
-            self.pass(absence);
         }
-    }
-
-    #[inline]
-    fn pass(&self, absence: &AbsentKey<'_>) {
-        self.smaller.load().iter().for_each(|smaller| smaller.pass(absence));
     }
 
     /// Number of chunks.
@@ -159,13 +117,6 @@ impl NegativeCache {
     fn replace(&self, change: impl FnOnce(&mut Vec<Arc<Chunk>>)) {
         let mut chunks = self.chunks.load().to_vec();
         change(&mut chunks);
-        if chunks.is_empty() {
-            self.smaller.store(None);
-        } else if self.smaller.load().is_none() {
-            self.smaller.store(SmallerCaches::new(&self.budget).map(Arc::new));
-        }
-        let smaller = self.smaller.load();
-        smaller.iter().for_each(|smaller| smaller.follow(chunks.len() * CHUNK_BUCKETS));
         self.chunks.store(Arc::new(chunks.into_boxed_slice()));
     }
 
@@ -192,24 +143,6 @@ impl NegativeCache {
         let filled_bytes = self.filled_bytes.load(Ordering::Relaxed);
         let since = filled_bytes - self.filled_bytes_before.load(Ordering::Relaxed);
         since * 2 >= (self.added.load(Ordering::Relaxed) * CHUNK_BYTES) as u64
-    }
-
-    /// What was seen at the margin since the last call.
-    pub(crate) fn take_marginal_hits(&self) -> MarginalHits {
-        let [hits, bytes] =
-            [&self.marginal_hits, &self.marginal_bytes].map(|count| count.swap(0, Ordering::Relaxed));
-        MarginalHits { hits, bytes }
-    }
-
-    /// What smaller caches missed since the last call.
-    pub(crate) fn take_misses_of_smaller(&self) -> [SampledMisses; SMALLER_PARTS.len()] {
-        let smaller = self.smaller.load();
-        smaller.as_ref().map(|smaller| smaller.take_misses(self.buckets())).unwrap_or_default()
-    }
-
-    /// Buckets of all chunks.
-    pub(crate) fn buckets(&self) -> usize {
-        self.len() * CHUNK_BUCKETS
     }
 }
 

@@ -1,6 +1,5 @@
-//! Shares of the false positives that the negative cache misses, and that smaller ones would.
+//! The share of the false positives that the negative cache misses.
 
-use crate::lookup::negative_cache::{SMALLER_PARTS, SampledMisses};
 use crate::visits::OutcomeTotals;
 
 /// What a negative cache catches of the false positives, measured lately.
@@ -10,8 +9,6 @@ pub struct KnownAbsences {
     pub bytes: u64,
     /// Share of the false positives that it catches, 0..=1.
     pub caught: f64,
-    /// Shares that a quarter, a sixteenth and a 64th of it would catch; 0 where that is not known.
-    pub caught_by_smaller: [f64; SMALLER_PARTS.len()],
 }
 
 /// How visits of lookups ended lately, in all tables together.
@@ -39,12 +36,6 @@ pub(super) struct Missed {
     late_passed: f64,
     /// Of these, those that wasted a read.
     late_wasted: f64,
-    /// False positives that the smaller caches were asked for.
-    asked: f64,
-    /// Of them, what they missed.
-    missed: [f64; SMALLER_PARTS.len()],
-    /// Misses of the smallest sample.
-    seen: u64,
 }
 
 impl Default for Missed {
@@ -57,9 +48,6 @@ impl Default for Missed {
             late_visits: 0.0,
             late_passed: 0.0,
             late_wasted: 0.0,
-            asked: 0.0,
-            missed: [0.0; SMALLER_PARTS.len()],
-            seen: 0,
         }
     }
 }
@@ -69,19 +57,13 @@ impl Missed {
     const VISITS_MIN: u64 = 256;
     /// When lately so many reads were wasted, all that came before counts half.
     const WASTED_MAX: f64 = 1024.0;
-    /// When the smallest sample has missed so often, all that came before counts half.
-    const SEEN_MAX: u64 = 512;
 
     /// Share of the false positives that the cache misses.
     pub(super) fn share(&self) -> f64 {
         self.share
     }
 
-    pub(super) fn measure(
-        &mut self,
-        totals: OutcomeTotals,
-        misses_of_smaller: impl FnOnce() -> [SampledMisses; SMALLER_PARTS.len()],
-    ) {
+    pub(super) fn measure(&mut self, totals: OutcomeTotals) {
         let wasted = totals.wasted_reads - self.wasted_reads;
         let passed = wasted + totals.known_absent - self.known_absent;
         if passed < Self::VISITS_MIN {
@@ -98,19 +80,6 @@ impl Missed {
         }
         (self.visits, self.wasted_reads, self.known_absent) =
             (totals.visits(), totals.wasted_reads, totals.known_absent);
-        self.asked += passed as f64;
-        let sampled = misses_of_smaller();
-        for (missed, SampledMisses { misses, buckets }) in self.missed.iter_mut().zip(sampled) {
-            // A hot key is hit wherever it is, so what is missed is spread evenly, as what is asked for is not. Less than a bucket
-            // remembers nothing.
-            *missed += if buckets > 0.0 { misses as f64 * buckets } else { passed as f64 };
-        }
-        self.seen += sampled[0].misses;
-        if self.seen >= Self::SEEN_MAX {
-            self.seen /= 2;
-            self.asked /= 2.0;
-            self.missed.iter_mut().for_each(|missed| *missed /= 2.0);
-        }
     }
 
     /// The budget is another: what was wasted under the one before says little.
@@ -121,14 +90,7 @@ impl Missed {
     /// What was measured, with a cache of so many bytes.
     pub(super) fn lately(&self, bytes: usize) -> Lately {
         let share = if self.late_passed > 0.0 { self.late_wasted / self.late_passed } else { self.share };
-        let caught = 1.0 - share;
-        let mut most = caught;
-        let caught_by_smaller = self.missed.map(|missed| {
-            // Less memory never catches more: that would be chance.
-            most = if self.asked > 0.0 { (1.0 - missed / self.asked).clamp(0.0, most) } else { 0.0 };
-            most
-        });
-        let absences = KnownAbsences { bytes: bytes as u64, caught, caught_by_smaller };
+        let absences = KnownAbsences { bytes: bytes as u64, caught: 1.0 - share };
         Lately { visits: self.late_visits, wasted_reads: self.late_wasted, absences }
     }
 }

@@ -6,14 +6,14 @@ mod simulation;
 mod sizing;
 
 pub use missed::{KnownAbsences, Lately};
-pub(crate) use sizing::{BUDGET_MIN_BYTES, bytes_under};
+pub(crate) use sizing::BUDGET_MIN_BYTES;
 
 use std::sync::Arc;
 
 use crate::lookup::negative_cache::{CHUNK_BYTES, NegativeCache};
 use crate::visits::OutcomeTotals;
 use missed::Missed;
-use sizing::{CacheSize, INITIAL_CHUNKS, Reading, chunks_at_first, chunks_max};
+use sizing::{CacheSize, INITIAL_CHUNKS, Reading, chunks_max};
 
 /// Visits taken in between two questions whether the share should change.
 const ASK_EVERY_TICKS: u64 = 4096;
@@ -89,7 +89,7 @@ impl NegativeCacheSizer {
     /// Lets an empty cache have what it begins with in a budget.
     pub(crate) fn begin(&mut self, budget_bytes: usize) {
         if self.is_enabled && self.cache.len() == 0 {
-            self.want_chunks(chunks_at_first(budget_bytes));
+            self.want_chunks(self.share.chunks(budget_bytes));
         }
     }
 
@@ -141,16 +141,13 @@ impl NegativeCacheSizer {
         budget_bytes: usize,
     ) -> bool {
         self.ask_at = ticks + ASK_EVERY_TICKS;
-        self.missed.measure(totals, || self.cache.take_misses_of_smaller());
+        self.missed.measure(totals);
         let visits = totals.visits();
         if !self.is_enabled || !self.share.is_due(visits) {
             return false;
         }
-        let reading = Reading { visits, saved: totals.known_absent, price, budget_bytes };
-        let chunks = self.share.decide(&self.cache, &reading);
-        // One that is good for what it has grown to so far goes on growing.
-        let is_less = chunks < self.cache.len();
-        self.want_chunks(if is_less { chunks } else { chunks.max(self.chunks_wanted) })
+        self.share.decide(&self.cache, &Reading { visits, saved: totals.known_absent, price });
+        self.want_chunks(self.share.chunks(budget_bytes))
     }
 
     /// Does a chunk of the sweep, or begins one.

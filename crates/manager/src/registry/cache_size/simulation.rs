@@ -117,8 +117,9 @@ impl Store {
     fn resize(&mut self) {
         if self.setting.remembers {
             let (price, budget_bytes) = (self.planner.marginal_value_per_byte(), self.setting.budget_bytes);
-            let reading = Reading { visits: self.visits, saved: self.saved, price, budget_bytes };
-            let decided = self.share.decide(&self.cache, &reading);
+            let reading = Reading { visits: self.visits, saved: self.saved, price };
+            self.share.decide(&self.cache, &reading);
+            let decided = self.share.chunks(budget_bytes);
             let fixed = self.setting.share.map(|share| (share * budget_bytes as f64) as usize / CHUNK_BYTES);
             let chunks = fixed.unwrap_or(decided);
             self.planner.set_budget_bytes(budget_bytes - chunks * CHUNK_BYTES);

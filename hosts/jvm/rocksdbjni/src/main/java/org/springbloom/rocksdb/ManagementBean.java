@@ -57,46 +57,6 @@ final class ManagementBean implements SpringbloomMXBean {
   }
 
   @Override
-  public long getUsedBytes() {
-    return Springbloom.stats().usedBytes();
-  }
-
-  @Override
-  public long getPeakBytes() {
-    return Springbloom.stats().peakBytes();
-  }
-
-  @Override
-  public long getResidentUnits() {
-    return Springbloom.stats().residentUnits();
-  }
-
-  @Override
-  public long getTables() {
-    return Springbloom.stats().tables();
-  }
-
-  @Override
-  public long getTablesRefused() {
-    return Springbloom.stats().tablesRefused();
-  }
-
-  @Override
-  public long getAvoidedReads() {
-    return Springbloom.stats().avoidedReads();
-  }
-
-  @Override
-  public long getWastedReads() {
-    return Springbloom.stats().wastedReads();
-  }
-
-  @Override
-  public long getTruePositives() {
-    return Springbloom.stats().truePositives();
-  }
-
-  @Override
   public Map<String, Double> getMetrics() {
     return Springbloom.stats().values();
   }

@@ -1,4 +1,4 @@
-//! The direction between the rooms of this crate: a room uses only what stands before it here, and the plan does nothing but decide.
+//! The direction between the layers of this crate: a layer uses only what stands before it here, and the plan does nothing but decide.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,7 +20,7 @@ const ORDER: [&str; 18] = [
     "lookup",
     "stats",
     "registry",
-    "curve",
+    "memory_curve",
     "load",
     "background",
     "manager",
@@ -64,7 +64,7 @@ fn sources() -> BTreeMap<PathBuf, String> {
     files.iter().map(|path| (path.strip_prefix(&root).expect("below it").to_owned(), code(path))).collect()
 }
 
-fn room_of(path: &Path) -> String {
+fn layer_of(path: &Path) -> String {
     let first = path.iter().next().expect("a name").to_string_lossy();
     first.trim_end_matches(".rs").to_owned()
 }
@@ -88,16 +88,16 @@ fn uses(code: &str) -> Vec<String> {
 }
 
 #[test]
-fn rooms_use_only_what_stands_before_them() {
-    let place = |room: &str| ORDER.iter().position(|known| *known == room);
+fn layers_use_only_what_stands_before_them() {
+    let place = |layer: &str| ORDER.iter().position(|known| *known == layer);
     for (path, code) in sources().iter().filter(|(path, _)| **path != *Path::new("lib.rs")) {
-        let room = room_of(path);
-        let own = place(&room).unwrap_or_else(|| panic!("{room} is new: say here what it may use"));
+        let layer = layer_of(path);
+        let own = place(&layer).unwrap_or_else(|| panic!("{layer} is new: say here what it may use"));
         for used in uses(code) {
-            // `lib.rs` is for users of the crate: a room imports from rooms.
+            // `lib.rs` is for users of the crate: a layer imports from layers.
             let other = place(&used).unwrap_or_else(|| panic!("{}: what is crate::{used}?", path.display()));
-            assert!(other <= own, "{}: {room} uses {used}", path.display());
-            assert!((room.as_str(), used.as_str()) != ("lookup", "plan"), "{}", path.display());
+            assert!(other <= own, "{}: {layer} uses {used}", path.display());
+            assert!((layer.as_str(), used.as_str()) != ("lookup", "plan"), "{}", path.display());
         }
     }
 }

@@ -1,5 +1,4 @@
-//! The host's one thread: writes hotness files, forgets tables whose files are gone, opens deferred tables when there is
-//! room, sums up in a database's log how its tables were opened.
+//! The host's one thread: writes hotness files, forgets tables whose files are gone, opens deferred tables when there is room.
 //!
 //! It never holds the `Filters` that own it, so it cannot drop the last reference to them. Dropping the
 //! [`Maintenance`] stops and joins it.
@@ -16,8 +15,7 @@ use std::{
 
 use springbloom_manager::JoinedThread;
 
-use super::budget_control::BudgetControl;
-use crate::tables::Tables;
+use crate::{budget::budget_control::BudgetControl, tables::Tables};
 
 /// How often deleted and deferred tables are looked for. Deleted ones hold memory, and deferred ones waste reads.
 const TABLE_CHECK_INTERVAL: Duration = Duration::from_millis(500);
@@ -125,9 +123,6 @@ impl Tasks {
                 if tables.manager.budget().budget_bytes() > 0 {
                     self.contained(|| tables.deferred.retry());
                 }
-                self.contained(|| {
-                    tables.databases.sum_up_openings(tables.manager.budget().budget_bytes());
-                });
             }
             if save.as_mut().is_some_and(Timer::is_due) {
                 self.save();

@@ -1,4 +1,4 @@
-//! The direction between the rooms of this crate: a room uses only what stands before it here, and no two files use each other.
+//! The direction between the layers of this crate: a layer uses only what stands before it here, and no two files use each other.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,9 +8,9 @@ use std::{
 
 /// Folders and files of `src`, each of which may use those before it.
 const ORDER: [&str; 9] =
-    ["error", "engine", "identity", "settings", "warm_start", "tables", "control", "instance", "ffi"];
+    ["error", "engine", "identity", "settings", "warm_start", "tables", "budget", "instance", "ffi"];
 
-/// The rooms with unsafe code: the two sides of the C interface.
+/// The layers with unsafe code: the two sides of the C interface.
 const UNSAFE: [&str; 2] = ["engine", "ffi"];
 
 fn source_files(folder: &Path, files: &mut Vec<PathBuf>) {
@@ -93,16 +93,16 @@ fn graph() -> BTreeMap<String, BTreeSet<String>> {
     sources.iter().map(|(module, code)| (module.clone(), uses(module, code, &modules))).collect()
 }
 
-fn room_of(module: &str) -> &str {
+fn layer_of(module: &str) -> &str {
     module.split("::").next().unwrap_or(module)
 }
 
 #[test]
-fn rooms_use_only_what_stands_before_them() {
+fn layers_use_only_what_stands_before_them() {
     let place = |module: &str| {
-        let room = room_of(module);
-        let place = ORDER.iter().position(|known| *known == room);
-        place.unwrap_or_else(|| panic!("{room} is new: say here what it may use"))
+        let layer = layer_of(module);
+        let place = ORDER.iter().position(|known| *known == layer);
+        place.unwrap_or_else(|| panic!("{layer} is new: say here what it may use"))
     };
     for (module, uses) in graph() {
         for used in uses {
@@ -125,7 +125,7 @@ fn no_files_use_each_other() {
 #[test]
 fn unsafe_code_is_at_the_border() {
     for (module, code) in sources() {
-        assert!(!code.contains("unsafe{") || UNSAFE.contains(&room_of(&module)), "{module}");
+        assert!(!code.contains("unsafe{") || UNSAFE.contains(&layer_of(&module)), "{module}");
     }
 }
 

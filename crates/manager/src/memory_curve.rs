@@ -2,14 +2,11 @@
 //!
 //! A budget pays for bookkeeping, buffers that grow with it, its share of negative cache, and units. What the units let pass follows from
 //! the [best allocation](crate::plan::UnitCurve) by the analytic rates; what was wasted in fact says by which power these are off. Of what
-//! passes, the negative cache [catches a share](caught).
-
-mod caught;
+//! passes, the negative cache catches a share.
 
 use crate::plan::{SegmentDemand, UnitCurve};
-use crate::registry::{CACHE_BUDGET_MIN_BYTES, COPY_PARTS, KnownAbsences, Lately, cache_bytes_under};
+use crate::registry::{CACHE_BUDGET_MIN_BYTES, COPY_PARTS, KnownAbsences, Lately};
 use crate::visits::pool_bytes;
-use caught::Missed;
 
 /// Points to a factor of two of budget, beside the corners.
 const POINTS_PER_OCTAVE: f64 = 8.0;
@@ -26,6 +23,20 @@ const FACTORS: (f64, f64) = (0.5, 3.0);
 const COPY_UNITS: u64 = 4;
 /// ... but no more than one part in so many of what is not bookkeeping.
 const COPIES_MAX: u64 = 5;
+
+/// Bytes of an entry of the negative cache.
+const ENTRY_BYTES: f64 = 20.0;
+
+/// The share of the false positives that a negative cache misses which has `size` times the entries by keys that pass.
+///
+/// Which keys pass is chance, so those that pass are a fair sample of the keys that are asked for: where twice as many pass, the cache must
+/// be twice as large to catch the same share. What is caught was measured at size 1 and is nothing at one entry. With keys of Zipf's
+/// popularity it is straight in the logarithm of the size above, and between these its square is (by simulation).
+fn missed(absences: &KnownAbsences, size: f64) -> f64 {
+    let entries = (absences.bytes as f64 / ENTRY_BYTES).max(2.0);
+    let place = ((size * entries).max(1.0).ln() / entries.ln()).max(0.0);
+    1.0 - (absences.caught * place.max(place.sqrt())).clamp(0.0, 1.0)
+}
 
 /// What was measured of all segments together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -120,7 +131,6 @@ impl MemoryCurve {
 struct Model<'a> {
     units: UnitCurve,
     measured: &'a MeasuredUse,
-    missed: Missed,
     /// What passes is this power of the share that the analytic rates let pass, ...
     power: f64,
     /// ... times this where there is a negative cache.
@@ -131,13 +141,12 @@ struct Model<'a> {
 
 impl<'a> Model<'a> {
     fn new(units: UnitCurve, measured: &'a MeasuredUse) -> Self {
-        let missed = Missed::of(&measured.lately.absences);
-        let mut model = Self { units, measured, missed, power: 1.0, factor: 1.0, passing: 1.0 };
+        let mut model = Self { units, measured, power: 1.0, factor: 1.0, passing: 1.0 };
         let negatives = model.units.passing(0.0);
         let share = model.passing(measured.budget_bytes);
         if negatives > 0.0 && share > 0.0 && share < 1.0 {
             let (visits, wasted_reads) = measured.best_known();
-            let passed = wasted_reads / model.missed.share(1.0).max(f64::MIN_POSITIVE);
+            let passed = wasted_reads / missed(&measured.lately.absences, 1.0).max(f64::MIN_POSITIVE);
             let by_rates = share * negatives * visits / measured.visits;
             let seen = (share * (PRIOR_READS + passed) / (PRIOR_READS + by_rates)).min(1.0);
             // Hot keys that pass matter to the policy only where no negative cache holds them.
@@ -153,12 +162,13 @@ impl<'a> Model<'a> {
         model
     }
 
+    /// The same share of any budget; 0 if the cache is off, or nothing was measured.
     fn cache_bytes(&self, budget_bytes: u64) -> u64 {
-        let KnownAbsences { bytes, .. } = self.measured.lately.absences;
-        if bytes == 0 {
-            return 0; // it is off, or nothing was measured
+        if budget_bytes < CACHE_BUDGET_MIN_BYTES as u64 {
+            return 0;
         }
-        cache_bytes_under(budget_bytes as usize, bytes as usize) as u64
+        let share = self.measured.lately.absences.bytes as f64 / self.measured.budget_bytes.max(1) as f64;
+        (share.min(1.0) * budget_bytes as f64) as u64
     }
 
     fn other_bytes(&self, budget_bytes: u64) -> u64 {
@@ -199,7 +209,7 @@ impl<'a> Model<'a> {
         let passing = self.passing(budget_bytes);
         let missed = if cache_bytes > 0 {
             let entries = cache_bytes as f64 / self.measured.lately.absences.bytes as f64;
-            self.missed.share(entries * self.passing / passing)
+            missed(&self.measured.lately.absences, entries * self.passing / passing)
         } else {
             1.0
         };
@@ -262,9 +272,8 @@ mod tests {
     /// Half of the visits are for absent keys.
     fn measured(caught: f64) -> MeasuredUse {
         let visits = 2.0 * demands().iter().map(|demand| demand.negatives).sum::<f64>();
-        let caught_by_smaller = [0.8, 0.6, 0.4].map(|part| part * caught);
         let bytes = if caught > 0.0 { 32_896 } else { 0 };
-        let absences = KnownAbsences { bytes, caught, caught_by_smaller };
+        let absences = KnownAbsences { bytes, caught };
         MeasuredUse {
             visits,
             wasted_reads: 0.03 * visits,
