@@ -35,8 +35,8 @@ mod error;
 mod hotness_file;
 
 pub use block::{
-    BlockHeader, BlockWriter, Contents, Directory, FORMAT_VERSION, HEADER_BYTES, MAGIC,
-    MAX_SEGMENT_BYTES_PER_KEY, MAX_SEGMENT_KEYS, PrefixWriter, UnitLayout,
+    BlockHeader, BlockWriter, Contents, Directory, FORMAT_VERSION, FinishedBlock, HEADER_BYTES, MAGIC,
+    MAX_SEGMENT_BYTES_PER_KEY, MAX_SEGMENT_KEYS, PrefixWriter, SpillFile, UnitLayout,
 };
 pub use error::FormatError;
 pub use hotness_file::{

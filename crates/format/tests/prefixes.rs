@@ -48,9 +48,9 @@ proptest! {
             _ => (), // what no comparator of RocksDB's allows
         }
         let expected: BTreeSet<_> = keys.iter().filter_map(|key| key.get(..length)).collect();
-        let prefixes = prefixes_of(&keys, length).finish();
+        let prefixes = prefixes_of(&keys, length).end();
         let keys_added: &[Vec<u8>] = if has_keys { &keys } else { &[] };
-        let block = keys_of(keys_added).finish_before(prefixes);
+        let block = keys_of(keys_added).end_before(prefixes).into_bytes().unwrap();
         if block.is_empty() {
             prop_assert!(expected.is_empty() && keys_added.is_empty());
             return Ok(());
@@ -88,8 +88,8 @@ proptest! {
 fn without_prefixes_a_block_is_what_it_was_before_there_were_any() {
     let keys: Vec<_> = (0..2000u32).map(|key| key.to_be_bytes().to_vec()).collect();
     let alone = keys_of(&keys).finish();
-    let none = prefixes_of(&[], 2).finish();
-    let block = keys_of(&keys).finish_before(none);
+    let none = prefixes_of(&[], 2).end();
+    let block = keys_of(&keys).end_before(none).into_bytes().unwrap();
     assert_eq!(block, alone);
     assert_eq!((block[8], block[11]), (1, 0));
 }
@@ -98,7 +98,7 @@ fn without_prefixes_a_block_is_what_it_was_before_there_were_any() {
 fn units_of_keys_are_not_taken_for_those_of_prefixes() {
     // The prefixes are the keys, so that all but the identity is the same.
     let keys: Vec<_> = (0..2000u32).map(|key| key.to_be_bytes().to_vec()).collect();
-    let block = keys_of(&keys).finish_before(prefixes_of(&keys, 4).finish());
+    let block = keys_of(&keys).end_before(prefixes_of(&keys, 4).end()).into_bytes().unwrap();
     assert_eq!((block[8], block[11]), (2, 1), "a reader of version 1 refuses it");
     let of_keys = Directory::parse(&block).unwrap();
     let of_prefixes = Directory::parse(&block[of_keys.prefixes_at().unwrap() as usize..]).unwrap();

@@ -2,7 +2,7 @@
 
 use springbloom_filter::UnitSettings;
 
-use super::{BlockWriter, Contents};
+use super::{BlockWriter, Contents, FinishedBlock};
 
 /// Builds the block over the distinct prefixes of a table's keys. It is a block like that over keys, in the order of the prefixes' bytes,
 /// whatever the order of the keys: no comparator is asked about a prefix.
@@ -64,9 +64,9 @@ impl PrefixWriter {
     }
 
     /// The block. Empty if no prefix was added, or more than 4 GiB of them.
-    pub fn finish(self) -> Vec<u8> {
+    pub fn end(self) -> FinishedBlock {
         if self.bytes.len() >= u32::MAX as usize {
-            return Vec::new();
+            return FinishedBlock::empty();
         }
         let mut order: Vec<usize> = (0..self.prefixes.len()).collect();
         if !self.is_sorted {
@@ -79,7 +79,7 @@ impl PrefixWriter {
         for at in order {
             writer.add(self.prefix(at), self.prefixes[at].data_bytes.into());
         }
-        writer.finish()
+        writer.end()
     }
 
     fn prefix(&self, at: usize) -> &[u8] {

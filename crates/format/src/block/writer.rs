@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use springbloom_filter::{GroupBuilder, KeyDigest, UnitSettings};
 
 use super::directory::{self, SegmentEntry};
-use super::rows::Rows;
-use super::{BlockHeader, Contents, HEADER_BYTES};
+use super::rows::{Rows, SpillFile};
+use super::{BlockHeader, Contents, FinishedBlock, HEADER_BYTES};
 
 /// Maximum number of keys in a segment. The last segment of a table may have a quarter more. Bounds the memory of the open segment (16
 /// bytes per key, and 56 more while its ribbon is solved) and the size of a unit (two device pages).
@@ -18,7 +18,8 @@ pub const MAX_SEGMENT_BYTES_PER_KEY: u64 = 2048;
 
 /// Collects the keys of one table and builds its filter block.
 ///
-/// Memory: the digests of the open segment and the previous one, the buffers of the unit builder, the fences, and the finished units.
+/// Memory: the digests of the open segment and the previous one, the buffers of the unit builder, the fences, and the finished units that
+/// are not in a [`SpillFile`].
 pub struct BlockWriter {
     /// Boxed, so that the fields that `add` uses are close together.
     units: Box<GroupBuilder>,
@@ -118,6 +119,12 @@ impl BlockWriter {
         Self { contents, ..self }
     }
 
+    /// Moves finished units to `file` whenever there are `window_bytes` of them. A file that fails leaves them in memory.
+    pub fn with_spill(mut self, file: Box<dyn SpillFile + Send>, window_bytes: usize) -> Self {
+        self.rows.spill_to(file, window_bytes);
+        self
+    }
+
     /// Bytes of memory that it takes now.
     pub fn memory_bytes(&self) -> usize {
         let full = self.full.as_ref().map_or(0, |full| full.next_fence.capacity());
@@ -193,38 +200,39 @@ impl BlockWriter {
         }
     }
 
-    /// The table's block. It is empty if no key was added, if the fences exceed 4 GiB, which the directory cannot address, or if there is
-    /// no memory. The table then has no filters.
+    /// The table's block in memory. It is empty if no key was added, if the fences exceed 4 GiB, which the directory cannot address, or if
+    /// a [`SpillFile`] cannot be read or there is no memory. The table then has no filters.
     pub fn finish(self) -> Vec<u8> {
-        self.finish_before(Vec::new())
+        self.end().into_bytes().unwrap_or_default()
+    }
+
+    /// The same, where the units are.
+    pub fn end(self) -> FinishedBlock {
+        self.end_before(FinishedBlock::empty())
     }
 
     /// The same, followed by the [block of prefixes](super::PrefixWriter), if that is not empty.
-    pub fn finish_before(mut self, prefixes: Vec<u8>) -> Vec<u8> {
+    pub fn end_before(mut self, prefixes: FinishedBlock) -> FinishedBlock {
         self.close_all();
         let segment_count = u32::try_from(self.segments.len());
         let (Ok(segment_count @ 1..), Ok(_)) = (segment_count, u32::try_from(self.fence_bytes.len())) else {
             return prefixes;
         };
         let directory = directory::encode(&self.segments, &self.fence_bytes, &self.last_key.get());
-        let block_bytes = HEADER_BYTES + directory.len() + self.rows.total_bytes() + prefixes.len();
+        let head_bytes = HEADER_BYTES + directory.len();
+        let prefix_bytes = prefixes.total_bytes();
         let header = BlockHeader {
-            block_bytes: block_bytes as u64,
+            block_bytes: head_bytes as u64 + self.rows.total_bytes() + prefix_bytes,
             directory_bytes: directory.len() as u64,
             segment_count,
             unit_count: self.rows.unit_count(),
             identity: self.identity,
-            contents: if prefixes.is_empty() { self.contents } else { Contents::KeysBeforePrefixes },
+            contents: if prefix_bytes == 0 { self.contents } else { Contents::KeysBeforePrefixes },
         };
-        let mut block = Vec::new();
-        if block.try_reserve_exact(block_bytes).is_err() {
-            return block;
-        }
-        block.extend_from_slice(&header.encode());
-        block.extend_from_slice(&directory);
-        self.rows.move_to(&mut block);
-        block.extend_from_slice(&prefixes);
-        block
+        let mut head = Vec::with_capacity(head_bytes);
+        head.extend_from_slice(&header.encode());
+        head.extend_from_slice(&directory);
+        FinishedBlock::new(head, self.rows).before(prefixes)
     }
 
     /// The fence of a segment that begins with `user_key`. In byte order, it is the shortest prefix that is above the last key of the

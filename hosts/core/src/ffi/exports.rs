@@ -21,7 +21,7 @@ use super::types::{
     PREFIXES, RetryFn, Setting, TableSpec, UNKNOWN_CONTENTS, UNREADABLE, write_message,
 };
 use crate::{
-    engine::{Access, Bytes, Cache, Engine, FileAccess},
+    engine::{Access, Bytes, Cache, Engine, FileAccess, SpillFiles},
     instance::{
         Filters,
         shared::{give_up_shared_instance, shared_instance, shared_instance_if_any},
@@ -215,18 +215,21 @@ extern "C" fn sb_filters_writes_units(filters: &Filters) -> c_int {
 }
 
 /// # Safety
-/// `session` is readable.
+/// `session` is readable; the context of `spill` outlives the builder.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_builder_new(
     filters: &Filters,
     bytewise: c_int,
     session: Bytes,
     file_number: u64,
+    spill: Option<&SpillFiles>,
 ) -> Option<Box<UnitBuilder>> {
     // SAFETY: borrowed for the call.
     let session = unsafe { session.get() };
-    let (settings, memory) = (&filters.settings, &filters.tables.builder_memory);
-    guarded(None, || Some(Box::new(UnitBuilder::new(settings, memory, bytewise != 0, session, file_number))))
+    let (settings, memory, spill) = (&filters.settings, &filters.tables.builder_memory, spill.copied());
+    guarded(None, || {
+        Some(Box::new(UnitBuilder::new(settings, memory, bytewise != 0, session, file_number, spill)))
+    })
 }
 
 /// # Safety

@@ -13,8 +13,8 @@ namespace springbloom {
 // Holds what must exist before the stock builder is constructed.
 struct BuilderParts {
   BuilderParts(const FiltersRef& e, const rocksdb::BlockBasedTableOptions& table_options,
-               const rocksdb::TableBuilderOptions& options)
-      : policy(std::make_shared<UnitBlockPolicy>(e, table_options, options)) {}
+               const rocksdb::TableBuilderOptions& options, const std::string& path)
+      : policy(std::make_shared<UnitBlockPolicy>(e, table_options, options, path)) {}
 
   std::shared_ptr<UnitBlockPolicy> policy;
 };
