@@ -1,7 +1,7 @@
 //! Filters that were installed and do nothing: whoever asks is told, and so is the log.
 
 use rocksdb::{BlockBasedOptions, DB, Options};
-use springbloom_rocksdb::{ElasticFilters, FamilyStatus};
+use springbloom_rocksdb::FamilyStatus;
 
 use crate::common::{
     Folder, ample,
