@@ -250,17 +250,6 @@ fn stock_rocksdb_takes_no_notice() {
     drop(open(&elastic, &path));
 }
 
-#[test]
-fn a_file_with_the_name_of_earlier_versions_is_read_and_replaced() {
-    let folder = folder();
-    let path = folder.path().join("db");
-    let before = with_history(&hourly(), &path);
-    let old = path.join("SPRINGBLOOM-HOTNESS");
-    fs::rename(path.join(FILE), &old).expect("rename");
-    assert_warm(&path, before, "with the old name");
-    assert!(path.join(FILE).exists() && !old.exists(), "it has the new name now");
-}
-
 /// Names and contents of what is in a folder, RocksDB's log aside.
 fn listing(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(folder).expect("folder").flatten();
