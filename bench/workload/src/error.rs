@@ -114,7 +114,9 @@ pub enum WorkloadError {
     )]
     CannotInsert,
     /// Seeks of prefixes were asked for on keys that have none.
-    #[error("seeks ask for prefixes of synthetic keys: expected no file of keys and no --distribution ranges")]
+    #[error(
+        "seeks ask for prefixes of synthetic keys: expected no file of keys and no --distribution ranges"
+    )]
     NoPrefixes,
     /// Fresh absent keys were asked for on keys of a file, which have one absent key each.
     #[error(

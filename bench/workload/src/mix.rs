@@ -133,15 +133,8 @@ impl fmt::Display for Mix {
         let Mix { update, insert, scan, read_modify_write, seek, seek_type, .. } = *self;
         // As many digits as count.
         let rounded = |share: f64| (share / ROUNDING).round() / (1.0 / ROUNDING).round();
-        let shares = KINDS.into_iter().zip([
-            self.read(),
-            update,
-            insert,
-            scan,
-            read_modify_write,
-            seek,
-            seek_type,
-        ]);
+        let shares =
+            KINDS.into_iter().zip([self.read(), update, insert, scan, read_modify_write, seek, seek_type]);
         let given: Vec<_> = shares
             .map(|(kind, share)| (kind, rounded(share)))
             .filter(|(_, share)| *share > 0.0)

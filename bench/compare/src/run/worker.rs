@@ -272,7 +272,9 @@ impl Worker<'_> {
         for (key, bytes) in &entries {
             key_of_value(&records.keys, bytes, &mut its_key)?;
             ensure!(
-                key.starts_with(&self.key) && **key == *its_key && value::is_intact(bytes, records.value_bytes),
+                key.starts_with(&self.key)
+                    && **key == *its_key
+                    && value::is_intact(bytes, records.value_bytes),
                 "WRONG ANSWER for a seek of {}: {} does not belong there or to its value",
                 self.key.escape_ascii(),
                 key.escape_ascii()
@@ -380,7 +382,8 @@ mod tests {
     const VALUE_BYTES: usize = 40;
 
     fn records(mix: Mix) -> Records {
-        let keys = if mix.seeks() { KeySpace::Edges { records: 50 } } else { KeySpace::Synthetic { records: 50 } };
+        let keys =
+            if mix.seeks() { KeySpace::Edges { records: 50 } } else { KeySpace::Synthetic { records: 50 } };
         Records { keys, value_bytes: VALUE_BYTES, seed: 1 }
     }
 

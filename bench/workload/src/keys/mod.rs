@@ -47,9 +47,9 @@ impl KeySpace {
     /// Number of loaded records.
     pub fn records(&self) -> u64 {
         match self {
-            KeySpace::Synthetic { records }
-            | KeySpace::Ordered { records }
-            | KeySpace::Edges { records } => *records,
+            KeySpace::Synthetic { records } | KeySpace::Ordered { records } | KeySpace::Edges { records } => {
+                *records
+            }
             KeySpace::File(keys) => keys.records(),
             KeySpace::Trace(keys) => keys.loaded(),
         }
