@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use springbloom_filter::{FilterGroup, KeyDigest, UnitSettings};
-use springbloom_format::{BlockHeader, BlockWriter, Contents, Directory, PrefixWriter};
+use springbloom_format::{BlockHeader, BlockWriter, Contents, Directory, PrefixWriter, UNSORTED_BYTES_MAX};
 
 const IDENTITY: u32 = 77;
 
@@ -107,4 +107,43 @@ fn units_of_keys_are_not_taken_for_those_of_prefixes() {
     let unit = &block[span.start as usize..span.end as usize];
     of_keys.decode_unit(0, 0, unit).unwrap();
     of_prefixes.decode_unit(0, 0, unit).unwrap_err();
+}
+
+/// Prefixes in order need no memory beyond a window; in another order they are sorted up to a bound, and given up beyond.
+#[test]
+fn memory_for_prefixes_is_bounded() {
+    // 24 bytes and 8 more for each: the bound of those in no order is at two million.
+    let prefix = |number: u64| [&number.to_be_bytes()[..], &[7; 16]].concat();
+    let fits = UNSORTED_BYTES_MAX as u64 / 32;
+    let in_order: Box<dyn Fn(u64) -> u64> = Box::new(|at| at);
+    let reversed: Box<dyn Fn(u64) -> u64> = Box::new(|at| u64::MAX - at);
+    // In order until the first ones were written.
+    let late: Box<dyn Fn(u64) -> u64> = Box::new(|at| if at == 1_000_000 { 0 } else { at + 1 });
+    for (number, count, has_units, most_bytes) in [
+        (&in_order, 2 * fits, true, 40 << 20),
+        (&reversed, fits, true, 2 * UNSORTED_BYTES_MAX),
+        (&reversed, fits + 1, false, 2 * UNSORTED_BYTES_MAX),
+        (&late, 1_000_000, true, 40 << 20),
+        (&late, 1_000_001, false, 40 << 20),
+    ] {
+        let units = UnitSettings::bloom(1, 1).unwrap();
+        let mut writer = PrefixWriter::new(units, 8 << 20, IDENTITY);
+        let mut most = 0;
+        for at in 0..count {
+            writer.add(&prefix(number(at)), 1000);
+            if at % 1000 == 0 {
+                most = most.max(writer.memory_bytes());
+            }
+        }
+        let block = writer.end().into_bytes().unwrap();
+        assert!(most < most_bytes, "{most} bytes");
+        assert_eq!(!block.is_empty(), has_units);
+        if has_units {
+            let directory = Directory::parse(&block).unwrap();
+            assert_eq!(directory.key_count(), count);
+            for at in (0..count).step_by(10_007) {
+                assert!(may_match(&block, &directory, &prefix(number(at))));
+            }
+        }
+    }
 }

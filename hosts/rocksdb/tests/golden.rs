@@ -5,7 +5,7 @@ mod common;
 
 use std::{fs, path::PathBuf};
 
-use rocksdb::{DB, WaitForCompactOptions};
+use rocksdb::{DB, Direction, IteratorMode, Options, ReadOptions, SliceTransform, WaitForCompactOptions};
 use springbloom_policies::PolicyKind;
 use springbloom_rocksdb::{ElasticFilters, HOTNESS_FILE_NAME, UnitSettings};
 
@@ -19,6 +19,28 @@ const TAG: &str = "golden";
 
 fn golden() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
+}
+
+/// Of a database with this name.
+fn options_of(name: &str) -> Options {
+    let mut options = small_tree();
+    if name.ends_with(PREFIXES) {
+        options.set_prefix_extractor(SliceTransform::create_fixed_prefix(PREFIX_BYTES));
+    }
+    options
+}
+
+/// A database with units over prefixes: version 2 of the format.
+const PREFIXES: &str = "prefixes";
+/// Whole keys, so that those of absent keys are absent.
+const PREFIX_BYTES: usize = 10;
+
+/// The value of the first key with this prefix.
+fn seek(db: &DB, prefix: &[u8]) -> Option<Box<[u8]>> {
+    let mut read = ReadOptions::default();
+    read.set_prefix_same_as_start(true);
+    let found = db.iterator_opt(IteratorMode::From(prefix, Direction::Forward), read).next();
+    found.map(|entry| entry.expect("the iterator is sound").1)
 }
 
 fn elastic(policy: PolicyKind, units: UnitSettings) -> ElasticFilters {
@@ -53,7 +75,8 @@ fn databases_of_every_release_open_and_are_filtered() {
             }
             // A policy that gives a cold table one unit a segment, however much memory is free.
             let elastic = elastic(PolicyKind::MultiQueue, UnitSettings::default());
-            let db = DB::open(&installed(&elastic, &small_tree()), copy.path()).expect("open");
+            let options = options_of(&original.to_string_lossy());
+            let db = DB::open(&installed(&elastic, &options), copy.path()).expect("open");
             assert!(elastic.wait_idle(IDLE_TIMEOUT), "the loader never came to rest");
 
             let name = format!("{}, warm: {is_warm}", original.display());
@@ -69,21 +92,31 @@ fn databases_of_every_release_open_and_are_filtered() {
             contents::check(NUMBERS, |key| db.get(key).expect("get"), TAG);
             let stats = elastic.stats();
             assert!(stats.outcomes.rejected > u64::from(NUMBERS) / 8, "{name}: {stats:?}");
+            if original.to_string_lossy().ends_with(PREFIXES) {
+                contents::check(NUMBERS, |key| seek(&db, key), TAG);
+                let of_seeks = elastic.stats().outcomes.rejected - stats.outcomes.rejected;
+                assert!(of_seeks > u64::from(NUMBERS) / 8, "{name}: {of_seeks} prefixes were rejected");
+            }
+            let stats = elastic.stats();
             assert_eq!((stats.corrupt_units, stats.failed_reads), (0, 0), "{name}");
         }
         found += 1;
     }
-    assert!(found >= 2, "tests/golden has {found} databases");
+    assert!(found >= 3, "tests/golden has {found} databases");
 }
 
 #[test]
 #[ignore = "writes the databases of this version"]
 fn write_databases_of_this_version() {
-    let families = [("bloom", UnitSettings::bloom(6, 4)), ("ribbon", UnitSettings::ribbon(16))];
+    let families = [
+        ("bloom", UnitSettings::bloom(6, 4)),
+        ("ribbon", UnitSettings::ribbon(16)),
+        (PREFIXES, UnitSettings::ribbon(16)),
+    ];
     for (name, units) in families {
         let folder = folder();
         let elastic = elastic(PolicyKind::Uniform, units.expect("the settings are sound"));
-        let mut options = small_tree();
+        let mut options = options_of(name);
         options.set_disable_auto_compactions(true);
         let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
         contents::fill(NUMBERS, |key, value| db.put(key, value).expect("put"), TAG);

@@ -2,88 +2,161 @@
 
 use springbloom_filter::UnitSettings;
 
-use super::{BlockWriter, Contents, FinishedBlock};
+use super::{BlockWriter, Contents, FinishedBlock, SpillFile};
 
 /// Builds the block over the distinct prefixes of a table's keys. It is a block like that over keys, in the order of the prefixes' bytes,
 /// whatever the order of the keys: no comparator is asked about a prefix.
 ///
-/// Memory: the distinct prefixes, and 8 bytes for each, until the table ends. A stock filter keeps 8 bytes for each key and prefix.
+/// Memory: that of a [`BlockWriter`], and the prefixes while they may have to be sorted, at most [`UNSORTED_BYTES_MAX`].
 pub struct PrefixWriter {
-    settings: UnitSettings,
-    segment_data_bytes: u64,
-    identity: u32,
+    writer: BlockWriter,
+    before: Before,
+    /// The newest prefix, and the bytes of the table's entries with it so far.
+    newest: Option<(Vec<u8>, u64)>,
+}
+
+/// Prefixes that come in order go to the writer from so many bytes on. Later ones must be in order too.
+const SORTED_BYTES_MAX: usize = 8 << 20;
+/// A table with more prefixes that come in no order gets no units over them.
+pub const UNSORTED_BYTES_MAX: usize = 64 << 20;
+
+/// The prefixes before the newest one.
+enum Before {
+    /// They can be sorted.
+    Collected(Collected),
+    /// They came in order, and the writer has them.
+    Written,
+    /// The block stays empty.
+    GivenUp,
+}
+
+#[derive(Default)]
+struct Collected {
     /// One after the other.
     bytes: Vec<u8>,
     prefixes: Vec<Prefix>,
-    is_sorted: bool,
+    is_unsorted: bool,
 }
 
-#[derive(Clone, Copy)]
 struct Prefix {
-    /// Where it ends in the bytes; `u32::MAX`: there are too many.
+    /// Where it ends in the bytes.
     end: u32,
     /// Of the table's entries with it.
     data_bytes: u32,
+}
+
+impl Collected {
+    fn prefix(&self, at: usize) -> &[u8] {
+        let start = if at == 0 { 0 } else { self.prefixes[at - 1].end };
+        &self.bytes[start as usize..self.prefixes[at].end as usize]
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.bytes.capacity() + self.prefixes.capacity() * size_of::<Prefix>()
+    }
+
+    fn write_to(&self, writer: &mut BlockWriter) {
+        let mut order: Vec<usize> = (0..self.prefixes.len()).collect();
+        if self.is_unsorted {
+            order.sort_unstable_by_key(|&at| self.prefix(at));
+        }
+        order.into_iter().for_each(|at| writer.add(self.prefix(at), self.prefixes[at].data_bytes.into()));
+    }
+}
+
+impl Before {
+    /// The newest prefix has another one behind it.
+    fn add(&mut self, prefix: &[u8], data_bytes: u64, writer: &mut BlockWriter) {
+        match self {
+            Before::Collected(collected) => {
+                let bytes = (collected.bytes.len() + prefix.len()) as u64;
+                let all_bytes = bytes + (collected.prefixes.len() * size_of::<Prefix>()) as u64;
+                if all_bytes > UNSORTED_BYTES_MAX as u64 {
+                    *self = Before::GivenUp;
+                    return;
+                }
+                collected.bytes.extend_from_slice(prefix);
+                let data_bytes = u32::try_from(data_bytes).unwrap_or(u32::MAX);
+                collected.prefixes.push(Prefix { end: bytes as u32, data_bytes });
+                if all_bytes > SORTED_BYTES_MAX as u64 && !collected.is_unsorted {
+                    collected.write_to(writer);
+                    *self = Before::Written;
+                }
+            }
+            Before::Written => writer.add(prefix, data_bytes),
+            Before::GivenUp => (),
+        }
+    }
+
+    /// The next prefix is before the one that was added last.
+    fn note_disorder(&mut self) {
+        match self {
+            Before::Collected(collected) => collected.is_unsorted = true,
+            Before::Written => *self = Before::GivenUp,
+            Before::GivenUp => (),
+        }
+    }
 }
 
 impl PrefixWriter {
     /// `identity`: of the table, as its keys' block has it. Units of one are not taken for those of the other.
     pub fn new(settings: UnitSettings, segment_data_bytes: u64, identity: u32) -> Self {
         Self {
-            settings,
-            segment_data_bytes,
-            identity: !identity,
-            bytes: Vec::new(),
-            prefixes: Vec::new(),
-            is_sorted: true,
+            writer: BlockWriter::new(settings, segment_data_bytes)
+                .with_bytewise_keys()
+                .with_identity(!identity)
+                .with_contents(Contents::Prefixes),
+            before: Before::Collected(Collected::default()),
+            newest: None,
         }
+    }
+
+    /// As of [`BlockWriter::with_spill`].
+    pub fn with_spill(self, file: Box<dyn SpillFile + Send>, window_bytes: usize) -> Self {
+        Self { writer: self.writer.with_spill(file, window_bytes), ..self }
     }
 
     /// Adds an entry of `entry_bytes` bytes whose key has this prefix. Keys come in the table's order, in which those of one prefix usually
     /// are neighbours.
     #[inline]
     pub fn add(&mut self, prefix: &[u8], entry_bytes: u64) {
-        let entry_bytes = u32::try_from(entry_bytes).unwrap_or(u32::MAX);
-        if let Some(last) = self.prefixes.len().checked_sub(1) {
-            let before = self.prefix(last);
-            if before == prefix {
-                let data_bytes = &mut self.prefixes[last].data_bytes;
-                *data_bytes = data_bytes.saturating_add(entry_bytes);
-                return;
-            }
-            self.is_sorted &= before < prefix;
+        let Some((newest, data_bytes)) = &mut self.newest else {
+            self.newest = Some((prefix.to_vec(), entry_bytes));
+            return;
+        };
+        if newest == prefix {
+            *data_bytes = data_bytes.saturating_add(entry_bytes);
+            return;
         }
-        self.bytes.extend_from_slice(prefix);
-        let end = u32::try_from(self.bytes.len()).unwrap_or(u32::MAX);
-        self.prefixes.push(Prefix { end, data_bytes: entry_bytes });
+        self.before.add(newest, *data_bytes, &mut self.writer);
+        if prefix < newest.as_slice() {
+            self.before.note_disorder();
+        }
+        newest.clear();
+        newest.extend_from_slice(prefix);
+        *data_bytes = entry_bytes;
     }
 
     /// Bytes of memory that it takes now.
     pub fn memory_bytes(&self) -> usize {
-        self.bytes.capacity() + self.prefixes.capacity() * size_of::<Prefix>()
+        let newest = self.newest.as_ref().map_or(0, |(newest, _)| newest.capacity());
+        let before = match &self.before {
+            Before::Collected(collected) => collected.memory_bytes(),
+            Before::Written | Before::GivenUp => 0,
+        };
+        self.writer.memory_bytes() + newest + before
     }
 
-    /// The block. Empty if no prefix was added, or more than 4 GiB of them.
-    pub fn end(self) -> FinishedBlock {
-        if self.bytes.len() >= u32::MAX as usize {
-            return FinishedBlock::empty();
+    /// The block. Empty if no prefix was added, or too many that were in no order.
+    pub fn end(mut self) -> FinishedBlock {
+        if let Some((newest, data_bytes)) = self.newest {
+            self.before.add(&newest, data_bytes, &mut self.writer);
         }
-        let mut order: Vec<usize> = (0..self.prefixes.len()).collect();
-        if !self.is_sorted {
-            order.sort_unstable_by_key(|&at| self.prefix(at));
+        match self.before {
+            Before::Collected(collected) => collected.write_to(&mut self.writer),
+            Before::Written => (),
+            Before::GivenUp => return FinishedBlock::empty(),
         }
-        let mut writer = BlockWriter::new(self.settings, self.segment_data_bytes)
-            .with_bytewise_keys()
-            .with_identity(self.identity)
-            .with_contents(Contents::Prefixes);
-        for at in order {
-            writer.add(self.prefix(at), self.prefixes[at].data_bytes.into());
-        }
-        writer.end()
-    }
-
-    fn prefix(&self, at: usize) -> &[u8] {
-        let start = if at == 0 { 0 } else { self.prefixes[at - 1].end };
-        self.bytes.get(start as usize..self.prefixes[at].end as usize).unwrap_or_default()
+        self.writer.end()
     }
 }

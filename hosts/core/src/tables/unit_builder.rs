@@ -74,13 +74,15 @@ impl UnitBuilder {
         let (units, segment_data_bytes) = (settings.units, settings.segment_data_bytes);
         let identity = block_identity(session, file_number);
         let mut keys = BlockWriter::new(units, segment_data_bytes).with_identity(identity);
+        let mut prefixes = PrefixWriter::new(units, segment_data_bytes, identity);
         if let Some(files) = spill {
             keys = keys.with_spill(Box::new(SpillFile::new(files)), SPILL_WINDOW_BYTES);
+            prefixes = prefixes.with_spill(Box::new(SpillFile::new(files)), SPILL_WINDOW_BYTES);
         }
         Self {
             writers: Some(Writers {
                 keys: if is_bytewise { keys.with_bytewise_keys() } else { keys },
-                prefixes: PrefixWriter::new(units, segment_data_bytes, identity),
+                prefixes,
             }),
             spill,
             block: Block::InMemory(Vec::new()),

@@ -2,9 +2,11 @@
 
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "db/dbformat.h"
 #include "memory/arena.h"
+#include "read/lookup_digest.h"
 #include "read/unit_table.h"
 
 namespace springbloom {
@@ -79,14 +81,34 @@ bool SeekOutcomes::ProvesAbsence(const Slice& target, const Slice& prefix) const
          rocksdb::ExtractUserKeyAndStripTimestamp(target, timestamp_bytes_) == prefix;
 }
 
-void SeekOutcomes::Tell(const Slice& target, bool is_forward) const {
-  const sb_batch_key* sought = filter_.Question();
-  if (sought == nullptr) {
+std::optional<sb_batch_key> SeekOutcomes::Sought(const Slice& target) {
+  std::optional<sb_batch_key> waiting = std::exchange(waiting_, std::nullopt);
+  if (const sb_batch_key* const question = filter_.Question()) {
+    return *question;
+  }
+  const Slice key = rocksdb::ExtractUserKeyAndStripTimestamp(target, timestamp_bytes_);
+  if (!waiting || !extractor_->InDomain(key)) {
+    return std::nullopt;
+  }
+  const Slice prefix = extractor_->Transform(key);
+  const sb_digest digest = LookupDigest(prefix, filter_.Units().Family());
+  if (std::memcmp(&digest, &waiting->digest, sizeof(digest)) != 0) {
+    return std::nullopt;  // it is another seek
+  }
+  waiting->key = Bytes(prefix);
+  return waiting;
+}
+
+void SeekOutcomes::Tell(const Slice& target, bool is_forward) {
+  const std::optional<sb_batch_key> sought = Sought(target);
+  if (!sought) {
     return;  // it was not asked, or it rejected the prefix
   }
   const rocksdb::Status status = Inner().status();
   if (!status.ok()) {
-    if (status.IsIncomplete()) {
+    if (status.IsTryAgain()) {
+      waiting_ = sought;
+    } else if (status.IsIncomplete()) {
       filter_.Units().RecordNotRead(sought->segment);
     }
     return;

@@ -1,6 +1,8 @@
 // An iterator that tells the filter of prefixes how seeks ended which it let pass.
 #pragma once
 
+#include <optional>
+
 #include "read/prefix_filter.h"
 #include "rocksdb/options.h"
 #include "rocksdb/slice_transform.h"
@@ -32,7 +34,9 @@ class SeekOutcomes final : public release::ForwardingIterator {
  private:
   // Whether a seek to `target` that finds nothing proves that the table has no key with this prefix.
   bool ProvesAbsence(const rocksdb::Slice& target, const rocksdb::Slice& prefix) const;
-  void Tell(const rocksdb::Slice& target, bool is_forward) const;
+  // What the filter was asked for this seek, and let pass.
+  std::optional<sb_batch_key> Sought(const rocksdb::Slice& target);
+  void Tell(const rocksdb::Slice& target, bool is_forward);
 
   const bool in_arena_;
   const bool reads_all_;
@@ -42,6 +46,8 @@ class SeekOutcomes final : public release::ForwardingIterator {
   const PrefixFilter& filter_;
   const rocksdb::SliceTransform* const extractor_;
   const rocksdb::SequenceNumber sees_all_from_;
+  // What was asked by a seek whose block is still being read (async_io): the same seek is made once more, and asks nothing. The key is gone.
+  std::optional<sb_batch_key> waiting_;
 };
 
 }  // namespace springbloom

@@ -357,23 +357,24 @@ class Comparison {
     }
     CheckOk(it.status(), what_);
     ++answers_;
-    const bool is_promised = at != model_.end() && (!upper_ || Less(at->first, *upper_)) && (!lower_ || !Less(at->first, *lower_)) &&
-                             HasPrefix(at->first);
+    const bool is_promised = at != model_.end() && (!upper_ || Less(at->first, *upper_)) &&
+                             (!lower_ || !Less(at->first, *lower_)) && HasPrefix(at->first);
     if (is_promised) {
       Check(it.Valid() && it.key() == at->first && it.value() == at->second,
             Told(it) + ", expected " + at->first + "=" + at->second);
     } else {
       // Without prefix_same_as_start it may stand at an entry with another prefix.
-      Check(!it.Valid() || (prefix_ && (mode_ == kPrefix || is_transaction_) && !HasPrefix(it.key())), Told(it) + ", expected no entry");
+      Check(!it.Valid() || (prefix_ && (mode_ == kPrefix || is_transaction_) && !HasPrefix(it.key())),
+            Told(it) + ", expected no entry");
     }
     return is_promised;
   }
 
   std::string Told(const rocksdb::Iterator& it) const {
     static constexpr const char* kModes[] = {"prefixes", "prefix_same_as_start", "total_order_seek", "auto_prefix_mode"};
-    return what_ + ": got " + (it.Valid() ? it.key().ToString() + "=" + it.value().ToString() : "no entry") + "; " + kModes[mode_] +
-           ", extractor " + (extractor_ == nullptr ? "none" : extractor_->AsString()) + (upper_ ? ", upper bound " + *upper_ : "") +
-           (lower_ ? ", lower bound " + *lower_ : "");
+    return what_ + ": got " + (it.Valid() ? it.key().ToString() + "=" + it.value().ToString() : "no entry") + "; " +
+           kModes[mode_] + ", extractor " + (extractor_ == nullptr ? "none" : extractor_->AsString()) +
+           (upper_ ? ", upper bound " + *upper_ : "") + (lower_ ? ", lower bound " + *lower_ : "");
   }
 
   const Setting& setting_;
@@ -441,9 +442,10 @@ uint64_t CompareDatabase(const Database& database, Random& random) {
     if (database.setting.kind == Setting::kTimestamps) {
       options.timestamp = &at;
     }
-    answers += Comparison(database, *model, random, [&](const ReadOptions& read) { return database.Db()->NewIterator(read); },
-                          "the database")
-                   .Seeks(options);
+    answers +=
+        Comparison(
+            database, *model, random, [&](const ReadOptions& read) { return database.Db()->NewIterator(read); }, "the database")
+            .Seeks(options);
     if (random.OneIn(4)) {
       Get(database, random);
     }
@@ -471,9 +473,10 @@ uint64_t CompareTransaction(const Database& database, Random& random) {
   }
   uint64_t answers = 0;
   for (int step = 0; step < 100; ++step) {
-    answers += Comparison(database, model, random, [&](const ReadOptions& read) { return transaction->GetIterator(read); },
-                          "a transaction")
-                   .Seeks(ReadOptions());
+    answers +=
+        Comparison(
+            database, model, random, [&](const ReadOptions& read) { return transaction->GetIterator(read); }, "a transaction")
+            .Seeks(ReadOptions());
   }
   CheckOk(transaction->Rollback(), "Rollback");
   return answers;
@@ -496,8 +499,9 @@ uint64_t CompareFollower(const Database& database, Random& random) {
   }
   uint64_t answers = 0;
   for (int step = 0; step < 100; ++step) {
-    answers += Comparison(database, database.Now(), random, [&](const ReadOptions& read) { return follower->NewIterator(read); },
-                          is_secondary ? "a secondary" : "a read-only database")
+    answers += Comparison(
+                   database, database.Now(), random, [&](const ReadOptions& read) { return follower->NewIterator(read); },
+                   is_secondary ? "a secondary" : "a read-only database")
                    .Seeks(read);
   }
   return answers;
@@ -542,8 +546,8 @@ uint64_t Live(void* rocksdb_options, const std::string& path, Random& random) {
   auto* tables = options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
   tables->whole_key_filtering = random.OneIn(2);
   tables->block_size = random.OneIn(2) ? 256 : 4096;
-  tables->index_type = random.OneIn(3) ? rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch
-                                       : rocksdb::BlockBasedTableOptions::kBinarySearch;
+  tables->index_type =
+      random.OneIn(3) ? rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch : rocksdb::BlockBasedTableOptions::kBinarySearch;
   CheckOk(rocksdb::DestroyDB(path, options), "DestroyDB");
 
   const sb_filters* const filters = springbloom_installed(rocksdb_options);

@@ -144,6 +144,33 @@ fn the_policy_learns_from_seeks() {
     assert!(family("rejected") + family("wasted_read") > 1000, "{text}");
 }
 
+/// A seek with `async_io` is made twice: while a block is read, and when it is there.
+#[test]
+fn the_policy_learns_from_seeks_that_do_not_wait() {
+    let mut rng = rng("the_policy_learns_from_seeks_that_do_not_wait");
+    let elastic =
+        ElasticFilters::builder().budget_bytes(AMPLE_BYTES).build().expect("the settings are sound");
+    let folder = folder();
+    let db = DB::open(&installed(&elastic, &runs(true)), folder.path()).expect("open");
+    fill(&db);
+    assert!(elastic.wait_idle(IDLE_TIMEOUT));
+    let before = elastic.stats().outcomes.true_positives;
+    const SEEKS: u64 = 500;
+    for _ in 0..SEEKS {
+        let prefix = 2 * rng.random_range(0..PREFIXES_PER_RUN * RUNS as u32);
+        let mut read = ReadOptions::default();
+        read.set_prefix_same_as_start(true);
+        read.set_async_io(true);
+        let target = prefix.to_be_bytes();
+        let mut found = db.iterator_opt(IteratorMode::From(&target, rocksdb::Direction::Forward), read);
+        assert!(
+            found.next().is_some_and(|entry| entry.expect("the iterator is sound").0.starts_with(&target))
+        );
+    }
+    let found = elastic.stats().outcomes.true_positives - before;
+    assert_eq!(found, SEEKS, "each prefix is in one run");
+}
+
 /// Each unit halves what absent prefixes waste: the targets are those of stock Bloom filters of so many bits.
 #[test]
 fn absent_prefixes_cost_what_the_units_let_pass() {
