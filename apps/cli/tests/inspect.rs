@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use assert_cmd::Command;
 use predicates::prelude::*;
@@ -159,6 +160,23 @@ fn databases_that_cannot_be_opened_are_bad_input_and_damage_is_not() {
         if place.is_dir() {
             fs::remove_dir(&place).expect("remove");
         }
+        fs::write(&place, saved).expect("put back");
+    }
+    // Nobody writes into these pipes.
+    for file in ["CURRENT", manifest, table] {
+        let place = db.join(file);
+        let saved = fs::read(&place).expect("it was there");
+        fs::remove_file(&place).expect("remove");
+        assert!(std::process::Command::new("mkfifo").arg(&place).status().expect("mkfifo").success());
+        for command in ["inspect", "advise"] {
+            let refused = springbloom().arg(command).arg(&db).timeout(Duration::from_secs(60)).assert();
+            refused.failure().stderr(contains(if file == "CURRENT" {
+                "it has no file CURRENT"
+            } else {
+                file
+            }));
+        }
+        fs::remove_file(&place).expect("remove");
         fs::write(&place, saved).expect("put back");
     }
     let stray = folder.path().join("stray");

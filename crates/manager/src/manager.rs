@@ -94,8 +94,12 @@ impl Manager {
             activity: registry.activity_of(scopes.clone()),
             tables: registry.tables_of(scopes),
         };
+        // All are seen before the first is forgotten, whose bytes would go to units of the others.
         for some in forgotten.tables.chunks(TABLES_AT_ONCE) {
             registry.visit_uses(some, &mut visit);
+            MutexGuard::bump(&mut registry);
+        }
+        for some in forgotten.tables.chunks(TABLES_AT_ONCE) {
             some.iter().for_each(|&table| registry.forget(table));
             MutexGuard::bump(&mut registry);
         }

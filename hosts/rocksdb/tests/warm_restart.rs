@@ -250,6 +250,36 @@ fn stock_rocksdb_takes_no_notice() {
     drop(open(&elastic, &path));
 }
 
+#[test]
+fn a_store_that_is_open_for_a_moment_is_remembered() {
+    let folder = folder();
+    let path = folder.path().join("db");
+    with_history(&hourly(), &path);
+    fs::remove_file(path.join(FILE)).expect("remove");
+    let elastic = hourly();
+    let db = DB::open(&installed(&elastic, &tree()), &path).expect("open");
+    look_up(&elastic, &db, 2000, 99);
+    drop(db);
+    assert!(path.join(FILE).exists(), "its lock was not looked for before it closed");
+}
+
+#[test]
+fn what_could_not_be_saved_is_saved_later_without_new_lookups() {
+    let folder = folder();
+    let path = folder.path().join("db");
+    let elastic = elastic(Some(Duration::from_millis(50)));
+    let db = open(&elastic, &path);
+    fs::create_dir(path.join(FILE)).expect("a folder in the place of the file");
+    fill(&db);
+    look_up(&elastic, &db, ROUNDS, 99);
+    let is_told =
+        || fs::read_to_string(path.join("LOG")).is_ok_and(|log| log.contains("cannot be remembered"));
+    wait_until("the failure is told", is_told);
+    std::thread::sleep(Duration::from_millis(500));
+    fs::remove_dir(path.join(FILE)).expect("it is empty");
+    wait_until("it is saved", || path.join(FILE).is_file());
+}
+
 /// Names and contents of what is in a folder, RocksDB's log aside.
 fn listing(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(folder).expect("folder").flatten();

@@ -153,6 +153,9 @@ impl WarmStarts {
                 let known = self.files.use_of(&database);
                 self.to_stored(&database, folder, &known, waiting, self.bookkeeping_bytes())
             });
+            if folder.is_changed() {
+                self.changed.lock().insert(database.number());
+            }
         }
     }
 

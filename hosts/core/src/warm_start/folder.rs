@@ -88,6 +88,11 @@ impl Folder {
         self.is_changed.store(true, Ordering::Relaxed);
     }
 
+    /// Whether something changed that its file does not tell.
+    pub(crate) fn is_changed(&self) -> bool {
+        self.is_changed.load(Ordering::Relaxed)
+    }
+
     /// Whether the lock file of the database is held here, if that is known.
     pub(crate) fn is_lock_held(&self) -> Option<bool> {
         self.is_lock_held.get().copied()
@@ -161,11 +166,14 @@ impl Folder {
         let mut state = self.state.lock();
         match replaced {
             Ok(()) => state.has_file = true,
-            Err(error) if !mem::replace(&mut state.has_failed, true) => {
-                let path = self.path.display();
-                manager.notices().warn(format!("{path}: filter use cannot be remembered: {error}"));
+            Err(error) => {
+                // The next save tries again.
+                self.note_change();
+                if !mem::replace(&mut state.has_failed, true) {
+                    let path = self.path.display();
+                    manager.notices().warn(format!("{path}: filter use cannot be remembered: {error}"));
+                }
             }
-            Err(_) => (),
         }
     }
 

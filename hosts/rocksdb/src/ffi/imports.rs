@@ -124,7 +124,16 @@ pub(crate) struct Inspected {
     pub(crate) head: Option<Vec<u8>>,
 }
 
+/// RocksDB would wait for the writer of a pipe.
+fn require_regular(path: &Path) -> Result<(), String> {
+    match path.metadata() {
+        Ok(found) if !found.is_file() => Err("it is not a regular file".into()),
+        _ => Ok(()),
+    }
+}
+
 pub(crate) fn inspect_table(path: &Path) -> Result<Inspected, String> {
+    require_regular(path)?;
     unsafe extern "C" fn on_table(context: *mut c_void, info: *const TableInfo) {
         // SAFETY: `context` is the `Inspected` below; the info and its names live through the call.
         let (inspected, info) = unsafe { (&mut *context.cast::<Inspected>(), &*info) };
@@ -159,6 +168,7 @@ pub(crate) fn inspect_table(path: &Path) -> Result<Inspected, String> {
 
 /// The tables that a MANIFEST lists, by column family.
 pub(crate) fn list_tables(manifest: &Path) -> Result<Vec<ListedTable>, String> {
+    require_regular(manifest)?;
     unsafe extern "C" fn on_table(context: *mut c_void, table: *const RawListedTable) {
         // SAFETY: `context` is the list below; the table and its name live through the call.
         let (tables, table) = unsafe { (&mut *context.cast::<Vec<ListedTable>>(), &*table) };
