@@ -46,7 +46,8 @@ class SeekOutcomes final : public release::ForwardingIterator {
   const PrefixFilter& filter_;
   const rocksdb::SliceTransform* const extractor_;
   const rocksdb::SequenceNumber sees_all_from_;
-  // What was asked by a seek whose block is still being read (async_io): the same seek is made once more, and asks nothing. The key is gone.
+  // What was asked by a seek whose block is still being read (async_io): the same seek is made once more, and asks nothing. Its key is gone
+  // by then.
   std::optional<sb_batch_key> waiting_;
 };
 
