@@ -21,7 +21,7 @@ const ALLOWED: [(&str, &[&str]); 21] = [
         &["springbloom-filter", "springbloom-format", "springbloom-host-core", "springbloom-manager"],
     ),
     ("springbloom-workload", &[]),
-    ("springbloom-policies", &["springbloom-filter", "springbloom-manager"]),
+    ("springbloom-published-policies", &["springbloom-filter", "springbloom-manager"]),
     ("springbloom-baselines", &[]),
     ("springbloom-records", &["springbloom-console"]),
     ("springbloom-experiments", &["springbloom-console", "springbloom-records"]),
@@ -32,7 +32,7 @@ const ALLOWED: [(&str, &[&str]); 21] = [
             "springbloom-filter",
             "springbloom-format",
             "springbloom-manager",
-            "springbloom-policies",
+            "springbloom-published-policies",
             "springbloom-records",
             "springbloom-workload",
         ],
@@ -42,7 +42,7 @@ const ALLOWED: [(&str, &[&str]); 21] = [
         &[
             "springbloom-baselines",
             "springbloom-console",
-            "springbloom-policies",
+            "springbloom-published-policies",
             "springbloom-records",
             "springbloom-rocksdb",
             "springbloom-workload",
@@ -133,8 +133,15 @@ const CORE: &str = "hosts/core";
 fn is_neutral(folder: &str) -> bool {
     folder.starts_with("crates/")
         || folder.starts_with("flash/crates/")
-        || [CORE, "bench/experiments", "bench/policies", "bench/records", "bench/workload", "bench/simulator"]
-            .contains(&folder)
+        || [
+            CORE,
+            "bench/experiments",
+            "bench/published_policies",
+            "bench/records",
+            "bench/workload",
+            "bench/simulator",
+        ]
+        .contains(&folder)
 }
 
 fn is_host_of_an_engine(folder: &str) -> bool {

@@ -1,7 +1,7 @@
 //! Several column families under one budget.
 
 use springbloom_filter::UnitSettings;
-use springbloom_policies::PolicyKind;
+use springbloom_published_policies::PolicyKind;
 use springbloom_simulator::managed::{KeyForm, Managed, settings};
 use springbloom_simulator::planned::Planned;
 use springbloom_simulator::written::{Choice, Stock, Written};

@@ -2,7 +2,7 @@
 
 use springbloom_filter::UnitSettings;
 use springbloom_manager::{ManagerSettings, MemoryCurve};
-use springbloom_policies::PolicyKind;
+use springbloom_published_policies::PolicyKind;
 use springbloom_simulator::managed::{KeyForm, Managed, READER_BYTES};
 use springbloom_simulator::{Lookups, Popularity, Tree};
 use springbloom_workload::Distribution;

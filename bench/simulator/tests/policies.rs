@@ -1,7 +1,7 @@
 //! The policies of the store over synthetic lookups, against the best allocation with foreknowledge.
 
 use springbloom_filter::UnitSettings;
-use springbloom_policies::PolicyKind;
+use springbloom_published_policies::PolicyKind;
 use springbloom_simulator::planned::{Planned, Run};
 use springbloom_simulator::{Lookups, Popularity, Tree};
 use springbloom_workload::{Distribution, Mix, Movement};

@@ -8,7 +8,7 @@ use springbloom_manager::{
     BytewiseOrder, Fences, Manager, ManagerSettings, Outcome, ScopeId, TableHandle, TableId, TableSpec,
     TableUnits, UnitReadError, UnitSource,
 };
-use springbloom_policies::PolicyKind;
+use springbloom_published_policies::PolicyKind;
 use springbloom_simulator::{Lookup, Lookups, Popularity};
 use springbloom_workload::hash::{mix, unit_interval};
 use springbloom_workload::{Distribution, Movement};

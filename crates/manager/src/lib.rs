@@ -16,7 +16,7 @@ mod background;
 mod budget;
 mod interned;
 mod keys;
-mod load;
+mod load_unit;
 mod lookup;
 mod manager;
 mod memory;

@@ -5,7 +5,7 @@ mod common;
 use proptest::prelude::*;
 use springbloom_filter::{KeyDigest, UnitSettings};
 use springbloom_manager::{Answer, BatchKey, BytewiseOrder, Outcome, TableHandle};
-use springbloom_policies::PolicyKind;
+use springbloom_published_policies::PolicyKind;
 
 use common::{IDLE_TIMEOUT, MemoryTable, key, manager};
 

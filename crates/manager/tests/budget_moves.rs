@@ -10,7 +10,7 @@ use springbloom_filter::KeyDigest;
 use springbloom_manager::{
     BytewiseOrder, Manager, MemoryBudget, Outcome, Stats, TableHandle, TableId, UsedBytes,
 };
-use springbloom_policies::PolicyKind;
+use springbloom_published_policies::PolicyKind;
 
 const SEGMENTS: u64 = 8;
 const KEYS: u64 = 1000;

@@ -21,7 +21,7 @@ const ORDER: [&str; 18] = [
     "stats",
     "registry",
     "memory_curve",
-    "load",
+    "load_unit",
     "background",
     "manager",
 ];

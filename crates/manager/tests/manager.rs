@@ -10,7 +10,7 @@ use springbloom_filter::KeyDigest;
 use springbloom_manager::{
     BytewiseOrder, Manager, ManagerSettings, Outcome, Stats, TableHandle, TableId, TableSpec,
 };
-use springbloom_policies::PolicyKind;
+use springbloom_published_policies::PolicyKind;
 
 /// Looks up key `n` of the table (odd ones are absent) and reports how it went, as a host does.
 fn look_up(handle: &TableHandle, table: &MemoryTable, n: u64) -> Outcome {

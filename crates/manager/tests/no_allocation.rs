@@ -9,7 +9,7 @@ use std::cell::Cell;
 use common::{IDLE_TIMEOUT, MemoryTable, key, manager};
 use springbloom_filter::KeyDigest;
 use springbloom_manager::{BytewiseOrder, Outcome};
-use springbloom_policies::PolicyKind;
+use springbloom_published_policies::PolicyKind;
 
 struct Counting;
 

@@ -11,7 +11,7 @@ use common::{IDLE_TIMEOUT, LOCATOR, MemoryTable, manager};
 use springbloom_manager::{
     Manager, Outcome, TableHandle, TableId, TableSpec, TableUnits, UnitReadError, UnitSource, UnitVisitor,
 };
-use springbloom_policies::PolicyKind;
+use springbloom_published_policies::PolicyKind;
 
 /// Tables that share a device. It fails while `is_out`, and always for the table with the locator `BAD`.
 struct Device {

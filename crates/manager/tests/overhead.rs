@@ -11,7 +11,7 @@ use springbloom_manager::{
     BytewiseOrder, Fences, Manager, ManagerSettings, ScopeId, TableHandle, TableId, TableSpec, TableUnits,
     UnitReadError, UnitSource,
 };
-use springbloom_policies::PolicyKind;
+use springbloom_published_policies::PolicyKind;
 
 const TABLES: u64 = 340;
 const SEGMENTS: u64 = 4;

@@ -6,7 +6,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicIsize, Ordering};
 
 use common::{IDLE_TIMEOUT, MemoryTable, manager};
-use springbloom_policies::PolicyKind;
+use springbloom_published_policies::PolicyKind;
 
 static LIVE_BYTES: AtomicIsize = AtomicIsize::new(0);
 

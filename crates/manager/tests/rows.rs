@@ -7,7 +7,7 @@ use std::sync::Arc;
 use common::{IDLE_TIMEOUT, MemoryTable, key, manager};
 use springbloom_filter::KeyDigest;
 use springbloom_manager::{Manager, Outcome, TableHandle};
-use springbloom_policies::PolicyKind;
+use springbloom_published_policies::PolicyKind;
 
 const SEGMENTS: u64 = 400;
 const KEYS: u64 = 500;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicIsize, Ordering};
 
 use common::{IDLE_TIMEOUT, MemoryTable, manager};
 use springbloom_manager::Outcome;
-use springbloom_policies::PolicyKind;
+use springbloom_published_policies::PolicyKind;
 
 static LIVE_BYTES: AtomicIsize = AtomicIsize::new(0);
 

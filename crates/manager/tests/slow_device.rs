@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use common::{IDLE_TIMEOUT, MemoryTable, manager};
 use springbloom_manager::{TableSpec, TableUnits, UnitReadError, UnitSource, UnitVisitor};
-use springbloom_policies::PolicyKind;
+use springbloom_published_policies::PolicyKind;
 
 /// Tables on a device that takes `latency` for a read, whatever else it reads.
 struct Slow {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use common::{IDLE_TIMEOUT, MemoryTable, manager};
 use springbloom_manager::{Manager, TableHandle};
-use springbloom_policies::PolicyKind;
+use springbloom_published_policies::PolicyKind;
 
 const TABLES: u64 = 400;
 const UNITS: usize = 6;

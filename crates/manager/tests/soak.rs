@@ -11,7 +11,7 @@ use common::{IDLE_TIMEOUT, MemoryTable, closed_tables, key};
 use parking_lot::Mutex;
 use springbloom_filter::KeyDigest;
 use springbloom_manager::{BytewiseOrder, Manager, ManagerSettings, Outcome, TableHandle};
-use springbloom_policies::PolicyKind;
+use springbloom_published_policies::PolicyKind;
 
 const TABLES: u64 = 12;
 const SEGMENTS: u64 = 4;

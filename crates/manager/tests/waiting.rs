@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use common::{IDLE_TIMEOUT, MemoryTable, key, manager};
 use springbloom_filter::KeyDigest;
 use springbloom_manager::{BytewiseOrder, Manager, MemoryKind, Outcome, Reservation, TableHandle};
-use springbloom_policies::PolicyKind;
+use springbloom_published_policies::PolicyKind;
 
 const TABLES: u64 = 60;
 const SEGMENTS: u64 = 4;

@@ -9,7 +9,7 @@ use springbloom_filter::KeyDigest;
 use springbloom_manager::{
     BytewiseOrder, Hotness, Manager, Outcome, ScopeId, SegmentUse, TableHandle, TableId, TableSpec,
 };
-use springbloom_policies::PolicyKind;
+use springbloom_published_policies::PolicyKind;
 
 const TABLES: u64 = 12;
 const SEGMENTS: u64 = 8;

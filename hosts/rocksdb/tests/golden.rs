@@ -6,7 +6,7 @@ mod common;
 use std::{fs, path::PathBuf};
 
 use rocksdb::{DB, Direction, IteratorMode, Options, ReadOptions, SliceTransform, WaitForCompactOptions};
-use springbloom_policies::PolicyKind;
+use springbloom_published_policies::PolicyKind;
 use springbloom_rocksdb::{ElasticFilters, HOTNESS_FILE_NAME, UnitSettings};
 
 use crate::common::{

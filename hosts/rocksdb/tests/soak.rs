@@ -14,7 +14,7 @@ use std::{
 use parking_lot::Mutex;
 use rand::RngExt;
 use rocksdb::{DB, Options};
-use springbloom_policies::PolicyKind;
+use springbloom_published_policies::PolicyKind;
 use springbloom_rocksdb::ElasticFilters;
 use springbloom_testkit::seed::{TestRng, rng_from, seed};
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use springbloom_console::sizes::Size;
-use springbloom_policies::PolicyKind;
+use springbloom_published_policies::PolicyKind;
 use springbloom_rocksdb::{ElasticFilters, ElasticFiltersBuilder, Error};
 
 /// A system whose parts Springbloom has.

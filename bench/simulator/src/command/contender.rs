@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use springbloom_manager::ManagerSettings;
-use springbloom_policies::PolicyKind;
+use springbloom_published_policies::PolicyKind;
 use springbloom_workload::{FamilyMix, Shares, StreamSettings};
 
 use crate::command::sample::Sample;

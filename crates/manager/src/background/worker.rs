@@ -11,7 +11,7 @@ use super::arrivals::{Arrivals, LOOK_EVERY};
 use super::cpu_budget::{CpuBudget, REST_MIN};
 use super::load_pause::{LOAD_PAUSE_MIN, LoadPause, NAP_MAX};
 use super::read_time::ReadTime;
-use crate::load::{Progress, load_next};
+use crate::load_unit::{Progress, load_next};
 use crate::notices::Notices;
 use crate::registry::{Registry, SharedRegistry};
 use crate::visits::VisitBuffer;

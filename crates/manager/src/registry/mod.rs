@@ -1,6 +1,6 @@
 //! All known tables, the plan for them, and what carries it out. It stands behind one mutex, which no lookup takes.
 //!
-//! The floors, each of which uses only those before it: `tables`, `memory`, `loads` and `cache_size` have fields of their own; `residency`
+//! The floors, each of which uses only those before it: `tables`, `memory`, `load_queue` and `cache_size` have fields of their own; `residency`
 //! brings what is resident in line with the plan; the registry calls them in order.
 //!
 //! Invariants:
@@ -9,7 +9,7 @@
 //! - every group that lookups can find was built from units that were verified for its segment.
 
 mod cache_size;
-mod loads;
+mod load_queue;
 mod memory;
 mod report;
 mod residency;
@@ -18,7 +18,7 @@ mod warm_start;
 
 pub(crate) use cache_size::BUDGET_MIN_BYTES as CACHE_BUDGET_MIN_BYTES;
 pub use cache_size::{KnownAbsences, Lately};
-pub(crate) use loads::{LoadRequest, LoadResult, SegmentUnits};
+pub(crate) use load_queue::{LoadRequest, LoadResult, SegmentUnits};
 pub(crate) use memory::COPY_PARTS;
 pub(crate) use residency::Residency;
 
@@ -43,7 +43,7 @@ use crate::table_spec::{SegmentUse, TableSpec};
 use crate::unit_source::KnownTable;
 use crate::visits::{PackedVisit, SEGMENTS_MAX, SlotSet, Visit, VisitBatch, VisitBuffer, VisitedTable};
 use cache_size::NegativeCacheSizer;
-use loads::LoadQueue;
+use load_queue::LoadQueue;
 use memory::Memory;
 use report::Demand;
 pub use report::{Activity, ForgottenScopes};

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use springbloom_filter::{FilterError, GroupShape};
 
-use super::loads::{LoadQueue, LoadRequest, LoadResult, SegmentUnits};
+use super::load_queue::{LoadQueue, LoadRequest, LoadResult, SegmentUnits};
 use super::memory::Memory;
 use super::tables::Tables;
 use crate::budget::{MemoryKind, Reservation};

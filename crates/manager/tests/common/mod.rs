@@ -11,7 +11,7 @@ use springbloom_manager::{
     BytewiseOrder, Fences, Manager, ManagerSettings, ScopeId, TableId, TableSpec, TableUnits, UnitReadError,
     UnitSource, UnitVisitor,
 };
-use springbloom_policies::PolicyKind;
+use springbloom_published_policies::PolicyKind;
 
 /// Generous, because the machine may be busy, and a sanitizer slows it.
 pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(60);

@@ -1,7 +1,7 @@
 //! The hotness that a table which a compaction writes starts with.
 
 use rocksdb::DB;
-use springbloom_policies::PolicyKind;
+use springbloom_published_policies::PolicyKind;
 use springbloom_rocksdb::{ElasticFilters, usage::Usage};
 
 use crate::common::{

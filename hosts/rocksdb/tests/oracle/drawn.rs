@@ -2,7 +2,7 @@
 
 use rand::RngExt;
 use rocksdb::DBCompressionType;
-use springbloom_policies::PolicyKind;
+use springbloom_published_policies::PolicyKind;
 use springbloom_rocksdb::UnitSettings;
 use springbloom_testkit::seed::TestRng;
 

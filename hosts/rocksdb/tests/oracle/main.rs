@@ -13,7 +13,7 @@ mod sets;
 
 use rand::RngExt;
 use rocksdb::DBCompressionType;
-use springbloom_policies::PolicyKind;
+use springbloom_published_policies::PolicyKind;
 use springbloom_testkit::seed::{rng_from, seed};
 
 use crate::{

@@ -4,7 +4,7 @@ use rocksdb::{
     BlockBasedIndexType, BlockBasedOptions, Cache, DBCompactionStyle, DBCompressionType, DataBlockIndexType,
     Options, SliceTransform,
 };
-use springbloom_policies::PolicyKind;
+use springbloom_published_policies::PolicyKind;
 use springbloom_rocksdb::UnitSettings;
 
 use crate::{common::unsafe_calls::is_from, keys::PREFIX_BYTES};

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use springbloom_filter::{KeyDigest, UnitSettings};
 use springbloom_manager::{Hotness, Outcome, Planner, ScopeId, SegmentRef, group_bytes};
-use springbloom_policies::PolicyKind;
+use springbloom_published_policies::PolicyKind;
 
 #[derive(Clone, Debug)]
 enum Step {
