@@ -30,6 +30,8 @@ void OpenFiles::Remove(const ElasticTableReader* reader, std::unique_ptr<rocksdb
   for (Reading& reading : readings_) {
     if (reading.reader == reader) {
       reading.closed = closed;
+      // Another reader may get its address before the read ends.
+      reading.reader = nullptr;
     }
   }
 }

@@ -55,7 +55,7 @@ class OpenFiles {
     bool operator()(const OpenFile& file, const ElasticTableReader* reader) const noexcept;
     bool operator()(const ElasticTableReader* reader, const OpenFile& file) const noexcept { return (*this)(file, reader); }
   };
-  // A read that is under way, and the reader that was closed meanwhile.
+  // A read that is under way: its reader, or what that one left when it was closed meanwhile.
   struct Reading {
     const ElasticTableReader* reader;
     std::shared_ptr<rocksdb::TableReader> closed;
