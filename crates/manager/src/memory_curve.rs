@@ -26,16 +26,18 @@ const COPIES_MAX: u64 = 5;
 
 /// Bytes of an entry of the negative cache.
 const ENTRY_BYTES: f64 = 20.0;
+/// What is caught is this power of the logarithm of the cache's size. By simulation, with keys of Zipf's popularity.
+const CAUGHT_POWER: f64 = 0.75;
 
 /// The share of the false positives that a negative cache misses which has `size` times the entries by keys that pass.
 ///
 /// Which keys pass is chance, so those that pass are a fair sample of the keys that are asked for: where twice as many pass, the cache must
-/// be twice as large to catch the same share. What is caught was measured at size 1 and is nothing at one entry. With keys of Zipf's
-/// popularity it is straight in the logarithm of the size above, and between these its square is (by simulation).
+/// be twice as large to catch the same share. What is caught was measured at size 1 and is nothing at one entry. Between
+/// and beyond, it is this power of the logarithm of the size.
 fn missed(absences: &KnownAbsences, size: f64) -> f64 {
     let entries = (absences.bytes as f64 / ENTRY_BYTES).max(2.0);
     let place = ((size * entries).max(1.0).ln() / entries.ln()).max(0.0);
-    1.0 - (absences.caught * place.max(place.sqrt())).clamp(0.0, 1.0)
+    1.0 - (absences.caught * place.powf(CAUGHT_POWER)).clamp(0.0, 1.0)
 }
 
 /// What was measured of all segments together.

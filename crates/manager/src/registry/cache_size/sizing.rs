@@ -48,7 +48,8 @@ pub(super) struct Reading {
 
 /// Chunks of a share of a budget, at most so many.
 fn chunks_of(budget_bytes: usize, share: usize, most: usize) -> usize {
-    if budget_bytes < BUDGET_MIN_BYTES { 0 } else { (budget_bytes / share / CHUNK_BYTES).clamp(1, most) }
+    let chunks = (budget_bytes / share + CHUNK_BYTES / 2) / CHUNK_BYTES;
+    if budget_bytes < BUDGET_MIN_BYTES { 0 } else { chunks.clamp(1, most) }
 }
 
 /// The most chunks under a budget, which absences may fill before anything is measured.
