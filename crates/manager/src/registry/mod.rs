@@ -1,7 +1,7 @@
 //! All known tables, the plan for them, and what carries it out. It stands behind one mutex, which no lookup takes.
 //!
-//! The floors, each of which uses only those before it: `tables`, `memory`, `load_queue` and `cache_size` have fields of their own; `residency`
-//! brings what is resident in line with the plan; the registry calls them in order.
+//! The floors, each of which uses only those before it: `tables`, `memory`, `load_queue` and `cache_size` have fields of their own;
+//! `residency` brings what is resident in line with the plan; the registry calls them in order.
 //!
 //! Invariants:
 //! - resident units never exceed the planned ones except while a read is under way, and are evicted at once when the plan shrinks;

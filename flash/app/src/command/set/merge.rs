@@ -51,8 +51,8 @@ impl Merge {
             });
             merged.map_err(|error| match error {
                 FlashError::RateTooHigh { got, expected, .. } => anyhow::anyhow!(
-                    "{} was made for a false positive rate of {expected:.2e}, and with the filters of {} it would have {got:.2e}; nothing of \
-                     that set was merged. Go on with --over-capacity, or look in both with `springflash set check --also`",
+                    "{} was made for a false positive rate of {expected:.2e}, and with the filters of {} it would have {got:.2e}; nothing \
+                     of that set was merged. Go on with --over-capacity, or look in both with `springflash set check --also`",
                     self.set.display(),
                     path.display()
                 ),
