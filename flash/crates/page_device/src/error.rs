@@ -104,8 +104,8 @@ pub enum FlashError {
 
     /// The filter would take more absent keys for present than it was made for, and nothing was merged.
     #[error(
-        "{name} was made for a false positive rate of {expected:.2e}, and with the filters of the other one would have {got:.2e}, more than \
-         one and a half times as much; choose to exceed it, or look keys up in both"
+        "{name} was made for a false positive rate of {expected:.2e}, and with the filters of the other one would have {got:.2e}, more \
+         than one and a half times as much; choose to exceed it, or look keys up in both"
     )]
     RateTooHigh { name: String, got: f64, expected: f64 },
 
