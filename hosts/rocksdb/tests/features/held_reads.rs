@@ -66,7 +66,10 @@ fn databases_are_opened_and_closed_while_a_budget_waits_for_a_read() {
         let stock = closing(&small_tree(), &folder.path().join("stock"));
         let closing = closing(&installed(&elastic, &small_tree()), &folder.path().join("elastic"));
         // One of these times is 2 ms, and a thread may wait for a processor. A close that waited for the read would not end.
-        assert!(closing < 10 * stock.max(Duration::from_millis(20)), "{closing:?} for databases with units, {stock:?} for stock ones");
+        assert!(
+            closing < 10 * stock.max(Duration::from_millis(20)),
+            "{closing:?} for databases with units, {stock:?} for stock ones"
+        );
         scope.spawn(|| moved.send(elastic.set_budget_bytes(0)));
         wait_until("the budget is being lowered", || elastic.stats().budget_bytes < AMPLE_BYTES as usize);
 
