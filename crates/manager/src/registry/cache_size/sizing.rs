@@ -1,5 +1,5 @@
-//! How much of the budget the negative cache gets: a 32nd while a byte of its entries saves more reads than it would as units, and else what
-//! it takes to notice when that is so again.
+//! How much of the budget the negative cache gets: a 32nd while a byte of its entries saves more reads than it would as units, and else
+//! what it takes to notice when that is so again.
 //!
 //! A fixed share would waste 7% more reads where no key is hot (decision 0014).
 
