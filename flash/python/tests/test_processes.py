@@ -444,3 +444,11 @@ def test_flipped_blocks_cost_no_answer_silently(tmp_path, kind):
                 it.verify()
         except DamagedError:
             pass  # Told, instead of a wrong answer. Bytes that are not in use cost nothing.
+    # Whatever is in use is damaged now.
+    file.write_bytes(rng.randbytes(file.stat().st_size))
+    try:
+        with kind(folder) as it:
+            is_told = not it.verify()
+    except DamagedError:
+        is_told = True
+    assert is_told
