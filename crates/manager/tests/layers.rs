@@ -1,8 +1,9 @@
 //! The direction between the layers of this crate: a layer uses only what stands before it here, and the plan does nothing but decide.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
+
+use springbloom_testkit::sources;
 
 /// Folders and files of `src`, each of which may use those before it.
 const ORDER: [&str; 18] = [
@@ -39,29 +40,11 @@ const IMPURE: [&str; 9] = [
     "unsafe",
 ];
 
-fn source_files(folder: &Path, files: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).expect("a folder of sources") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            source_files(&path, files);
-        } else if path.file_name().is_some_and(|name| name != "simulation.rs") {
-            files.push(path);
-        }
-    }
-}
-
-/// Sources by path from `src`, without comments and tests.
+/// Those that are shipped: a whole file of tests is not.
 fn sources() -> BTreeMap<PathBuf, String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut files = Vec::new();
-    source_files(&root, &mut files);
-    let code = |path: &Path| {
-        let text = fs::read_to_string(path).expect("a source");
-        let shipped = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-        let lines = shipped.lines().map(|line| line.split("//").next().unwrap_or_default());
-        lines.collect::<Vec<_>>().join("\n")
-    };
-    files.iter().map(|path| (path.strip_prefix(&root).expect("below it").to_owned(), code(path))).collect()
+    let mut sources = sources::sources(env!("CARGO_MANIFEST_DIR"));
+    sources.retain(|path, _| path.file_name().is_some_and(|name| name != "simulation.rs"));
+    sources
 }
 
 fn layer_of(path: &Path) -> String {

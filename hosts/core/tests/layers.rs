@@ -2,9 +2,10 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
-    path::{Path, PathBuf},
+    path::Path,
 };
+
+use springbloom_testkit::sources;
 
 /// Folders and files of `src`, each of which may use those before it.
 const ORDER: [&str; 9] =
@@ -13,30 +14,15 @@ const ORDER: [&str; 9] =
 /// The layers with unsafe code: the two sides of the C interface.
 const UNSAFE: [&str; 2] = ["engine", "ffi"];
 
-fn source_files(folder: &Path, files: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).expect("a folder of sources") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() { source_files(&path, files) } else { files.push(path) }
-    }
-}
-
-/// Sources by the path of their module, as `tables::databases`, without comments and tests. `lib.rs` is for users, and left out.
+/// Code without white space by the path of its module, as `tables::databases`. `lib.rs` is for users, and left out.
 fn sources() -> BTreeMap<String, String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut files = Vec::new();
-    source_files(&root, &mut files);
-    let code = |path: &Path| {
-        let text = fs::read_to_string(path).expect("a source");
-        let shipped = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-        let lines = shipped.lines().map(|line| line.split("//").next().unwrap_or_default());
-        lines.collect::<String>().split_whitespace().collect::<String>()
-    };
     let module = |path: &Path| {
-        let within = path.strip_prefix(&root).expect("below it").with_extension("");
+        let within = path.with_extension("");
         let names: Vec<_> = within.iter().map(|name| name.to_string_lossy().into_owned()).collect();
         names.into_iter().filter(|name| name != "mod").collect::<Vec<_>>().join("::")
     };
-    let found = files.iter().map(|path| (module(path), code(path)));
+    let found = sources::sources(env!("CARGO_MANIFEST_DIR"));
+    let found = found.iter().map(|(path, code)| (module(path), code.split_whitespace().collect()));
     found.filter(|(module, _)| module != "lib").collect()
 }
 
