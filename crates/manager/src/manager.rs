@@ -19,7 +19,7 @@ use crate::settings::ManagerSettings;
 use crate::stats::Stats;
 use crate::table_spec::{SegmentUse, TableSpec};
 use crate::unit_source::KnownTable;
-use crate::visits::{OutcomeTotals, VisitBuffer};
+use crate::visits::{OutcomeTotals, SlotSet, VisitBuffer};
 
 /// Tables that one hold of the mutex goes through where there may be many: enough for a small database, and too few for others to wait.
 const TABLES_AT_ONCE: usize = 64;
@@ -88,11 +88,12 @@ impl Manager {
     ) -> ForgottenScopes {
         let mut registry = self.shared.registry.lock();
         let slots = registry.slots_of(scopes.clone());
-        self.shared.visits.look_through(&slots, |batch| registry.take_in_of(&slots, batch));
+        let sought = SlotSet::new(slots.clone());
+        self.shared.visits.look_through(&sought, |batch| registry.take_in_of(&sought, batch));
         let forgotten = ForgottenScopes {
             is_visited: registry.is_any_visited(scopes.clone()),
-            activity: registry.activity_of(scopes.clone()),
-            tables: registry.tables_of(scopes),
+            activity: registry.activity_of(scopes, &slots),
+            tables: registry.tables_in(&slots),
         };
         // All are seen before the first is forgotten, whose bytes would go to units of the others.
         for some in forgotten.tables.chunks(TABLES_AT_ONCE) {
@@ -125,11 +126,13 @@ impl Manager {
         mut visit: impl FnMut(KnownTable<'_>, Vec<SegmentUse>),
     ) -> Activity {
         let mut registry = self.shared.registry.lock();
-        for some in registry.tables_of(scopes.clone()).chunks(TABLES_AT_ONCE) {
+        let slots = registry.slots_of(scopes.clone());
+        let activity = registry.activity_of(scopes, &slots);
+        for some in registry.tables_in(&slots).chunks(TABLES_AT_ONCE) {
             registry.visit_uses(some, &mut visit);
             MutexGuard::bump(&mut registry);
         }
-        registry.activity_of(scopes)
+        activity
     }
 
     /// The scopes that lookups visited since the last call, of those that still have tables, as far as the visits were taken in.

@@ -289,21 +289,20 @@ impl Registry {
         self.residency.tables.slot_of(id).is_some()
     }
 
-    /// All tables of some scopes. O(log scopes + these tables).
-    pub(crate) fn tables_of(&self, scopes: Range<ScopeId>) -> Vec<TableId> {
-        self.residency.tables.of_scopes(scopes)
+    /// The slots of all tables of some scopes. O(log scopes + these tables).
+    pub(crate) fn slots_of(&self, scopes: Range<ScopeId>) -> Vec<u32> {
+        self.residency.tables.slots_of(scopes)
     }
 
-    /// The places of all tables of some scopes.
-    pub(crate) fn slots_of(&self, scopes: Range<ScopeId>) -> SlotSet {
-        SlotSet::new(self.residency.tables.slots_of(scopes))
+    /// The tables in these slots.
+    pub(crate) fn tables_in(&self, slots: &[u32]) -> Vec<TableId> {
+        self.residency.tables.ids_in(slots)
     }
 
-    /// What happened in some scopes, and lately in all.
-    pub(crate) fn activity_of(&self, scopes: Range<ScopeId>) -> Activity {
+    /// What happened in some scopes, whose tables are in these slots, and lately in all.
+    pub(crate) fn activity_of(&self, scopes: Range<ScopeId>, slots: &[u32]) -> Activity {
         let runs = self.residency.planner.allocation().runs();
-        let tables = self.residency.tables.slots_of(scopes.clone());
-        Activity { counts: runs.counts_of(scopes, &tables), lately: self.lately() }
+        Activity { counts: runs.counts_of(scopes, slots), lately: self.lately() }
     }
 
     pub(crate) fn known_tables(&self) -> impl Iterator<Item = KnownTable<'_>> {

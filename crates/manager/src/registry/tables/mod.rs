@@ -190,12 +190,12 @@ impl Tables {
         });
     }
 
-    /// All tables of some scopes. O(log scopes + these tables).
-    pub(crate) fn of_scopes(&self, scopes: Range<ScopeId>) -> Vec<TableId> {
-        self.slots_of(scopes).into_iter().filter_map(|slot| id_at(&self.slots, slot)).collect()
+    /// The tables in these slots.
+    pub(crate) fn ids_in(&self, slots: &[u32]) -> Vec<TableId> {
+        slots.iter().filter_map(|&slot| id_at(&self.slots, slot)).collect()
     }
 
-    /// Their places.
+    /// The slots of all tables of some scopes. O(log scopes + these tables).
     pub(crate) fn slots_of(&self, scopes: Range<ScopeId>) -> Vec<u32> {
         self.neighbours.tables_of(scopes)
     }
