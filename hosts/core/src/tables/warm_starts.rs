@@ -3,6 +3,7 @@
 //! A table's identity in the file stays when a database is moved or copied ([`crate::identity`]), so that a copy starts warm too.
 
 use std::{
+    cell::LazyCell,
     collections::{BTreeSet, HashMap},
     ffi::OsStr,
     mem,
@@ -147,10 +148,11 @@ impl WarmStarts {
     /// Writes the files of a database's folders.
     fn save(&self, database: u64) {
         let Some(Folders { database, folders }) = self.folders_of(database) else { return };
+        // Of all folders, if one is written.
+        let known = LazyCell::new(|| self.files.use_of(&database));
         for folder in &folders {
             let may_write = || database.is_for_writing() && self.is_lock_held(folder);
             folder.save(&self.manager, may_write, |waiting| {
-                let known = self.files.use_of(&database);
                 self.to_stored(&database, folder, &known, waiting, self.bookkeeping_bytes())
             });
             if folder.is_changed() {
