@@ -4,7 +4,6 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::Args;
-
 use springbloom_console::sizes::{self, Size};
 use springbloom_workload::{AbsentKeys, Distribution, Mix, Set, value};
 
