@@ -20,7 +20,8 @@ use crate::visits::OutcomeTotals;
 
 /// Share of the budget that buffers take.
 const BUDGET_SHARE: usize = 256;
-const POOL_BYTES_MAX: usize = 256 << 10;
+/// Learning takes in what it has time for, and threads thin out the rest: a longer queue would only make visits old.
+const POOL_BYTES_MAX: usize = 32 << 10;
 /// A small budget gives more for them, up to this share: a handful of batches must go round.
 const SMALL_BUDGET_SHARE: usize = 32;
 const POOL_BYTES_MIN: usize = 2048;

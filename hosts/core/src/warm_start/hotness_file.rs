@@ -82,7 +82,7 @@ fn decode(file: File) -> Result<StoredHotness, Unusable> {
 pub(crate) fn replace(engine: &Engine, folder: &Path, hotness: &StoredHotness) -> io::Result<()> {
     let (current, bytes) = (folder.join(engine.hotness_file.text()), hotness.encode());
     let _writer = Writer::of(folder);
-    if !folder.join(engine.database_file.text()).exists() || overwrite(&current, &bytes) {
+    if overwrite(&current, &bytes) || !folder.join(engine.database_file.text()).exists() {
         return Ok(());
     }
     let new = folder.join(engine.hotness_file_new.text());
