@@ -9,7 +9,7 @@ OpenFiles& OpenFiles::OfProcess() {
   return *all;
 }
 
-size_t OpenFiles::Hash::operator()(const ElasticTableReader* reader) const { return (*this)(reader->File()); }
+size_t OpenFiles::Hash::operator()(const ElasticTableReader* reader) const noexcept { return (*this)(reader->File()); }
 
 bool OpenFiles::Equal::operator()(const OpenFile& file, const ElasticTableReader* reader) const noexcept {
   const OpenFile other = reader->File();

@@ -31,8 +31,8 @@ struct OpenFile {
 // The readers of this process. Thread-safe; the mutex is held for no read.
 class OpenFiles {
  public:
-  // Memory that a reader takes here: a node with its hash, and its share of the buckets.
-  static constexpr size_t kBytesPerReader = 48;
+  // Memory that a reader takes here: a node and its share of the buckets.
+  static constexpr size_t kBytesPerReader = 40;
 
   // Never destroyed: a database that outlives the statics of a program can still close.
   static OpenFiles& OfProcess();
@@ -47,8 +47,7 @@ class OpenFiles {
   struct Hash {
     using is_transparent = void;
     size_t operator()(const OpenFile& file) const noexcept { return std::hash<std::string_view>()(file.path); }
-    // Not noexcept: else the set keeps no hash, and looks at the files of all readers of a bucket.
-    size_t operator()(const ElasticTableReader* reader) const;
+    size_t operator()(const ElasticTableReader* reader) const noexcept;
   };
   struct Equal {
     using is_transparent = void;
