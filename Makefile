@@ -13,7 +13,7 @@ LIBRARIES := $(addprefix -p springbloom-,filter format manager host-core)
 WITHOUT_ROCKSDB := $(LIBRARIES) $(addprefix -p springbloom-,console testkit workload simulator records experiments)
 
 .PHONY: demo test check leveldb flash attack chaos build build-all setup lint msrv deny sanitize fuzz crashtest crashtest-short rocksdb-tests package \
-  test-releases jvm test-jvm jvm-soak jvm-compare setup-jvm
+  test-releases test-processors jvm test-jvm jvm-soak jvm-compare setup-jvm
 
 demo:
 	@DEMO_DIR=$(DEMO_DIR) scripts/demo
@@ -104,6 +104,10 @@ rocksdb-tests: build
 # The host's tests on RocksDB 8.10.0, 10.1.3 and 11.12.0, which are compiled with assertions: half an hour the first time.
 test-releases: setup
 	@scripts/test-releases
+
+# On other processors, emulated.
+test-processors:
+	@scripts/test-processors
 
 # Packages of all crates that are published, checked away from the checkout.
 package: build

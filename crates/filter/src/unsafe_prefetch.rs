@@ -6,12 +6,23 @@
 /// Nothing happens if there is no such word, on other processors, and under Miri.
 #[inline]
 pub(crate) fn prefetch(words: &[u64], place: usize) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    #[cfg(not(miri))]
     if let Some(word) = words.get(place) {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let word = std::ptr::from_ref(word);
         // SAFETY: the word is there, and a prefetch changes nothing that a program sees.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(word).cast()) };
+        #[cfg(target_arch = "x86_64")]
+        unsafe {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            _mm_prefetch::<_MM_HINT_T0>(word.cast());
+        }
+        // SAFETY: as above. The function of `std::arch::aarch64` is not stable.
+        #[cfg(target_arch = "aarch64")]
+        unsafe {
+            std::arch::asm!("prfm pldl1keep, [{}]", in(reg) word, options(nostack, readonly, preserves_flags));
+        }
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        let _ = word;
     }
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    #[cfg(miri)]
     let _ = (words, place);
 }
