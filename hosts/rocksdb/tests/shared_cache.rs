@@ -257,6 +257,7 @@ fn filters_stay_where_giving_way_does_not_help() {
     for _ in 0..3 {
         for (share, (_, db), budget_bytes) in [(0, &stock, 0), (1, &with_units, 16 << 20)] {
             elastic.set_budget_bytes(budget_bytes).expect("a budget");
+            elastic.wait_idle(IDLE_TIMEOUT); // units are loaded as far as they find room
             let (refused, all) = lookups_refused(db, &cache, key, KEYS);
             shares[share] += refused as f64 / all as f64 / 3.0;
         }

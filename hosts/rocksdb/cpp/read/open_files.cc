@@ -1,5 +1,7 @@
 #include "read/open_files.h"
 
+#include <algorithm>
+
 #include "read/elastic_table_reader.h"
 
 namespace springbloom {
@@ -9,23 +11,25 @@ OpenFiles& OpenFiles::OfProcess() {
   return *all;
 }
 
-size_t OpenFiles::Hash::operator()(const ElasticTableReader* reader) const noexcept { return (*this)(reader->File()); }
-
-bool OpenFiles::Equal::operator()(const OpenFile& file, const ElasticTableReader* reader) const noexcept {
-  const OpenFile other = reader->File();
-  return file.path == other.path && file.session == other.session;
-}
-
 void OpenFiles::Add(const ElasticTableReader* reader) {
   std::lock_guard<std::mutex> lock(mutex_);
-  readers_.insert(reader);
+  if (readers_.size() == readers_.capacity()) {
+    readers_.reserve(readers_.size() + readers_.size() / 8 + 1);
+  }
+  readers_.insert(std::ranges::upper_bound(readers_, reader->File(), {}, &ElasticTableReader::File), reader);
 }
 
 void OpenFiles::Remove(const ElasticTableReader* reader, std::unique_ptr<rocksdb::TableReader>& stock) {
   // Destroyed after the lock is let go of, unless a read keeps it.
   std::shared_ptr<rocksdb::TableReader> closed;
   std::lock_guard<std::mutex> lock(mutex_);
-  readers_.erase(reader);
+  const auto of_file = std::ranges::equal_range(readers_, reader->File(), {}, &ElasticTableReader::File);
+  if (const auto place = std::ranges::find(of_file, reader); place != of_file.end()) {
+    readers_.erase(place);
+  }
+  if (readers_.size() < readers_.capacity() / 2) {
+    readers_.shrink_to_fit();
+  }
   closed = std::move(stock);
   for (Reading& reading : readings_) {
     if (reading.reader == reader) {
@@ -39,8 +43,8 @@ void OpenFiles::Remove(const ElasticTableReader* reader, std::unique_ptr<rocksdb
 bool OpenFiles::Read(const OpenFile& file, const std::function<void(rocksdb::FSRandomAccessFile*)>& read) {
   std::list<Reading> ended;
   std::unique_lock<std::mutex> lock(mutex_);
-  const auto found = readers_.find(file);
-  if (found == readers_.end()) {
+  const auto found = std::ranges::lower_bound(readers_, file, {}, &ElasticTableReader::File);
+  if (found == readers_.end() || (*found)->File() != file) {
     return false;
   }
   rocksdb::FSRandomAccessFile* opened = (*found)->OpenedFile();

@@ -2,6 +2,7 @@
 // (a secondary instance whose primary compacted, a folder that was renamed).
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <functional>
 #include <list>
@@ -9,7 +10,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <unordered_set>
+#include <vector>
 
 #include "rocksdb_release.h"
 
@@ -26,13 +27,15 @@ inline rocksdb::RandomAccessFileReader ReaderOf(rocksdb::FSRandomAccessFile* fil
 struct OpenFile {
   std::string_view session;
   std::string_view path;
+
+  auto operator<=>(const OpenFile&) const = default;
 };
 
 // The readers of this process. Thread-safe; the mutex is held for no read.
 class OpenFiles {
  public:
-  // Memory that a reader takes here: a node and its share of the buckets.
-  static constexpr size_t kBytesPerReader = 40;
+  // Memory that a reader takes here: its place, and the spare ones' share.
+  static constexpr size_t kBytesPerReader = 9;
 
   // Never destroyed: a database that outlives the statics of a program can still close.
   static OpenFiles& OfProcess();
@@ -44,17 +47,6 @@ class OpenFiles {
   bool Read(const OpenFile& file, const std::function<void(rocksdb::FSRandomAccessFile*)>& read);
 
  private:
-  struct Hash {
-    using is_transparent = void;
-    size_t operator()(const OpenFile& file) const noexcept { return std::hash<std::string_view>()(file.path); }
-    size_t operator()(const ElasticTableReader* reader) const noexcept;
-  };
-  struct Equal {
-    using is_transparent = void;
-    bool operator()(const ElasticTableReader* a, const ElasticTableReader* b) const noexcept { return a == b; }
-    bool operator()(const OpenFile& file, const ElasticTableReader* reader) const noexcept;
-    bool operator()(const ElasticTableReader* reader, const OpenFile& file) const noexcept { return (*this)(file, reader); }
-  };
   // A read that is under way: its reader, or what that one left when it was closed meanwhile.
   struct Reading {
     const ElasticTableReader* reader;
@@ -62,8 +54,8 @@ class OpenFiles {
   };
 
   std::mutex mutex_;
-  // One file may have several readers.
-  std::unordered_set<const ElasticTableReader*, Hash, Equal> readers_;
+  // By their files, of which each may have several: a set would take five times the memory for each open table.
+  std::vector<const ElasticTableReader*> readers_;
   // A few: as many as threads that read units.
   std::list<Reading> readings_;
 };

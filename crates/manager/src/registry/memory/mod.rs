@@ -12,7 +12,7 @@ use crate::visits::VisitBuffer;
 /// Of a budget that is mostly bookkeeping, one part in so many is left for all else: buffers, copies of groups, the negative cache.
 const SPARE_PARTS: usize = 16;
 /// One part in so many of the units' bytes may stay free for copies of groups.
-pub(crate) const COPY_PARTS: usize = 64;
+pub(crate) const COPY_PARTS: usize = 256;
 /// Each load releases one part in so many of the headroom beyond that.
 const HEADROOM_LOADS: usize = 8;
 
