@@ -16,6 +16,7 @@ use springbloom_rocksdb::ElasticFilters;
 use springbloom_testkit::seed::rng;
 
 use crate::common::{
+    IDLE_TIMEOUT,
     contents::{NUMBERS, check_db, fill_db, is_present, key},
     faults::StrictCache,
     folder, installed, small_tree, wait_until,
