@@ -346,9 +346,9 @@ fn published_crates_say_what_they_are_and_ask_for_their_own_release() {
             "{name} says nothing of its documentation"
         );
         let folder = package.manifest_path.parent().expect("a folder");
-        for file in ["README.md", "LICENSE-APACHE", "LICENSE-MIT"] {
-            let text = fs::read_to_string(folder.join(file))
-                .unwrap_or_else(|error| panic!("{name}: {file}: {error}"));
+        let readme = package.readme().unwrap_or_else(|| panic!("{name} names no README"));
+        for file in [readme, folder.join("LICENSE-APACHE"), folder.join("LICENSE-MIT")] {
+            let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{name}: {file}: {error}"));
             assert!(text.len() > 100, "{name}: {file}");
         }
         for dependency in shipped(package).filter(|dependency| members.contains(dependency.name.as_str())) {

@@ -7,7 +7,6 @@
 //!
 //! [`rebalance`]: Policy::rebalance
 
-use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap};
 
 use springbloom_manager::{Allocation, Policy, Run, ScopeId, SegmentRef, SegmentState, Visit, group_bytes};
@@ -56,44 +55,14 @@ struct RunUnits {
     one_more_below: u16,
 }
 
-/// Gain and cost of a run's next unit.
-struct RunStep {
-    fpr_fall: f64,
+/// The next unit of a run. Those that are worth more are greater; of equal worth, the choice is the same on every machine.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct NextUnit {
+    /// The fall of the false-positive rate per byte, as bits: of numbers that are not negative, the greater one has the greater bits.
+    worth: u64,
+    key: RunKey,
     bytes: usize,
 }
-
-/// The next unit of a run. Those that are worth more are greater; of equal worth, the choice is the same on every machine.
-struct NextStep {
-    step: RunStep,
-    key: RunKey,
-}
-
-impl NextStep {
-    fn rank(&self) -> (f64, RunKey) {
-        (self.step.fpr_fall / self.step.bytes.max(1) as f64, self.key)
-    }
-}
-
-impl Ord for NextStep {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let ((worth, key), (other_worth, other_key)) = (self.rank(), other.rank());
-        worth.total_cmp(&other_worth).then(key.cmp(&other_key))
-    }
-}
-
-impl PartialOrd for NextStep {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for NextStep {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for NextStep {}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -135,9 +104,9 @@ impl SortedRuns {
         (units + one_more).min(allocation.segments()[segment].units_max())
     }
 
-    /// What the next unit of a run does; `None` if all its segments have all their units. The fall of fpr is that of a few
+    /// What the next unit of a run is worth; `None` if all its segments have all their units. The fall of fpr is that of a few
     /// segments: rates hardly differ inside a run, and the exact rate is costly.
-    fn step(&self, key: RunKey, tables: &[u32], units: u8, allocation: &Allocation) -> Option<RunStep> {
+    fn next(key: RunKey, tables: &[u32], units: u8, allocation: &Allocation) -> Option<NextUnit> {
         let segments = tables.iter().flat_map(|&table| allocation.segments().table(table));
         // A small unit may fit the allocator's rounding of those before it.
         let bytes = segments.filter_map(|state| next_bytes(state, units)).reduce(|sum, bytes| sum + bytes)?;
@@ -149,7 +118,7 @@ impl SortedRuns {
         });
         let (sum, count) = falls.fold((0.0, 0usize), |(sum, count), fall| (sum + fall, count + 1));
         let fpr_fall = sum / count.max(1) as f64 * key.runs(tables.len()) as f64;
-        Some(RunStep { fpr_fall, bytes })
+        Some(NextUnit { worth: (fpr_fall / bytes.max(1) as f64).to_bits(), key, bytes })
     }
 
     fn plan(&mut self, allocation: &Allocation) {
@@ -159,18 +128,17 @@ impl SortedRuns {
                 tables_of.entry(key).or_default().push(table);
             }
         }
-        let next =
-            |key, units| Some(NextStep { step: self.step(key, &tables_of[&key], units, allocation)?, key });
-        let mut steps: BinaryHeap<NextStep> = tables_of.keys().filter_map(|&key| next(key, 0)).collect();
+        let next = |key, units| Self::next(key, &tables_of[&key], units, allocation);
+        let mut steps: BinaryHeap<_> = tables_of.keys().filter_map(|&key| next(key, 0)).collect();
         let mut runs: HashMap<RunKey, RunUnits> = HashMap::new();
         let mut left = allocation.unit_budget_bytes();
-        while let Some(NextStep { step, key }) = steps.pop() {
+        while let Some(NextUnit { key, bytes, .. }) = steps.pop() {
             let run = runs.entry(key).or_default();
-            if step.bytes > left {
+            if bytes > left {
                 run.one_more_below = self::one_more_below(&tables_of[&key], run.units, left, allocation);
                 break;
             }
-            left -= step.bytes;
+            left -= bytes;
             run.units += 1;
             steps.extend(next(key, run.units));
         }

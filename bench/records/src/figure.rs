@@ -89,13 +89,6 @@ pub enum Unit {
     TimeRatio,
 }
 
-impl Unit {
-    /// Whether other work on the machine changes figures of this unit.
-    pub fn is_time(self) -> bool {
-        matches!(self, Self::Seconds | Self::Microseconds | Self::PerSecond | Self::TimeRatio)
-    }
-}
-
 impl fmt::Display for Unit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -77,7 +77,7 @@ impl<'a> Planned<'a> {
         let levels = &self.tree.levels;
         let mut negatives: Vec<Vec<u64>> =
             levels.iter().map(|&segments| vec![0; segments as usize]).collect();
-        let (loads, mut wasted) = (self.planner.changed_units().0, 0u64);
+        let (loads, mut wasted) = (self.planner.allocation().admitted_units(), 0u64);
         self.families = FamilyRun::none(self.tree.families);
         for lookup in lookups.take(count) {
             self.families[lookup.family].lookups += 1;
@@ -87,7 +87,7 @@ impl<'a> Planned<'a> {
         self.allot(&negatives);
         Run {
             wasted_per_lookup: wasted as f64 / count as f64,
-            loads: self.planner.changed_units().0 - loads,
+            loads: self.planner.allocation().admitted_units() - loads,
             optimum: FamilyRun::wasted_per_lookup(&self.families),
         }
     }

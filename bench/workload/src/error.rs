@@ -1,6 +1,6 @@
 //! Errors of workload settings.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Errors of this crate.
 #[derive(Debug, thiserror::Error)]
@@ -53,9 +53,11 @@ pub enum WorkloadError {
         /// The valid range.
         expected: &'static str,
     },
-    /// A file of keys could not be read.
-    #[error("cannot read keys from {path}: {source}", path = path.display())]
-    KeyFile {
+    /// A file could not be read.
+    #[error("cannot read {what} {path}: {source}", path = path.display())]
+    Unreadable {
+        /// What is read from it.
+        what: &'static str,
         /// The file.
         path: PathBuf,
         /// The cause.
@@ -87,14 +89,6 @@ pub enum WorkloadError {
         /// The most that it may have.
         expected: usize,
     },
-    /// A trace could not be opened.
-    #[error("cannot read the trace {path}: {source}", path = path.display())]
-    TraceFile {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
     /// A trace could not be read, or is none.
     #[error("{path}, {place}: {wrong}", path = path.display())]
     Trace {
@@ -123,4 +117,10 @@ pub enum WorkloadError {
         "keys from a file have too few absent keys to ask for each only once: use synthetic keys, or popular absent keys"
     )]
     NoFreshKeys,
+}
+
+impl WorkloadError {
+    pub(crate) fn unreadable(what: &'static str, path: &Path, source: std::io::Error) -> Self {
+        Self::Unreadable { what, path: path.to_owned(), source }
+    }
 }

@@ -35,13 +35,7 @@ pub(crate) fn write_json(
     let medians = medians(rows, baseline);
     let summary = summary::sentences(&subjects(header, &medians));
     let figures = medians.iter().flat_map(Medians::figures).collect();
-    header.clock.write_record(
-        out,
-        header.seed,
-        header,
-        figures,
-        &Detail { baseline, rows, medians: &medians, loads, summary },
-    )
+    header.write_record(out, figures, &Detail { baseline, rows, medians: &medians, loads, summary })
 }
 
 /// One line for each configuration and number of threads: medians over salts, with least and greatest where it matters.

@@ -7,7 +7,7 @@ use anyhow::Result;
 use serde::{Serialize, Serializer};
 use springbloom_console::percent;
 use springbloom_console::sizes::Size;
-use springbloom_records::{Build, Clock, Machine};
+use springbloom_records::{Build, Clock, Figure, Machine};
 use springbloom_workload::{AbsentKeys, Counts, FamilyMix, Movement};
 
 use crate::database::block_cache::BlockCache;
@@ -202,6 +202,16 @@ pub(crate) struct Loads {
 }
 
 impl Header {
+    /// The record of a run, then the fields of `detail`.
+    pub(crate) fn write_record(
+        &self,
+        out: &mut impl Write,
+        figures: Vec<Figure>,
+        detail: &impl Serialize,
+    ) -> Result<()> {
+        self.clock.write_record(out, self.seed, self, figures, detail)
+    }
+
     /// The header of a table, with the empty line behind it.
     pub(crate) fn write_text(&self, out: &mut impl Write) -> Result<()> {
         let Machine { cpu, cores, memory_bytes, kernel } = Machine::this();

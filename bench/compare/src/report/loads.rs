@@ -50,13 +50,7 @@ pub(crate) fn write_json(out: &mut impl Write, header: &Header, rows: &[LoadRow]
     let baseline = baseline(rows.iter().map(|row| row.config.as_str()));
     let medians = medians(rows, baseline);
     let figures = medians.iter().flat_map(Medians::figures).collect();
-    header.clock.write_record(
-        out,
-        header.seed,
-        header,
-        figures,
-        &Detail { baseline, rows, medians: &medians },
-    )
+    header.write_record(out, figures, &Detail { baseline, rows, medians: &medians })
 }
 
 /// One line for each configuration: medians over rounds, with least and greatest.

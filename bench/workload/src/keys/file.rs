@@ -27,11 +27,11 @@ impl FileKeys {
     /// skipped. Memory: twice the file and 16 bytes a key.
     ///
     /// # Errors
-    /// [`WorkloadError::KeyFile`] if the file cannot be read, [`WorkloadError::TooFewKeys`] if it has too few keys,
+    /// [`WorkloadError::Unreadable`] if the file cannot be read, [`WorkloadError::TooFewKeys`] if it has too few keys,
     /// [`WorkloadError::LongKey`] if one is too long, [`WorkloadError::NoRoomForAbsentKeys`] if they leave no gaps.
     pub fn read(path: &Path, max_records: Option<u64>) -> Result<Self, WorkloadError> {
         let bytes =
-            std::fs::read(path).map_err(|source| WorkloadError::KeyFile { path: path.to_owned(), source })?;
+            std::fs::read(path).map_err(|error| WorkloadError::unreadable("keys from", path, error))?;
         let mut lines: Vec<&[u8]> = lines(&bytes).map(|(_, line)| line).collect();
         if let Some(got) = lines.iter().map(|line| line.len()).find(|&len| len > KEY_BYTES_MAX) {
             return Err(WorkloadError::LongKey { path: path.to_owned(), got, expected: KEY_BYTES_MAX });
@@ -180,7 +180,7 @@ mod tests {
         assert!(matches!(no_gap, Err(WorkloadError::NoRoomForAbsentKeys { .. })), "{no_gap:?}");
         assert!(matches!(
             FileKeys::read(Path::new("/nonexistent/keys"), None),
-            Err(WorkloadError::KeyFile { .. })
+            Err(WorkloadError::Unreadable { .. })
         ));
         let long = [b"a\nb\nc\n", vec![b'k'; KEY_BYTES_MAX + 1].as_slice()].concat();
         assert!(matches!(read(&long, None), Err(WorkloadError::LongKey { got, .. }) if got > KEY_BYTES_MAX));

@@ -94,14 +94,8 @@ impl KeySpace {
             KeySpace::Synthetic { .. } => synthetic::present(record, key),
             KeySpace::Ordered { .. } => synthetic::present_in_order(record, key),
             KeySpace::Edges { .. } => edges::present(record, key),
-            KeySpace::File(keys) => {
-                key.clear();
-                key.extend_from_slice(keys.present(record));
-            }
-            KeySpace::Trace(keys) => {
-                key.clear();
-                key.extend_from_slice(keys.get(record));
-            }
+            KeySpace::File(keys) => keys.present(record).clone_into(key),
+            KeySpace::Trace(keys) => keys.get(record).clone_into(key),
         }
     }
 
@@ -115,14 +109,8 @@ impl KeySpace {
             KeySpace::Synthetic { .. } => synthetic::absent(number, key),
             KeySpace::Ordered { records } => synthetic::absent_in_order(number, *records, key),
             KeySpace::Edges { .. } => edges::absent(number, key),
-            KeySpace::File(keys) => {
-                key.clear();
-                key.extend_from_slice(keys.absent(number));
-            }
-            KeySpace::Trace(keys) => {
-                key.clear();
-                key.extend_from_slice(keys.get(keys.loaded() + number));
-            }
+            KeySpace::File(keys) => keys.absent(number).clone_into(key),
+            KeySpace::Trace(keys) => keys.get(keys.loaded() + number).clone_into(key),
         }
     }
 

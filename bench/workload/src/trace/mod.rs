@@ -86,8 +86,7 @@ impl Trace {
     /// there before, one a line, as in the text form.
     ///
     /// # Errors
-    /// [`WorkloadError::TraceFile`], [`WorkloadError::Trace`] or [`WorkloadError::KeyFile`] where a file cannot be read or has another
-    /// form.
+    /// [`WorkloadError::Unreadable`], or [`WorkloadError::Trace`] where a file has another form.
     pub fn read(path: &Path, keys: Option<&Path>) -> Result<Self, WorkloadError> {
         file::read(path, keys)
     }

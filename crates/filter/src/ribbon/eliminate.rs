@@ -3,7 +3,7 @@
 //! Equations are taken in the order of their starts. An equation is *under way* if it has started and has no slot yet. At each window, up
 //! to eight of them become the pivots of its slots. The sums of the pivots are put into tables, and two lookups reduce every other equation
 //! by its coefficients in the window. Which slots get a pivot does not depend on the order of the digests, so neither does the solution
-//! with free slots 0.
+//! with free slots 0. Building 16 units takes 313 instructions a key; equation by equation it took 960 (d8ab5d0).
 
 use super::equation::{Arrangement, Equation, REACH, WINDOW, bytes_of};
 use super::pivots::{CANDIDATES, Pivots};

@@ -1,4 +1,5 @@
-//! The part of a table that lookups read: resident groups, the layouts of their units, fences and locator, in one allocation.
+//! The part of a table that lookups read: resident groups, the layouts of their units, fences and locator, in one allocation. A layout lies
+//! near the pointer to its group: a lookup knows the words to probe before it has the group, so that the cache misses of both overlap.
 
 use springbloom_filter::ProbeLayout;
 

@@ -136,6 +136,7 @@ pub struct Allocation {
     decay: Decay,
     fixed_half_life: Option<u64>,
     changed: Vec<SegmentRef>,
+    admitted_units: u64,
 }
 
 /// With so many units, one absent key in sixteen passes a segment.
@@ -167,17 +168,13 @@ impl Allocation {
             decay: Decay::new(half_life.unwrap_or(HALF_LIFE_MIN)),
             fixed_half_life: half_life,
             changed: Vec::new(),
+            admitted_units: 0,
         }
     }
 
     /// The segments of a table; none for an unknown one.
     pub fn table(&self, table: u32) -> &[SegmentState] {
         self.segments.table(table)
-    }
-
-    /// A segment, if it is known.
-    pub fn segment(&self, segment: SegmentRef) -> Option<&SegmentState> {
-        self.segments.get(segment)
     }
 
     /// Weight of a visit made now. Measured use is a sum of such weights.
@@ -371,6 +368,7 @@ impl Allocation {
             return false;
         }
         self.planned_bytes += bytes;
+        self.admitted_units += u64::from(count);
         let wasted_share = self.forecast.wasted_share();
         let state = &mut self.segments[segment];
         // Until they are measured, the new units are assumed to reject their analytic share of what passed so far.
@@ -511,6 +509,11 @@ impl Allocation {
     /// One of the segments whose allocated units changed.
     pub(crate) fn take_changed(&mut self) -> Option<SegmentRef> {
         self.changed.pop()
+    }
+
+    /// Units that were ever allocated: the loads that a store would make, if it evicted none before it loaded it.
+    pub fn admitted_units(&self) -> u64 {
+        self.admitted_units
     }
 
     /// Segments whose allocated units changed in this call.

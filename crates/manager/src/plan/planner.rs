@@ -8,18 +8,14 @@ use springbloom_filter::GroupShape;
 use crate::names::{ScopeId, SegmentRef};
 use crate::plan::allocation::Allocation;
 use crate::plan::policy::{Benefit, Policy};
-use crate::plan::{Hotness, PerSegment, Run};
+use crate::plan::{Hotness, Run};
 use crate::settings::ManagerSettings;
 use crate::visits::{Outcome, Visit};
 
 /// Decides how many units each segment should have.
 pub struct Planner {
-    allocation: Allocation,
-    policy: Box<dyn Policy>,
-    /// Units of each segment of the public methods' tables when changes were counted last.
-    counted: PerSegment<u8>,
-    admitted_units: u64,
-    evicted_units: u64,
+    pub(crate) allocation: Allocation,
+    pub(crate) policy: Box<dyn Policy>,
 }
 
 impl Planner {
@@ -32,7 +28,7 @@ impl Planner {
     pub fn with_policy(policy: Box<dyn Policy>, half_life: Option<u64>, unit_budget_bytes: usize) -> Self {
         let mut allocation = Allocation::new(half_life);
         allocation.set_unit_budget_bytes(unit_budget_bytes);
-        Self { allocation, policy, counted: PerSegment::default(), admitted_units: 0, evicted_units: 0 }
+        Self { allocation, policy }
     }
 
     /// Adds a table with these segments, and lets the policy give them units. `table` is a small number that is not in use.
@@ -44,10 +40,9 @@ impl Planner {
         segments: &[(GroupShape, Hotness)],
     ) {
         self.insert_table(table, scope, level, segments);
-        self.counted.insert_table(table, segments.iter().map(|_| 0));
         for segment in self.placement_order(table) {
             self.place(segment);
-            self.count_changes();
+            self.carry_out();
         }
     }
 
@@ -55,7 +50,6 @@ impl Planner {
     pub fn remove_table(&mut self, table: u32) {
         self.policy.remove_table(table, &self.allocation);
         self.allocation.remove_table(table);
-        self.counted.remove_table(table);
     }
 
     /// Notes that a table moved to another level without being rewritten.
@@ -67,20 +61,20 @@ impl Planner {
     /// Records a visit of a lookup to a segment. Ignores a segment that is not known.
     pub fn visit(&mut self, table: u32, segment: u32, outcome: Outcome) {
         self.record(Visit { segment: SegmentRef { table, segment }, outcome, sample_weight: 1 });
-        self.count_changes();
+        self.carry_out();
     }
 
     /// Lets the policy do a piece of work that belongs to no visit. Returns `false` if there was none.
     pub fn rebalance(&mut self) -> bool {
-        let worked = self.rebalance_step();
-        self.count_changes();
+        let worked = self.policy.rebalance(&mut self.allocation);
+        self.carry_out();
         worked
     }
 
     /// Lets the policy give free bytes to units that nothing was measured of. Returns `false` if there was nothing to do.
     pub fn fill(&mut self) -> bool {
-        let worked = self.fill_step();
-        self.count_changes();
+        let worked = self.policy.fill(&mut self.allocation);
+        self.carry_out();
         worked
     }
 
@@ -88,7 +82,7 @@ impl Planner {
     pub fn set_budget_bytes(&mut self, budget_bytes: usize) {
         self.allocation.set_unit_budget_bytes(budget_bytes);
         while self.shrink_step() {
-            self.count_changes();
+            self.carry_out();
         }
     }
 
@@ -100,15 +94,6 @@ impl Planner {
     /// What is allocated, and the measured use behind it.
     pub fn allocation(&self) -> &Allocation {
         &self.allocation
-    }
-
-    pub(crate) fn allocation_mut(&mut self) -> &mut Allocation {
-        &mut self.allocation
-    }
-
-    /// Units that were ever allocated and evicted by calls of the public methods: the loads that a store would make.
-    pub fn changed_units(&self) -> (u64, u64) {
-        (self.admitted_units, self.evicted_units)
     }
 
     pub(crate) fn insert_table(
@@ -157,14 +142,6 @@ impl Planner {
         self.policy.on_visit(visit, &mut self.allocation);
     }
 
-    pub(crate) fn rebalance_step(&mut self) -> bool {
-        self.policy.rebalance(&mut self.allocation)
-    }
-
-    pub(crate) fn fill_step(&mut self) -> bool {
-        self.policy.fill(&mut self.allocation)
-    }
-
     /// Reads per visit that one more byte for units would save; 0 while bytes are free. `None` if the policy does not measure that.
     pub(crate) fn marginal_value_per_byte(&self) -> Option<f64> {
         let price = f64::from(self.policy.marginal_value_per_byte()?);
@@ -205,13 +182,8 @@ impl Planner {
     }
 
     /// Without a registry, the plan counts as carried out at once.
-    fn count_changes(&mut self) {
-        while let Some(segment) = self.allocation.take_changed() {
-            let units = self.allocation.segments()[segment].units();
-            let before = std::mem::replace(&mut self.counted[segment], units);
-            self.admitted_units += u64::from(units.saturating_sub(before));
-            self.evicted_units += u64::from(before.saturating_sub(units));
-        }
+    fn carry_out(&mut self) {
+        while self.allocation.take_changed().is_some() {}
     }
 
     #[cfg(test)]
@@ -360,7 +332,7 @@ mod tests {
                         let segment = SegmentRef { table, segment };
                         if planner.allocation.segments().get(segment).is_some() {
                             planner.cap_units(segment, units);
-                            planner.count_changes();
+                            planner.carry_out();
                             prop_assert!(planner.units(table, segment.segment) <= units);
                         }
                     }

@@ -354,7 +354,7 @@ impl Registry {
 
     /// The scopes with visits since the last call.
     pub(crate) fn take_visited(&mut self) -> BTreeSet<ScopeId> {
-        self.residency.planner.allocation_mut().runs_mut().take_visited()
+        self.residency.planner.allocation.runs_mut().take_visited()
     }
 
     /// Whether one of some scopes has visits since the last call of [`take_visited`](Self::take_visited).

@@ -64,7 +64,7 @@ impl Residency {
     /// Carries out what the policy decided: evicts at once, notes what is to be loaded. Returns how many segments changed.
     pub(crate) fn apply_plan(&mut self, load_by: LoadBy) -> usize {
         let mut changed = 0;
-        while let Some(segment) = self.planner.allocation_mut().take_changed() {
+        while let Some(segment) = self.planner.allocation.take_changed() {
             let planned = self.planned_units(segment);
             if self.resident_units(segment) > planned {
                 self.evict_to(segment, planned);
@@ -122,14 +122,14 @@ impl Residency {
 
     /// A bounded piece of the policy's own work. `false` if there was none.
     pub(crate) fn rebalance(&mut self) -> bool {
-        let worked = self.planner.rebalance_step();
+        let worked = self.planner.policy.rebalance(&mut self.planner.allocation);
         self.apply_plan(LoadBy::Table);
         worked
     }
 
     /// Gives some free bytes to units of which nothing is measured. `false` if there was nothing to give.
     pub(crate) fn fill(&mut self) -> bool {
-        let worked = self.planner.fill_step();
+        let worked = self.planner.policy.fill(&mut self.planner.allocation);
         self.apply_plan(LoadBy::Table);
         worked
     }
@@ -160,7 +160,7 @@ impl Residency {
         self.tables.collect();
         self.memory.collect(!self.tables.are_none());
         let unit_budget_bytes = self.memory.unit_budget_bytes().saturating_sub(spare_bytes);
-        self.planner.allocation_mut().set_unit_budget_bytes(unit_budget_bytes);
+        self.planner.allocation.set_unit_budget_bytes(unit_budget_bytes);
     }
 
     /// Whether bookkeeping may take so many bytes more, for segments whose first few units take `few_units_bytes`.
@@ -252,7 +252,7 @@ impl Residency {
         match self.grow(segment, count, units, reservation) {
             Ok(()) => {
                 self.counters.loads += added as u64;
-                self.planner.allocation_mut().runs_mut().count_loads(segment.table, added as u64);
+                self.planner.allocation.runs_mut().count_loads(segment.table, added as u64);
                 self.counters.load_bytes += units.iter().map(Vec::len).sum::<usize>() as u64;
                 if by_segment {
                     self.request_load(segment, LoadBy::Segment);

@@ -34,6 +34,6 @@ pub(super) fn restore_units(planner: &mut Planner, segment: SegmentRef, warm_sta
     planner.place_units(segment, warm_start.units);
     let weight = planner.allocation().weight();
     if planner.allocation().segments()[segment].units() == warm_start.units {
-        planner.allocation_mut().set_wasted_reads(segment, warm_start.hotness.wasted_reads * weight);
+        planner.allocation.set_wasted_reads(segment, warm_start.hotness.wasted_reads * weight);
     }
 }

@@ -8,7 +8,7 @@ use std::{
     mem::MaybeUninit,
     panic::{AssertUnwindSafe, catch_unwind},
     ptr, slice,
-    sync::Arc,
+    sync::{Arc, atomic::Ordering::Relaxed},
     time::Duration,
 };
 
@@ -142,7 +142,7 @@ extern "C" fn sb_filters_set_budget_bytes(filters: &Filters, budget_bytes: u64) 
 
 #[unsafe(no_mangle)]
 extern "C" fn sb_filters_count_written_without_units(filters: &Filters) {
-    guarded((), || filters.tables.count_written_without_units());
+    guarded((), || _ = filters.tables.written_without_units.fetch_add(1, Relaxed));
 }
 
 #[unsafe(no_mangle)]
@@ -193,7 +193,7 @@ unsafe extern "C" fn sb_filters_settings_text(
 
 #[unsafe(no_mangle)]
 extern "C" fn sb_filters_count_table_without_units(filters: &Filters) {
-    guarded((), || filters.tables.count_without_units());
+    guarded((), || _ = filters.tables.without_units.fetch_add(1, Relaxed));
 }
 
 #[unsafe(no_mangle)]
@@ -232,14 +232,10 @@ unsafe extern "C" fn sb_builder_new(
     })
 }
 
-/// # Safety
-/// The key is readable.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn sb_builder_add(builder: &mut UnitBuilder, key: Bytes, entry_bytes: u64) {
-    // SAFETY: borrowed for the call.
-    let key = unsafe { key.get() };
+/// What a builder is given without a panic, or it gives up.
+fn add_guarded(builder: &mut UnitBuilder, add: impl FnOnce(&mut UnitBuilder)) {
     let is_added = guarded(false, || {
-        builder.add(key, entry_bytes);
+        add(builder);
         true
     });
     if !is_added {
@@ -248,18 +244,21 @@ unsafe extern "C" fn sb_builder_add(builder: &mut UnitBuilder, key: Bytes, entry
 }
 
 /// # Safety
+/// The key is readable.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_builder_add(builder: &mut UnitBuilder, key: Bytes, entry_bytes: u64) {
+    // SAFETY: borrowed for the call.
+    let key = unsafe { key.get() };
+    add_guarded(builder, |builder| builder.add(key, entry_bytes));
+}
+
+/// # Safety
 /// The prefix is readable.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_builder_add_prefix(builder: &mut UnitBuilder, prefix: Bytes, entry_bytes: u64) {
     // SAFETY: borrowed for the call.
     let prefix = unsafe { prefix.get() };
-    let is_added = guarded(false, || {
-        builder.add_prefix(prefix, entry_bytes);
-        true
-    });
-    if !is_added {
-        builder.give_up();
-    }
+    add_guarded(builder, |builder| builder.add_prefix(prefix, entry_bytes));
 }
 
 #[unsafe(no_mangle)]

@@ -77,8 +77,10 @@ const fn counter(name: &'static str, help: &'static str, samples: fn(&Figures) -
     Metric { name, help, is_counter: true, labels: &[], samples }
 }
 
-const fn labelled(labels: &'static [&'static str], metric: Metric) -> Metric {
-    Metric { labels, ..metric }
+impl Metric {
+    const fn by(self, labels: &'static [&'static str]) -> Self {
+        Self { labels, ..self }
+    }
 }
 
 /// The samples of each column family, its name before their labels.
@@ -94,37 +96,31 @@ fn by_family(figures: &Figures, samples: impl Fn(&FamilyStats) -> Vec<Sample>) -
 pub const METRICS: &[Metric] = &[
     gauge("springbloom_budget_bytes", "Budget in force", |s| bytes(s.budget_bytes)),
     gauge("springbloom_peak_bytes", "Most bytes ever in use", |s| bytes(s.peak_bytes)),
-    labelled(
-        &["kind"],
-        gauge("springbloom_used_bytes", "Bytes in use, by what for", |s| {
-            let used = s.used;
-            by(&[
-                ("units", used.units as f64),
-                ("bookkeeping", used.bookkeeping as f64),
-                ("buffers", used.buffers as f64),
-                ("loading", used.loading as f64),
-                ("negative_cache", used.negative_cache as f64),
-                ("garbage", used.garbage as f64),
-            ])
-        }),
-    ),
+    gauge("springbloom_used_bytes", "Bytes in use, by what for", |s| {
+        let used = s.used;
+        by(&[
+            ("units", used.units as f64),
+            ("bookkeeping", used.bookkeeping as f64),
+            ("buffers", used.buffers as f64),
+            ("loading", used.loading as f64),
+            ("negative_cache", used.negative_cache as f64),
+            ("garbage", used.garbage as f64),
+        ])
+    })
+    .by(&["kind"]),
     gauge(
         "springbloom_builder_bytes",
         "Bytes beside the budget for units of tables that are being written",
         |s| one(s.builder_bytes),
     ),
-    labelled(
-        &["level"],
-        gauge("springbloom_resident_bytes", "Bytes of resident units, by level of the tree", |s| {
-            levels(&s.levels, |level| level.unit_bytes as f64)
-        }),
-    ),
-    labelled(
-        &["level"],
-        gauge("springbloom_resident_units", "Resident units, by level of the tree", |s| {
-            levels(&s.levels, |level| level.units() as f64)
-        }),
-    ),
+    gauge("springbloom_resident_bytes", "Bytes of resident units, by level of the tree", |s| {
+        levels(&s.levels, |level| level.unit_bytes as f64)
+    })
+    .by(&["level"]),
+    gauge("springbloom_resident_units", "Resident units, by level of the tree", |s| {
+        levels(&s.levels, |level| level.units() as f64)
+    })
+    .by(&["level"]),
     gauge("springbloom_tables", "Known tables", |s| bytes(s.tables)),
     gauge("springbloom_segments", "Segments of known tables", |s| bytes(s.segments)),
     gauge(
@@ -132,18 +128,16 @@ pub const METRICS: &[Metric] = &[
         "Wasted reads to expect per visit of a lookup to a segment",
         |s| vec![(Vec::new(), s.expected_wasted_reads_per_visit)],
     ),
-    labelled(
-        &["outcome"],
-        counter("springbloom_visits", "Visits of lookups to segments, by how they ended", |s| {
-            by(&[
-                ("rejected", s.outcomes.rejected as f64),
-                ("wasted_read", s.outcomes.wasted_reads as f64),
-                ("true_positive", s.outcomes.true_positives as f64),
-                ("known_absent", s.outcomes.known_absent as f64),
-                ("not_read", s.outcomes.not_read as f64),
-            ])
-        }),
-    ),
+    counter("springbloom_visits", "Visits of lookups to segments, by how they ended", |s| {
+        by(&[
+            ("rejected", s.outcomes.rejected as f64),
+            ("wasted_read", s.outcomes.wasted_reads as f64),
+            ("true_positive", s.outcomes.true_positives as f64),
+            ("known_absent", s.outcomes.known_absent as f64),
+            ("not_read", s.outcomes.not_read as f64),
+        ])
+    })
+    .by(&["outcome"]),
     counter("springbloom_block_reads", "Blocks that lookups read because the block cache lacked them", |s| {
         one(s.outcomes.block_reads)
     }),
@@ -174,43 +168,35 @@ pub const METRICS: &[Metric] = &[
     counter("springbloom_thread_panics", "Panics of Springbloom's threads, which go on", |s| {
         one(s.thread_panics)
     }),
-    labelled(
-        FAMILY,
-        gauge("springbloom_family_tables", "Known tables of a column family", |s| {
-            by_family(s, |family| bytes(family.tables))
-        }),
-    ),
-    labelled(
-        &["database", "family", "level"],
-        gauge(
-            "springbloom_family_resident_bytes",
-            "Bytes of resident units of a column family, by level of the tree",
-            |s| by_family(s, |family| levels(&family.levels, |level| level.unit_bytes as f64)),
-        ),
-    ),
-    labelled(
-        &["database", "family", "outcome"],
-        counter(
-            "springbloom_family_visits",
-            "Visits to tables of a column family, by how they ended: an estimate",
-            |s| {
-                by_family(s, |family| {
-                    let ScopeCounts { rejected, wasted_reads, passed, .. } = family.counts;
-                    by(&[
-                        ("rejected", rejected as f64),
-                        ("wasted_read", wasted_reads as f64),
-                        ("passed", passed as f64),
-                    ])
-                })
-            },
-        ),
-    ),
-    labelled(
-        FAMILY,
-        counter("springbloom_family_units_loaded", "Units of a column family that were read", |s| {
-            by_family(s, |family| one(family.counts.loads))
-        }),
-    ),
+    gauge("springbloom_family_tables", "Known tables of a column family", |s| {
+        by_family(s, |family| bytes(family.tables))
+    })
+    .by(FAMILY),
+    gauge(
+        "springbloom_family_resident_bytes",
+        "Bytes of resident units of a column family, by level of the tree",
+        |s| by_family(s, |family| levels(&family.levels, |level| level.unit_bytes as f64)),
+    )
+    .by(&["database", "family", "level"]),
+    counter(
+        "springbloom_family_visits",
+        "Visits to tables of a column family, by how they ended: an estimate",
+        |s| {
+            by_family(s, |family| {
+                let ScopeCounts { rejected, wasted_reads, passed, .. } = family.counts;
+                by(&[
+                    ("rejected", rejected as f64),
+                    ("wasted_read", wasted_reads as f64),
+                    ("passed", passed as f64),
+                ])
+            })
+        },
+    )
+    .by(&["database", "family", "outcome"]),
+    counter("springbloom_family_units_loaded", "Units of a column family that were read", |s| {
+        by_family(s, |family| one(family.counts.loads))
+    })
+    .by(FAMILY),
 ];
 
 const FAMILY: &[&str] = &["database", "family"];

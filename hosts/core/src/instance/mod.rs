@@ -166,7 +166,7 @@ impl Filters {
 
     /// Tables without filter units that were opened so far.
     pub fn tables_without_units(&self) -> u64 {
-        self.tables.without_units()
+        self.tables.without_units.load(Ordering::Relaxed)
     }
 
     /// Waits until no unit is waiting to be loaded. `false` if `timeout` passed first.
@@ -182,7 +182,7 @@ impl Filters {
         metrics::text_of(Figures {
             stats,
             tables_without_units: self.tables_without_units(),
-            tables_written_without_units: self.tables.written_without_units(),
+            tables_written_without_units: self.tables.written_without_units.load(Ordering::Relaxed),
             tables_without_room: self.tables.deferred.count(),
             builder_bytes: self.tables.builder_memory.bytes(),
             families,

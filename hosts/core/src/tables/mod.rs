@@ -9,10 +9,7 @@ mod table_location;
 pub(crate) mod unit_builder;
 pub(crate) mod warm_starts;
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
-};
+use std::sync::{Arc, atomic::AtomicU64};
 
 use springbloom_manager::Manager;
 
@@ -35,8 +32,10 @@ pub(crate) struct Tables {
     /// `None`: there are no warm starts.
     pub(crate) warm_starts: Option<WarmStarts>,
     pub(crate) files: Arc<TableFiles>,
-    without_units: AtomicU64,
-    written_without_units: AtomicU64,
+    /// Tables without filter units that were opened so far.
+    pub(crate) without_units: AtomicU64,
+    /// Tables that were written without units by databases into whose options filters were installed.
+    pub(crate) written_without_units: AtomicU64,
 }
 
 impl Tables {
@@ -67,25 +66,5 @@ impl Tables {
             None => _ = self.files.forget_database(&database),
         }
         database.files().close();
-    }
-
-    /// A table without units was opened.
-    pub(crate) fn count_without_units(&self) {
-        self.without_units.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Tables without filter units that were opened so far.
-    pub(crate) fn without_units(&self) -> u64 {
-        self.without_units.load(Ordering::Relaxed)
-    }
-
-    /// A database into whose options filters were installed wrote a table without units.
-    pub(crate) fn count_written_without_units(&self) {
-        self.written_without_units.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Such tables so far.
-    pub(crate) fn written_without_units(&self) -> u64 {
-        self.written_without_units.load(Ordering::Relaxed)
     }
 }
