@@ -4,9 +4,9 @@ Each way is a process in a control group of its own (needs root; the limit count
 batches of 8,192, each batch durable where the way can be, opens again, and asks for as many, half of them known, in random order. A phase
 ends after S seconds; rates are of what was done, and of its last minute. `cpu_us` is time of the processor for a key, which other work on
 the machine changes less. Before each rival runs the one of ours that answers as exactly, and ratios are of such a pair: below 1 the rival
-is faster. With --once, ours run once, before all rivals. With --backup, all keys have 32 bytes and values of 8, and are asked for in the order
-in which they were put, as a backup of unchanged files does. Packages that are not installed are left out. Prints a table in Markdown, and
-appends JSON lines to the file of --record.
+is faster. With --once, ours run once, before all rivals. With --backup, all keys have 32 bytes and values of 8, and are asked for in the
+order in which they were put, as a backup of unchanged files does. Packages that are not installed are left out. Prints a table in Markdown,
+and appends JSON lines to the file of --record.
 """
 
 import argparse
