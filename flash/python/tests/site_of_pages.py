@@ -25,7 +25,7 @@ class Page(asyncio.Protocol):
             number = int(path.rpartition("/")[2])
             counts[path] += 1
             # A tree, so that each page is reached, and links across it.
-            to = [2 * number + 1, 2 * number + 2, number * 7 % pages, number // 3, 0]
+            to = [2 * number + 1, 2 * number + 2, number * 7 % pages]
             body = "".join(f"<a href='{n}'>{n}</a>" for n in to if n < pages)
         self.transport.write(f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
 

@@ -1,5 +1,5 @@
-"""Real crawls of local sites by four spiders, stopped and killed. SPRINGFLASH_PAGES=25000 makes each site larger, with three stops and
-three kills."""
+"""Real crawls of local sites, stopped and killed. SPRINGFLASH_PAGES=12500 makes them larger, with eight spiders in four processes instead
+of two in one, and three stops or kills."""
 
 import collections
 import json
@@ -17,10 +17,13 @@ import pytest
 
 from springflash import FlashIndex
 
-PAGES = int(os.environ.get("SPRINGFLASH_PAGES", "75"))
-SPIDERS = ["a", "b", "c", "d"]
+PAGES = int(os.environ.get("SPRINGFLASH_PAGES", "150"))
+IS_LONG = PAGES > 1000
+#: The spiders of each process.
+PROCESSES = ["ab", "cd", "ef", "gh"] if IS_LONG else ["ab"]
+SPIDERS = "".join(PROCESSES)
 TOTAL = PAGES * len(SPIDERS)
-STOPS = 3 if PAGES > 1000 else 1
+STOPS = 3 if IS_LONG else 1
 CONCURRENT = 8
 
 CRAWL = """
@@ -77,33 +80,40 @@ def counts(site, of="counts"):
 class Crawl:
     """Crawls to the end, after it was ended by signals on the way."""
 
-    def __init__(self, child, site, settings, items, ends=(), paths={name: f"/{name}" for name in SPIDERS}):
+    def __init__(self, child, site, items, arguments, ends=()):
+        """`arguments` has, for each process, the settings and the paths that spiders crawl."""
         self.seed = random.randrange(1 << 32)
         print("seed", self.seed)
         rng = random.Random(self.seed)
-        #: The most memory that each process had.
+        #: The most memory that a process had, after each start.
         self.peaks_mib = []
         for n, end in enumerate([*ends, None]):
-            process, peak_kib = child(CRAWL, site, json.dumps(settings), json.dumps(paths), items), 0
-            until = rng.uniform(n + 0.2, n + 1) / (len(ends) + 1) * TOTAL
-            while process.poll() is None and (end is None or counts(site, "total") < until):
-                time.sleep(0.05)
-                peak_kib = max(peak_kib, benchmark.peak_kib(process.pid))
+            processes = [child(CRAWL, site, json.dumps(settings), json.dumps(paths), items) for settings, paths in arguments]
+            until, peak_kib = rng.uniform(n + 0.2, n + 1) / (len(ends) + 1) * TOTAL, 0
+            while any(process.poll() is None for process in processes) and (end is None or counts(site, "total") < until):
+                time.sleep(0.1)
+                peak_kib = max(peak_kib, *(benchmark.peak_kib(process.pid) for process in processes))
             self.peaks_mib.append(peak_kib >> 10)
-            if end is not None:
-                process.send_signal(end)
-            _, errors = process.communicate(timeout=120)
-            assert "Traceback" not in errors, errors
-            assert process.returncode == (-end if end == signal.SIGKILL else 0), errors
+            for process in processes:
+                if end is not None:
+                    process.send_signal(end)
+            for process in processes:
+                _, errors = process.communicate()
+                assert "Traceback" not in errors, errors
+                assert process.returncode in (0, -signal.SIGKILL if end == signal.SIGKILL else 0), errors
         #: How often each page was asked for, and delivered to a pipeline.
         self.asked = counts(site)
         self.delivered = collections.Counter(items.read_text().splitlines())
 
 
+def paths(names):
+    return {name: f"/{name}" for name in names}
+
+
 def test_a_crawl_that_is_stopped_asks_for_each_page_once(tmp_path, child, site):
     # The program has middlewares of its own, or none.
     settings = {"JOBDIR": str(tmp_path / "job"), "SPIDER_MIDDLEWARES": {}}
-    crawl = Crawl(child, site, settings, tmp_path / "items", [signal.SIGINT] * STOPS)
+    crawl = Crawl(child, site, tmp_path / "items", [(settings, paths(names)) for names in PROCESSES], [signal.SIGINT] * STOPS)
     assert len(crawl.asked) == TOTAL and set(crawl.asked.values()) == set(crawl.delivered.values()) == {1}
     for name in SPIDERS:
         with FlashIndex(tmp_path / "job" / name / "seen", "r") as index:
@@ -112,23 +122,28 @@ def test_a_crawl_that_is_stopped_asks_for_each_page_once(tmp_path, child, site):
 
 @pytest.mark.parametrize("has_job", [True, False])
 def test_a_crawl_that_is_killed_loses_no_page_and_asks_again_for_those_in_flight(tmp_path, child, site, record, has_job):
-    folder = {"JOBDIR": str(tmp_path / "job")} if has_job else {"SPRINGFLASH_SEEN": str(tmp_path / "seen")}
-    settings = {**folder, "SPRINGFLASH_COMMIT_PAGES": 1}
-    crawl = Crawl(child, site, settings, tmp_path / "items", [signal.SIGKILL] * STOPS)
+    def settings(names):
+        folder = {"JOBDIR": str(tmp_path / "job")} if has_job else {"SPRINGFLASH_SEEN": str(tmp_path / names)}
+        return {**folder, "SPRINGFLASH_COMMIT_PAGES": 1}
+
+    arguments = [(settings(names), paths(names)) for names in PROCESSES]
+    crawl = Crawl(child, site, tmp_path / "items", arguments, [signal.SIGKILL] * STOPS)
     lost, twice = TOTAL - len(crawl.delivered), sum(crawl.delivered.values()) - len(crawl.delivered)
     again = sum(crawl.asked.values()) - sum(crawl.delivered.values())
-    figures = {"pages": TOTAL, "spiders": len(SPIDERS), "kills": STOPS, "lost": lost, "delivered_twice": twice}
-    record("python-crawl", crawl.seed, **figures, asked_again_in_flight=again, peaks_mib=crawl.peaks_mib)
+    figures = {"pages": TOTAL, "processes": len(PROCESSES), "spiders": len(SPIDERS), "kills": STOPS}
+    figures |= {"lost": lost, "delivered_twice": twice, "asked_again_in_flight": again, "peaks_mib": crawl.peaks_mib}
+    record("python-crawl", crawl.seed, **figures)
     assert lost == 0
     # A kill between the pipeline and the note that it has the page.
-    assert twice <= STOPS
+    assert twice <= STOPS * len(PROCESSES)
     # Pages that were asked for, and not delivered.
     assert again <= STOPS * len(SPIDERS) * 2 * CONCURRENT
 
 
 def test_spiders_of_one_process_share_a_folder_and_see_their_own_requests(tmp_path, child, site):
+    arguments = [({"SPRINGFLASH_SEEN": str(tmp_path / "seen")}, {"one": "", "other": ""})]
     for _ in range(2):  # The second time, nothing is left to fetch.
-        crawl = Crawl(child, site, {"SPRINGFLASH_SEEN": str(tmp_path / "seen")}, tmp_path / "items", paths={"one": "", "other": ""})
+        crawl = Crawl(child, site, tmp_path / "items", arguments)
         assert len(crawl.asked) == PAGES and set(crawl.asked.values()) == set(crawl.delivered.values()) == {2}
 
 
@@ -140,6 +155,7 @@ KILLED = """
 import asyncio, os, signal, sys
 import scrapy
 from scrapy.crawler import CrawlerProcess
+from scrapy.exceptions import DropItem
 
 site, folder, name, mode = sys.argv[1:]
 
@@ -188,6 +204,24 @@ class Unfiltered(Pages):
         for number in (0, 1, 1):
             yield self.page(number, self.last, meta=response.meta, dont_filter=True)
 
+class Items(Pages):
+    name = "items"
+
+    def parse(self, response):
+        item = {"page": 0}
+        yield item
+        yield item
+        yield {}
+
+class Last:
+    def process_item(self, item):
+        if not item:
+            if mode == "kill":
+                os.kill(os.getpid(), signal.SIGKILL)
+            raise DropItem()
+        print(item["page"], flush=True)
+        return dict(item)
+
 class Odd:
     def __reduce__(self):
         raise RuntimeError("odd")
@@ -200,7 +234,7 @@ class Unkept(Pages):
 
 process = CrawlerProcess({
     "ADDONS": {"springflash.scrapy.Addon": 500}, "LOG_LEVEL": "WARNING", "TELNETCONSOLE_ENABLED": False,
-    "SPRINGFLASH_SEEN": folder, "SPRINGFLASH_COMMIT_PAGES": 1,
+    "SPRINGFLASH_SEEN": folder, "SPRINGFLASH_COMMIT_PAGES": 1, "ITEM_PIPELINES": {Last: 1},
 })
 process.crawl({spider.name: spider for spider in Pages.__subclasses__()}[name])
 process.start()
@@ -231,6 +265,13 @@ def test_a_request_that_cannot_be_loaded_costs_no_other_one_and_waits_until_it_c
 def test_a_page_is_not_done_because_one_that_has_its_meta_is(pages):
     assert pages("inherited", "kill")[0] == []
     assert pages("inherited", "whole")[0] == [0, 2]
+
+
+def test_a_page_is_not_done_before_the_pipelines_have_its_items(pages):
+    assert pages("items", "kill")[0] == [0, 0]
+    assert pages("items", "whole")[0] == [0, 0]
+    # Also if a pipeline replaces or drops them, or they are one object.
+    assert pages("items", "whole")[0] == []
 
 
 def test_requests_that_are_not_filtered_outlive_a_kill(pages, tmp_path):
