@@ -2,10 +2,11 @@
 
 Each way is a process in a control group of its own (needs root; the limit counts the page cache). It adds KEYS fingerprints of 20 bytes in
 batches of 8,192, each batch durable where the way can be, opens again, and asks for as many, half of them known, in random order. A phase
-ends after S seconds; rates are of what was done. `cpu_us` is time of the processor for a key, which other work on the machine changes less.
-Before each rival runs the one of ours that answers as exactly, and ratios are of such a pair: below 1 the rival is faster. With --backup,
-all keys have 32 bytes and values of 8, and are asked for in the order in which they were put, as a backup of unchanged files does. Packages
-that are not installed are left out. Prints a table in Markdown, and appends JSON lines to the file of --record.
+ends after S seconds; rates are of what was done, and of its last minute. `cpu_us` is time of the processor for a key, which other work on
+the machine changes less. Before each rival runs the one of ours that answers as exactly, and ratios are of such a pair: below 1 the rival
+is faster. With --once, ours run once, before all rivals. With --backup, all keys have 32 bytes and values of 8, and are asked for in the
+order in which they were put, as a backup of unchanged files does. Packages that are not installed are left out. Prints a table in Markdown,
+and appends JSON lines to the file of --record.
 """
 
 import argparse
@@ -156,6 +157,18 @@ class Sqlite:
         self.it.close()
 
 
+class ScrapyDraft(Sqlite):
+    """What scrapy/scrapy#7952 drafts, made again: a table in SQLite that is asked for one fingerprint after the other."""
+
+    def add(self, keys):
+        with self.it:
+            for key in keys:
+                self.it.execute("insert or ignore into seen values (?)", (key,))
+
+    def ask(self, keys):
+        return [self.it.execute("select 1 from seen where key = ?", (key,)).fetchone() is not None for key in keys]
+
+
 class Lmdb:
     def __init__(self, folder, keys):
         import lmdb
@@ -239,6 +252,7 @@ WAYS = {
     "set": (Set, None, "FlashIndex"),
     "dbm.gnu": (Dbm, None, "FlashIndex"),
     "sqlite3": (Sqlite, None, "FlashIndex"),
+    "scrapy#7952": (ScrapyDraft, None, "FlashIndex"),
     "lmdb": (Lmdb, "lmdb", "FlashIndex"),
     "diskcache": (Diskcache, "diskcache", "FlashIndex"),
     "pybloomfiltermmap3": (Mapped, "pybloomfiltermmap3", "FlashFilter"),
@@ -248,9 +262,10 @@ OURS = {"FlashIndex": Index, "FlashFilter": Filter, "FlashIndex of chunks": Chun
 BACKUP = {"borghash": (Borghash, "borghash", "FlashIndex of chunks")}
 
 
-def timed(work, batches, seconds, size, judge=lambda numbers, answers: None):
-    """Calls `work` with each batch, until the time is over, and `judge` with the answers. Returns keys, seconds, and the processor's."""
+def timed(name, work, batches, seconds, size, judge=lambda numbers, answers: None):
+    """Calls `work` with each batch, until the time is over, and `judge` with the answers. Returns the figures of the phase `name`."""
     done, spent, computed = 0, 0.0, 0.0
+    last_minute = collections.deque([(0.0, 0)])
     for numbers in batches:
         keys = fingerprints(numbers, size)
         start, busy = time.perf_counter(), time.process_time()
@@ -259,20 +274,29 @@ def timed(work, batches, seconds, size, judge=lambda numbers, answers: None):
         computed += time.process_time() - busy
         judge(numbers, answers)
         done += len(keys)
+        last_minute.append((spent, done))
+        while spent - last_minute[0][0] > 60 and len(last_minute) > 2:
+            last_minute.popleft()
+        if done // BATCH % 64 == 0:
+            # Whoever is killed has told how far it came.
+            print(json.dumps({f"{name}ed": done}), flush=True)
         if spent > seconds:
             break
-    return done, spent, computed
+    since, before = last_minute[0]
+    rates = {f"{name}s_per_second": done / spent, f"{name}s_per_second_at_the_end": (done - before) / (spent - since)}
+    return {f"{name}ed": done, **{key: round(rate) for key, rate in rates.items()}, f"{name}_cpu_us": round(1e6 * computed / done, 2)}
 
 
-def run(name, folder, keys, seconds, seed):
+def run(name, folder, keys, seconds, ask_seconds, seed):
     """Measures one way in this process. Prints JSON after each phase, as the next one may be killed."""
     kind = OURS.get(name) or (WAYS | BACKUP)[name][0]
     is_backup = kind in (Borghash, ChunkIndex)
     size = 32 if is_backup else 20
     way = kind(folder, keys)
     batches = (range(at, min(at + BATCH, keys)) for at in range(0, keys, BATCH))
-    added, spent, computed = timed(way.add, batches, seconds, size)
-    print(json.dumps({"added": added, "adds_per_second": round(added / spent), "add_cpu_us": round(1e6 * computed / added, 2)}), flush=True)
+    adds = timed("add", way.add, batches, seconds, size)
+    added = adds["added"]
+    print(json.dumps(adds), flush=True)
     way.close()
     written = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())["write_bytes"]
     files = sum(path.stat().st_blocks * 512 for path in folder.rglob("*") if path.is_file())
@@ -294,9 +318,8 @@ def run(name, folder, keys, seconds, seed):
         lost += sum(n < added and not known for n, known in zip(numbers, answers))
         wrong += sum(n >= added and known for n, known in zip(numbers, answers))
 
-    asked, spent, computed = timed(way.ask, batches, seconds, size, judge)
-    rates = {"asked": asked, "asks_per_second": round(asked / spent), "ask_cpu_us": round(1e6 * computed / asked, 2)}
-    print(json.dumps({**rates, "lost": lost, "wrong_percent": round(200 * wrong / asked, 2)}), flush=True)
+    asks = timed("ask", way.ask, batches, ask_seconds, size, judge)
+    print(json.dumps({**asks, "lost": lost, "wrong_percent": round(200 * wrong / asks["asked"], 2)}), flush=True)
     way.close()
 
 
@@ -331,7 +354,7 @@ def measured(name, keys, asked):
     group = Group(asked.limit << 20)
     folder = tempfile.mkdtemp(dir=asked.folder)
     command = [sys.executable, __file__, str(keys), "--run", name, "--folder", folder]
-    command += ["--seconds", str(asked.seconds), "--seed", str(asked.seed)]
+    command += ["--seconds", str(asked.seconds), "--ask-seconds", str(asked.ask_seconds), "--seed", str(asked.seed)]
     told, resident = {}, 0
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(command, stdout=out, stderr=errors, preexec_fn=group.enter)
@@ -372,8 +395,21 @@ def commit():
     return {"commit": told[0], "modified": bool(told[1])}
 
 
+def started():
+    return {"date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "other_work": os.getloadavg()[0]}
+
+
+def write_record(file, name, seed, start, **more):
+    """Appends a line to a file of records. `start` is what :func:`started` told."""
+    command = [Path(sys.argv[0]).name, *sys.argv[1:]]
+    record = {"run": name, "format": 1, "command": command, "build": commit(), "machine": machine(), "seed": seed, **start, **more}
+    with file.open("a") as opened:
+        opened.write(json.dumps(record) + "\n")
+
+
 COMMIT = (["rev-parse", "--short=7", "HEAD"], ["status", "--porcelain", "--untracked-files=no"])
-COLUMNS = ["added", "adds_per_second", "add_cpu_us", "asks_per_second", "ask_cpu_us", "wrong_percent", "lost", "peak_mib", "resident_mib"]
+COLUMNS = ["added", "adds_per_second", "adds_per_second_at_the_end", "add_cpu_us", "asks_per_second", "ask_cpu_us", "wrong_percent", "lost"]
+COLUMNS += ["peak_mib", "resident_mib"]
 COLUMNS += ["memory_per_key", "bytes_written_per_key", "bytes_on_disk_per_key", "open_seconds", "add_ratio", "ask_ratio", "end"]
 
 
@@ -382,42 +418,47 @@ def main():
     parser.add_argument("keys", nargs="?", type=float, default=1e7)
     parser.add_argument("--limit", type=int, default=512, help="MiB of the control group")
     parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--ask-seconds", type=float, help="of the phase that asks. As --seconds, if it is not said")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=1, help="pairs of each rival and ours")
+    parser.add_argument("--once", action="store_true", help="run each of ours once")
     parser.add_argument("--backup", action="store_true")
-    parser.add_argument("--only", nargs="+", choices=[*WAYS, *BACKUP])
+    parser.add_argument("--only", nargs="+", choices=[*WAYS, *BACKUP], help="rivals, in this order")
     parser.add_argument("--record", type=Path, help="file that takes a line for each process")
     parser.add_argument("--run", help=argparse.SUPPRESS)
     parser.add_argument("--folder", default=tempfile.gettempdir(), help="where the files are, on the disk to measure")
     asked = parser.parse_args()
+    asked.ask_seconds = asked.ask_seconds or asked.seconds
     keys = int(asked.keys)
     if asked.run:
-        return run(asked.run, Path(asked.folder), keys, asked.seconds, asked.seed)
+        return run(asked.run, Path(asked.folder), keys, asked.seconds, asked.ask_seconds, asked.seed)
     print(f"{keys} keys, {asked.limit} MiB, at most {asked.seconds:g} s a phase, seed {asked.seed}\n")
     print("|", " | ".join(["way", *COLUMNS]), "|\n" + "|---" * (len(COLUMNS) + 1) + "|", flush=True)
-    for name, (_, package, ours) in [*(BACKUP if asked.backup else WAYS).items()] * asked.rounds:
+    ways, mine = BACKUP if asked.backup else WAYS, {}
+    for name in [name for name in asked.only or ways if name in ways] * asked.rounds:
+        _, package, ours = ways[name]
         try:
             version = " " + importlib.metadata.version(package) if package else ""
         except importlib.metadata.PackageNotFoundError:
             continue
-        if asked.only and name not in asked.only:
-            continue
-        pair = []
         for way in (ours, name):
-            load, date = os.getloadavg()[0], time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-            pair.append(measured(way, keys, asked))
+            if asked.once and way in mine:
+                continue
+            start = started()
+            told = measured(way, keys, asked)
+            if way == ours:
+                mine[ours] = told
             for phase in ("add", "ask"):
-                rates = [told.get(f"{phase}s_per_second") for told in pair]
+                rates = [one.get(f"{phase}s_per_second") for one in (mine[ours], told)]
                 if way == name and None not in rates:
-                    pair[1][f"{phase}_ratio"] = round(rates[0] / rates[1], 2)
+                    told[f"{phase}_ratio"] = round(rates[0] / rates[1], 2)
             label = way + version if way == name else way
-            print("|", " | ".join([label, *(str(pair[-1].get(column, "")) for column in COLUMNS)]), "|", flush=True)
+            print("|", " | ".join([label, *(str(told.get(column, "")) for column in COLUMNS)]), "|", flush=True)
             if asked.record:
-                settings = {"keys": keys, "limit_mib": asked.limit, "seconds": asked.seconds, "rival": name}
-                record = {"run": "python-backup" if asked.backup else "python-keys", "format": 1, "command": sys.argv, "build": commit()}
-                record |= {"machine": machine(), "seed": asked.seed, "date": date, "other_work": load, "settings": settings}
-                with asked.record.open("a") as file:
-                    file.write(json.dumps({**record, "way": label, "figures": pair[-1]}) + "\n")
+                settings = {"keys": keys, "limit_mib": asked.limit, "seconds": asked.seconds, "ask_seconds": asked.ask_seconds}
+                settings["rival"] = name
+                run_name = "python-backup" if asked.backup else "python-keys"
+                write_record(asked.record, run_name, asked.seed, start, settings=settings, way=label, figures=told)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -8,6 +9,25 @@ from hypothesis import HealthCheck, settings
 # Disks of machines that test are slow now and then.
 settings.register_profile("springflash", max_examples=30, database=None, deadline=None, suppress_health_check=list(HealthCheck))
 settings.load_profile("springflash")
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+import benchmark  # noqa: E402
+
+
+@pytest.fixture
+def record(request):
+    """Prints the figures of a test, and appends them to the file of SPRINGFLASH_RECORD, if that is set."""
+    start = benchmark.started()
+
+    def write(name, seed, **figures):
+        print(name, "seed", seed, figures)
+        file = os.environ.get("SPRINGFLASH_RECORD")
+        if file:
+            settings = {key: value for key, value in os.environ.items() if key.startswith(("SPRINGFLASH_PAGES", "SPRINGBLOOM_"))}
+            command = ["flash/python/test", "-k", request.node.name]
+            benchmark.write_record(Path(file), name, seed, start, command=command, settings=settings, figures=figures)
+
+    return write
 
 
 @pytest.fixture

@@ -1,41 +1,39 @@
-"""A web site for crawls: site_of_pages.py PAGES. Prints its port. `/counts` says how often each page was asked for."""
+"""Web sites for crawls: site_of_pages.py PAGES. Prints its port. Each path above a number is a site of PAGES pages. `/counts` says how
+often each page was asked for, and `/total` how many pages were."""
 
+import asyncio
 import collections
 import json
 import sys
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 pages = int(sys.argv[1])
 counts = collections.Counter()
 
 
-class Page(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class Page(asyncio.Protocol):
+    def connection_made(self, transport):
+        self.transport = transport
 
-    def do_GET(self):
-        if self.path == "/counts":
-            body = json.dumps(counts).encode()
+    def data_received(self, data):
+        # Requests are small and wait for their answers, so each comes in one piece.
+        path = data.split(b" ", 2)[1].decode()
+        if path == "/counts":
+            body = json.dumps(counts)
+        elif path == "/total":
+            body = str(len(counts))
         else:
-            number = int(self.path[1:])
-            counts[number] += 1
+            number = int(path.rpartition("/")[2])
+            counts[path] += 1
             # A tree, so that each page is reached, and links across it.
-            to = [2 * number + 1, 2 * number + 2, number * 7 % pages, number // 3, 0]
-            body = "".join(f"<a href='/{n}'>{n}</a>" for n in to if n < pages).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
+            to = [2 * number + 1, 2 * number + 2, number * 7 % pages]
+            body = "".join(f"<a href='{n}'>{n}</a>" for n in to if n < pages)
+        self.transport.write(f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
 
 
-class Site(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 128
+async def serve():
+    server = await asyncio.get_running_loop().create_server(Page, "127.0.0.1", 0)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
 
 
-site = Site(("127.0.0.1", 0), Page)
-print(site.server_port, flush=True)
-site.serve_forever()
+asyncio.run(serve())

@@ -2,6 +2,7 @@ import copy
 import math
 import os
 import pickle
+import random
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from springflash import ClosedError, FlashFilter, FlashIndex, FullError, InUseError, ReadOnlyError, RotatingFilter
+
+#: More of them: SPRINGBLOOM_OPERATIONS=1000000.
+OPERATIONS = int(os.environ.get("SPRINGBLOOM_OPERATIONS", "100000"))
 
 
 def digests(first, last):
@@ -286,3 +290,36 @@ def test_the_folders_of_a_rotating_filter_are_durable(tmp_path, monkeypatch):
     monkeypatch.setattr("os.fsync", lambda file: (synced.append(os.fstat(file).st_ino), fsync(file)))
     RotatingFilter(tmp_path / "a" / "b", capacity=1000).close()
     assert {(tmp_path / name).stat().st_ino for name in (".", "a", "a/b")} <= set(synced)
+
+
+def test_many_operations_in_step_with_a_set(tmp_path, record):
+    seed = random.randrange(1 << 32)
+    print("seed", seed)
+    rng = random.Random(seed)
+    known, made = set(), {"capacity": 3000, "false_positive_rate": 1e-6, "when_full": "grow"}
+    wrong = asked = 0
+    seen = FlashFilter(tmp_path / "set", **made)
+    for _ in range(OPERATIONS // 500):
+        keys = [b"%d" % rng.randrange(100_000) for _ in range(500)]
+        match rng.randrange(4):
+            case 0:
+                keys = keys[: rng.randrange(100)]
+                seen.add_many(keys)
+                known.update(keys)
+            case 1:
+                for key in keys[:20]:
+                    seen.add(key)
+                    known.add(key)
+                    assert key in seen
+            case 2:
+                if rng.randrange(20) == 0:
+                    seen.close()
+                    seen = FlashFilter(tmp_path / "set", **made)
+                seen.commit()
+        for key, is_there in zip(keys, seen.contains_many(keys)):
+            assert is_there or key not in known
+            wrong += is_there and key not in known
+            asked += key not in known
+    with seen:
+        assert all(seen.contains_many(known)) and wrong <= 5 + asked * 1e-5
+    record("python-operations", seed, of="FlashFilter", operations=OPERATIONS, keys_at_the_end=len(known), wrong=wrong)

@@ -184,7 +184,7 @@ TestModel = Model.TestCase
 TestModel.settings = settings(max_examples=30, stateful_step_count=30, deadline=None)
 
 
-def test_many_operations_in_step_with_a_dict(tmp_path):
+def test_many_operations_in_step_with_a_dict(tmp_path, record):
     seed = random.randrange(1 << 32)
     print("seed", seed)
     rng = random.Random(seed)
@@ -210,3 +210,4 @@ def test_many_operations_in_step_with_a_dict(tmp_path):
                     for key in keys[:100]:
                         assert index.pop(key, None) == known.pop(key, None)
         assert dict(index.items()) == known and len(index) == len(known)
+    record("python-operations", seed, of="FlashIndex", operations=OPERATIONS, keys_at_the_end=len(known))

@@ -34,7 +34,7 @@ for n in itertools.count(first, 300):
     [("FlashFilter", "add_many(keys)"), ("FlashIndex", "put_many(keys, keys)"), ("FlashIndex", "setdefault_many(keys, keys)")],
     ids=["add", "put", "setdefault"],
 )
-def test_nothing_acknowledged_is_lost_when_python_is_killed(tmp_path, child, kind, call):
+def test_nothing_acknowledged_is_lost_when_python_is_killed(tmp_path, child, record, kind, call):
     seed = random.randrange(1 << 32)
     print("seed", seed)
     rng = random.Random(seed)
@@ -59,6 +59,7 @@ def test_nothing_acknowledged_is_lost_when_python_is_killed(tmp_path, child, kin
             with FlashIndex(folder, "r") as structure:
                 assert structure.get_many(keys) == keys, f"kill {kill}"
                 assert structure.verify()
+    record("python-kills", seed, call=f"{kind}.{call}", kills=KILLS, acknowledged=told, lost=0)
     assert told > 300 * KILLS / 2
 
 

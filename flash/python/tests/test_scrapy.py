@@ -1,7 +1,10 @@
-"""Real crawls of a local site, stopped and killed. SPRINGFLASH_PAGES=100000 makes it larger, with three stops and three kills."""
+"""Real crawls of local sites, stopped and killed. SPRINGFLASH_PAGES=12500 makes them larger, with eight spiders in four processes instead
+of two in one, and three stops or kills."""
 
+import collections
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -9,12 +12,18 @@ import time
 import urllib.request
 from pathlib import Path
 
+import benchmark
 import pytest
 
 from springflash import FlashIndex
 
-PAGES = int(os.environ.get("SPRINGFLASH_PAGES", "300"))
-STOPS = 3 if PAGES > 1000 else 1
+PAGES = int(os.environ.get("SPRINGFLASH_PAGES", "150"))
+IS_LONG = PAGES > 1000
+#: The spiders of each process.
+PROCESSES = ["ab", "cd", "ef", "gh"] if IS_LONG else ["ab"]
+SPIDERS = "".join(PROCESSES)
+TOTAL = PAGES * len(SPIDERS)
+STOPS = 3 if IS_LONG else 1
 CONCURRENT = 8
 
 CRAWL = """
@@ -22,27 +31,36 @@ import json, os, resource, sys
 import scrapy
 from scrapy.crawler import CrawlerProcess
 
-class Pages(scrapy.Spider):
-    name = "pages"
+site, settings, paths, items = sys.argv[1:]
 
+class Pages(scrapy.Spider):
     async def start(self):
-        yield scrapy.Request(sys.argv[1] + "/0")
+        yield scrapy.Request(f"{site}{self.path}/0")
 
     def parse(self, response):
+        yield {"page": response.url.removeprefix(site)}
         for link in response.css("a::attr(href)").getall():
             yield response.follow(link)
 
-class Others(Pages):
-    name = "others"
+class Deliver:
+    def __init__(self):
+        self.file = os.open(items, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 
+    def process_item(self, item):
+        os.write(self.file, item["page"].encode() + b"\\n")
+        return item
+
+settings = json.loads(settings)
+job = settings.pop("JOBDIR", None)
 process = CrawlerProcess({
     "ADDONS": {"springflash.scrapy.Addon": 500}, "CONCURRENT_REQUESTS": 8, "LOG_LEVEL": "ERROR", "TELNETCONSOLE_ENABLED": False,
-    **json.loads(sys.argv[2]),
+    "ITEM_PIPELINES": {Deliver: 1}, **settings,
 })
-for spider in (Pages, Others)[:int(sys.argv[3])]:
-    process.crawl(spider)
+for name, path in json.loads(paths).items():
+    # Scrapy needs a folder for each spider.
+    own = {"JOBDIR": f"{job}/{name}"} if job else {}
+    process.crawl(type(name, (Pages,), {"name": name, "path": path, "custom_settings": own}))
 process.start()
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, "MiB")
 """
 
 
@@ -54,64 +72,90 @@ def site(tmp_path):
         server.kill()
 
 
-def counts(site):
-    with urllib.request.urlopen(site + "/counts") as answer:
+def counts(site, of="counts"):
+    with urllib.request.urlopen(f"{site}/{of}") as answer:
         return json.load(answer)
 
 
-def crawl_with_ends(child, site, settings, ends):
+class Crawl:
     """Crawls to the end, after it was ended by signals on the way."""
-    for n, end in enumerate(ends):
-        process = child(CRAWL, site, json.dumps(settings), 1)
-        while len(counts(site)) < PAGES * (n + 1) // (len(ends) + 1):
-            assert process.poll() is None, process.communicate()
-            time.sleep(0.05)
-        process.send_signal(end)
-        process.communicate(timeout=120)
-    process = child(CRAWL, site, json.dumps(settings), 1)
-    told, errors = process.communicate()
-    assert process.returncode == 0 and "Traceback" not in errors, errors
-    print(told)
-    return counts(site)
+
+    def __init__(self, child, site, items, arguments, ends=()):
+        """`arguments` has, for each process, the settings and the paths that spiders crawl."""
+        self.seed = random.randrange(1 << 32)
+        print("seed", self.seed)
+        rng = random.Random(self.seed)
+        #: The most memory that a process had, after each start.
+        self.peaks_mib = []
+        for n, end in enumerate([*ends, None]):
+            processes = [child(CRAWL, site, json.dumps(settings), json.dumps(paths), items) for settings, paths in arguments]
+            until, peak_kib = rng.uniform(n + 0.2, n + 1) / (len(ends) + 1) * TOTAL, 0
+            while any(process.poll() is None for process in processes) and (end is None or counts(site, "total") < until):
+                time.sleep(0.1)
+                peak_kib = max(peak_kib, *(benchmark.peak_kib(process.pid) for process in processes))
+            self.peaks_mib.append(peak_kib >> 10)
+            for process in processes:
+                if end is not None:
+                    process.send_signal(end)
+            for process in processes:
+                _, errors = process.communicate()
+                assert "Traceback" not in errors, errors
+                assert process.returncode in (0, -signal.SIGKILL if end == signal.SIGKILL else 0), errors
+        #: How often each page was asked for, and delivered to a pipeline.
+        self.asked = counts(site)
+        self.delivered = collections.Counter(items.read_text().splitlines())
 
 
-def test_a_crawl_that_is_stopped_fetches_each_page_once(tmp_path, child, site):
+def paths(names):
+    return {name: f"/{name}" for name in names}
+
+
+def test_a_crawl_that_is_stopped_asks_for_each_page_once(tmp_path, child, site):
     # The program has middlewares of its own, or none.
     settings = {"JOBDIR": str(tmp_path / "job"), "SPIDER_MIDDLEWARES": {}}
-    fetched = crawl_with_ends(child, site, settings, [signal.SIGINT] * STOPS)
-    assert len(fetched) == PAGES and set(fetched.values()) == {1}
-    with FlashIndex(tmp_path / "job/seen", "r") as index:
-        assert sum(value == b"" for value in index.values()) == PAGES
+    crawl = Crawl(child, site, tmp_path / "items", [(settings, paths(names)) for names in PROCESSES], [signal.SIGINT] * STOPS)
+    assert len(crawl.asked) == TOTAL and set(crawl.asked.values()) == set(crawl.delivered.values()) == {1}
+    for name in SPIDERS:
+        with FlashIndex(tmp_path / "job" / name / "seen", "r") as index:
+            assert sum(value == b"" for value in index.values()) == PAGES
 
 
 @pytest.mark.parametrize("has_job", [True, False])
-def test_a_crawl_that_is_killed_loses_no_page_and_repeats_those_in_flight(tmp_path, child, site, has_job):
-    folder = {"JOBDIR": str(tmp_path / "job")} if has_job else {"SPRINGFLASH_SEEN": str(tmp_path / "seen")}
-    fetched = crawl_with_ends(child, site, {**folder, "SPRINGFLASH_COMMIT_PAGES": 1}, [signal.SIGKILL] * STOPS)
-    again = sum(fetched.values()) - PAGES
-    print(f"{again} pages of {PAGES} were fetched again after {STOPS} kills")
-    assert len(fetched) == PAGES
-    # Pages that were served, and whose callbacks had not ended.
-    assert again <= STOPS * 2 * CONCURRENT
+def test_a_crawl_that_is_killed_loses_no_page_and_asks_again_for_those_in_flight(tmp_path, child, site, record, has_job):
+    def settings(names):
+        folder = {"JOBDIR": str(tmp_path / "job")} if has_job else {"SPRINGFLASH_SEEN": str(tmp_path / names)}
+        return {**folder, "SPRINGFLASH_COMMIT_PAGES": 1}
+
+    arguments = [(settings(names), paths(names)) for names in PROCESSES]
+    crawl = Crawl(child, site, tmp_path / "items", arguments, [signal.SIGKILL] * STOPS)
+    lost, twice = TOTAL - len(crawl.delivered), sum(crawl.delivered.values()) - len(crawl.delivered)
+    again = sum(crawl.asked.values()) - sum(crawl.delivered.values())
+    figures = {"pages": TOTAL, "processes": len(PROCESSES), "spiders": len(SPIDERS), "kills": STOPS}
+    figures |= {"lost": lost, "delivered_twice": twice, "asked_again_in_flight": again, "peaks_mib": crawl.peaks_mib}
+    record("python-crawl", crawl.seed, **figures)
+    assert lost == 0
+    # A kill between the pipeline and the note that it has the page.
+    assert twice <= STOPS * len(PROCESSES)
+    # Pages that were asked for, and not delivered.
+    assert again <= STOPS * len(SPIDERS) * 2 * CONCURRENT
 
 
 def test_spiders_of_one_process_share_a_folder_and_see_their_own_requests(tmp_path, child, site):
-    settings = json.dumps({"SPRINGFLASH_SEEN": str(tmp_path / "seen")})
-    process = child(CRAWL, site, settings, 2)
-    assert "Traceback" not in process.communicate()[1]
-    assert len(counts(site)) == PAGES and set(counts(site).values()) == {2}
-    process = child(CRAWL, site, settings, 2)
-    assert "Traceback" not in process.communicate()[1] and set(counts(site).values()) == {2}, "nothing is left to fetch"
+    arguments = [({"SPRINGFLASH_SEEN": str(tmp_path / "seen")}, {"one": "", "other": ""})]
+    for _ in range(2):  # The second time, nothing is left to fetch.
+        crawl = Crawl(child, site, tmp_path / "items", arguments)
+        assert len(crawl.asked) == PAGES and set(crawl.asked.values()) == set(crawl.delivered.values()) == {2}
 
 
-def test_without_a_folder_it_says_what_to_set(child, site):
-    assert "set JOBDIR or SPRINGFLASH_SEEN" in child(CRAWL, site, "{}", 1).communicate()[1]
+def test_without_a_folder_it_says_what_to_set(tmp_path, child, site):
+    assert "set JOBDIR or SPRINGFLASH_SEEN" in child(CRAWL, site, "{}", '{"a": "/a"}', tmp_path / "items").communicate()[1]
 
 
 KILLED = """
 import asyncio, os, signal, sys
 import scrapy
 from scrapy.crawler import CrawlerProcess
+from scrapy.exceptions import DropItem
 
 site, folder, name, mode = sys.argv[1:]
 
@@ -160,6 +204,24 @@ class Unfiltered(Pages):
         for number in (0, 1, 1):
             yield self.page(number, self.last, meta=response.meta, dont_filter=True)
 
+class Items(Pages):
+    name = "items"
+
+    def parse(self, response):
+        item = {"page": 0}
+        yield item
+        yield item
+        yield {}
+
+class Last:
+    def process_item(self, item):
+        if not item:
+            if mode == "kill":
+                os.kill(os.getpid(), signal.SIGKILL)
+            raise DropItem()
+        print(item["page"], flush=True)
+        return dict(item)
+
 class Odd:
     def __reduce__(self):
         raise RuntimeError("odd")
@@ -172,7 +234,7 @@ class Unkept(Pages):
 
 process = CrawlerProcess({
     "ADDONS": {"springflash.scrapy.Addon": 500}, "LOG_LEVEL": "WARNING", "TELNETCONSOLE_ENABLED": False,
-    "SPRINGFLASH_SEEN": folder, "SPRINGFLASH_COMMIT_PAGES": 1,
+    "SPRINGFLASH_SEEN": folder, "SPRINGFLASH_COMMIT_PAGES": 1, "ITEM_PIPELINES": {Last: 1},
 })
 process.crawl({spider.name: spider for spider in Pages.__subclasses__()}[name])
 process.start()
@@ -203,6 +265,13 @@ def test_a_request_that_cannot_be_loaded_costs_no_other_one_and_waits_until_it_c
 def test_a_page_is_not_done_because_one_that_has_its_meta_is(pages):
     assert pages("inherited", "kill")[0] == []
     assert pages("inherited", "whole")[0] == [0, 2]
+
+
+def test_a_page_is_not_done_before_the_pipelines_have_its_items(pages):
+    assert pages("items", "kill")[0] == [0, 0]
+    assert pages("items", "whole")[0] == [0, 0]
+    # Also if a pipeline replaces or drops them, or they are one object.
+    assert pages("items", "whole")[0] == []
 
 
 def test_requests_that_are_not_filtered_outlive_a_kill(pages, tmp_path):

@@ -84,7 +84,8 @@ impl FlashFilter {
         self.counters.snapshot(log_bytes_written, log_syncs)
     }
 
-    /// The present false positive rate of lookups, from the share of bits set.
+    /// The present false positive rate of lookups, from the share of bits set. Too low if damaged sectors were saturated, as those count
+    /// like bits spread evenly: [`verify`](Self::verify) tells the exact rate.
     pub fn estimated_fpr(&self) -> f64 {
         // In logarithms, because rates below 1e-16 would vanish.
         let absent_log: f64 =

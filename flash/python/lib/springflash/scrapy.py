@@ -1,9 +1,11 @@
 """Scrapy: no page twice, none lost, also after a kill. One line of settings: ``ADDONS = {"springflash.scrapy.Addon": 500}``.
 
 Fingerprints are in a :class:`~springflash.FlashIndex`, so they need no memory, and none is taken for another one (it is exact). It is in
-the folder ``seen`` of ``JOBDIR``, or in ``SPRINGFLASH_SEEN``. A request that was scheduled is kept there until its callback has ended.
-When Scrapy was killed, which loses its own queue, these requests are scheduled again at the next start: pages that were in flight, and
-those of the last ``SPRINGFLASH_COMMIT_PAGES`` (100), are fetched again. A crawl that was stopped goes on without that.
+the folder ``seen`` of ``JOBDIR``, or in ``SPRINGFLASH_SEEN``. A request that was scheduled is kept there until its callback has ended and
+the item pipelines have its items. When Scrapy was killed, which loses its own queue, these requests are scheduled again at the next start:
+pages that were in flight, which can only be lost or asked for again, and those of the last ``SPRINGFLASH_COMMIT_PAGES`` (100), whose items
+come again. With 1, a kill repeats the items of a page only if it comes between the pipelines and the commit. Items that Scrapy's feeds keep
+in memory are lost. A crawl that was stopped goes on without that.
 
 Spiders of one process may share a folder; each sees its own requests. Start requests that have ``dont_filter`` are fetched at every start;
 Scrapy gives it to those of ``start_urls``. Those that a callback yields are kept as others are, each on its own.
@@ -28,6 +30,7 @@ from scrapy.crawler import Crawler
 from scrapy.dupefilters import BaseDupeFilter
 from scrapy.http import Response
 from scrapy.settings import BaseSettings
+from scrapy.utils.misc import load_object
 from scrapy.utils.request import request_from_dict
 
 from ._index import FlashIndex
@@ -57,6 +60,9 @@ class Addon:
         # Nearest to the engine, so that all other middlewares have seen a page when it is done. With the priority of the program's own.
         name = "SPIDER_MIDDLEWARES"
         settings.set(name, {**settings.getdict(name), DoneMiddleware: 1}, max(15, settings.getpriority(name) or 0))
+        name = "ITEM_PROCESSOR"
+        processor = type("ItemProcessor", (_ItemProcessor, load_object(settings[name])), {})
+        settings.set(name, processor, max(15, settings.getpriority(name) or 0))
 
 
 class DupeFilter(BaseDupeFilter):
@@ -129,7 +135,7 @@ class DupeFilter(BaseDupeFilter):
         return _DONE
 
     def done(self, keys: Iterable[bytes]) -> None:
-        """Takes note that the callback of a request has ended. What it yielded was put before, and so is never lost alone."""
+        """Takes note that a page is done. The requests that it yielded were put before, so they are never lost alone."""
         for key in keys:
             if key.startswith(self._unfiltered):
                 self._index.pop(key, None)
@@ -175,8 +181,58 @@ class DupeFilter(BaseDupeFilter):
         self._crawler.stats.inc_value("dupefilter/filtered")
 
 
+class _Page:
+    """A page whose callback runs, or whose items are in the pipelines."""
+
+    def __init__(self, known: DupeFilter, response: Response) -> None:
+        self._known = known
+        # As they are before the callback runs: it may yield the same request.
+        self._keys: list[bytes] = [] if response.request is None else response.request.meta.get(_KEYS, [])
+        #: The callback, and items that are in the pipelines.
+        self._unfinished = 1
+
+    def yields(self, output: Any) -> None:
+        if isinstance(output, Request):
+            self._known.keep(output)
+        elif output is not None:
+            self._unfinished += 1
+            _in_pipelines.setdefault(id(output), []).append((output, self))
+
+    def finished(self) -> None:
+        """The callback has ended, or the pipelines have an item."""
+        self._unfinished -= 1
+        if self._unfinished == 0:
+            self._known.done(self._keys)
+
+
+#: Items by their identity, which no other object has meanwhile, with the pages that yielded them.
+_in_pipelines: dict[int, list[tuple[Any, _Page]]] = {}
+
+
+def _left_pipelines(item: Any) -> None:
+    pages = _in_pipelines.get(id(item))
+    if pages is not None:
+        _, page = pages.pop()
+        if not pages:
+            del _in_pipelines[id(item)]
+        page.finished()
+
+
+class _ItemProcessor:
+    """Before Scrapy's ``ITEM_PROCESSOR``. Nothing else runs between the pipelines and the note that a page is done."""
+
+    async def process_item_async(self, item: Any) -> Any:
+        try:
+            processed = await super().process_item_async(item)  # type: ignore[misc]
+        except Exception:  # The item is dropped.
+            _left_pipelines(item)
+            raise
+        _left_pipelines(item)
+        return processed
+
+
 class DoneMiddleware:
-    """Tells :class:`DupeFilter` what a callback yields and when it has ended."""
+    """Tells :class:`DupeFilter` what a callback yields, and when it has ended and the pipelines have its items."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
@@ -185,25 +241,24 @@ class DoneMiddleware:
     def from_crawler(cls, crawler: Crawler) -> DoneMiddleware:
         return cls(crawler)
 
-    def _known(self, response: Response) -> tuple[DupeFilter | None, list[bytes]]:
-        """The filter, and the keys of the request as they are before its callback runs: it may yield the same request."""
-        keys = [] if response.request is None else response.request.meta.get(_KEYS, [])
-        return _filters.get(self._crawler), keys
+    def _page(self, response: Response) -> _Page | None:
+        known = _filters.get(self._crawler)
+        return known and _Page(known, response)
 
     def process_spider_output(self, response: Response, result: Iterable[Any]) -> Iterator[Any]:
-        known, keys = self._known(response)
-        for item in result:
-            if known is not None and isinstance(item, Request):
-                known.keep(item)
-            yield item
-        if known is not None:
-            known.done(keys)
+        page = self._page(response)
+        for output in result:
+            if page is not None:
+                page.yields(output)
+            yield output
+        if page is not None:
+            page.finished()
 
     async def process_spider_output_async(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        known, keys = self._known(response)
-        async for item in result:
-            if known is not None and isinstance(item, Request):
-                known.keep(item)
-            yield item
-        if known is not None:
-            known.done(keys)
+        page = self._page(response)
+        async for output in result:
+            if page is not None:
+                page.yields(output)
+            yield output
+        if page is not None:
+            page.finished()
