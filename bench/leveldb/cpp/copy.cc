@@ -106,7 +106,8 @@ Status ReadKeys(const std::string& path, uint64_t size, std::vector<std::string>
   return entry->status();
 }
 
-Status CopyTable(const std::string& from, const std::string& to, const lb_table& table, const sb_filters* filters, Copied* copied) {
+Status CopyTable(const std::string& from, const std::string& to, const lb_table& table, const sb_filters* filters,
+                 Copied* copied) {
   const std::string source = leveldb::TableFileName(from, table.number);
   std::stringstream read;
   read << std::ifstream(source, std::ios::binary).rdbuf();
@@ -125,7 +126,8 @@ Status CopyTable(const std::string& from, const std::string& to, const lb_table&
   std::string name;
   std::string entry;
   if (filters != nullptr) {
-    springbloom::UnitBlock block{.handle = {}, .identity = springbloom::NewIdentity(), .largest_sequence = copied->largest_sequence};
+    springbloom::UnitBlock block{
+        .handle = {}, .identity = springbloom::NewIdentity(), .largest_sequence = copied->largest_sequence};
     const springbloom::BuilderPtr builder(
         sb_builder_new(filters, /*bytewise=*/1, springbloom::Bytes(block.identity), /*file_number=*/0, /*spill=*/nullptr));
     for (const std::string& key : keys) {
@@ -148,8 +150,7 @@ Status CopyTable(const std::string& from, const std::string& to, const lb_table&
     metaindex.Add(name, entry);
   }
   const BlockHandle metaindex_handle = AppendBlock(&file, metaindex.Finish().ToString());
-  const BlockHandle index_handle =
-      AppendBlock(&file, bytes.substr(footer.index_handle().offset(), footer.index_handle().size()));
+  const BlockHandle index_handle = AppendBlock(&file, bytes.substr(footer.index_handle().offset(), footer.index_handle().size()));
   footer.Set(metaindex_handle, index_handle);
   std::string end;
   footer.EncodeTo(&end);
@@ -173,7 +174,8 @@ std::string Manifest(const lb_table* tables, const std::vector<Copied>& copies, 
     AppendText(&edit, copies[at].largest);
     last_sequence = std::max(last_sequence, copies[at].largest_sequence);
   }
-  for (const auto& [tag, value] : {std::pair<char, uint64_t>{kLogNumber, 0}, {kNextFile, next_number}, {kLastSequence, last_sequence}}) {
+  for (const auto& [tag, value] :
+       {std::pair<char, uint64_t>{kLogNumber, 0}, {kNextFile, next_number}, {kLastSequence, last_sequence}}) {
     edit.push_back(tag);
     AppendVarint(&edit, value);
   }
@@ -185,7 +187,8 @@ std::string Manifest(const lb_table* tables, const std::vector<Copied>& copies, 
     const size_t size = std::min(kBlock - kHeader, edit.size() - at);
     const bool is_first = at == 0;
     const bool is_last = at + size == edit.size();
-    const std::string part = std::string(1, is_first ? (is_last ? kFull : kFirst) : (is_last ? kLast : kMiddle)) + edit.substr(at, size);
+    const std::string part =
+        std::string(1, is_first ? (is_last ? kFull : kFirst) : (is_last ? kLast : kMiddle)) + edit.substr(at, size);
     AppendFixed(&log, MaskedCrc(part), 4);
     AppendFixed(&log, size, 2);
     log += part;
@@ -196,7 +199,8 @@ std::string Manifest(const lb_table* tables, const std::vector<Copied>& copies, 
 
 }  // namespace
 
-extern "C" int64_t lb_copy(const char* from, const char* to, const lb_table* tables, size_t count, const sb_filters* filters) noexcept {
+extern "C" int64_t lb_copy(const char* from, const char* to, const lb_table* tables, size_t count,
+                           const sb_filters* filters) noexcept {
   std::filesystem::create_directories(to);
   std::vector<Copied> copies(count);
   uint64_t filter_bytes = 0;

@@ -63,7 +63,9 @@ class TreeEnv : public CountingEnv {
   class File : public leveldb::WritableFile {
    public:
     File(leveldb::WritableFile* file, TreeEnv* env) : file_(file), env_(env) {}
-    leveldb::Status Append(const leveldb::Slice& data) override { return env_->refuses_ ? Refusal("a file") : file_->Append(data); }
+    leveldb::Status Append(const leveldb::Slice& data) override {
+      return env_->refuses_ ? Refusal("a file") : file_->Append(data);
+    }
     leveldb::Status Close() override { return file_->Close(); }
     leveldb::Status Flush() override { return file_->Flush(); }
     leveldb::Status Sync() override { return file_->Sync(); }
