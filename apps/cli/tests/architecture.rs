@@ -22,7 +22,7 @@ const ALLOWED: [(&str, &[&str]); 21] = [
     ),
     ("springbloom-workload", &[]),
     ("springbloom-published-policies", &["springbloom-filter", "springbloom-manager"]),
-    ("springbloom-baselines", &[]),
+    ("springbloom-baselines", &["springbloom-published-policies"]),
     ("springbloom-records", &["springbloom-console"]),
     ("springbloom-experiments", &["springbloom-console", "springbloom-records"]),
     (

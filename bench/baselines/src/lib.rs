@@ -4,7 +4,6 @@
 
 #![deny(unsafe_code)]
 
-mod level_bits;
 mod partitioned;
 mod stock_filter;
 mod unsafe_block_reads;
@@ -12,8 +11,8 @@ mod unsafe_install;
 mod unsafe_set_options;
 
 use rocksdb::{BlockBasedOptions, Options};
+use springbloom_published_policies::{Level, bits_per_level};
 
-pub use level_bits::Level;
 pub use partitioned::{partition_indexes, partitioned, partitioned_in_block_cache};
 pub use stock_filter::StockFilter;
 pub use unsafe_block_reads::BlockReads;
@@ -43,7 +42,7 @@ pub fn monkey(
     bits: f64,
 ) -> Result<(), InstallError> {
     options.set_block_based_table_factory(tables);
-    let bits = level_bits::bits_per_level(levels, bits, filter.rate_exponent());
+    let bits = bits_per_level(levels, bits, filter.rate_exponent());
     let bloom_bits: Vec<f64> = bits.into_iter().map(|bits| filter.bloom_bits(bits)).collect();
     unsafe_install::level_filters(options, filter, &bloom_bits)
 }

@@ -28,7 +28,7 @@ impl StockFilter {
     /// The false positive rate is `exp(-bits * exponent)`.
     pub(crate) fn rate_exponent(self) -> f64 {
         match self {
-            StockFilter::Bloom => std::f64::consts::LN_2 * std::f64::consts::LN_2,
+            StockFilter::Bloom => springbloom_published_policies::BLOOM_RATE_EXPONENT,
             StockFilter::Ribbon => std::f64::consts::LN_2 / RIBBON_BITS_PER_HALVING,
         }
     }

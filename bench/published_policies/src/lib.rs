@@ -1,17 +1,22 @@
 //! Published policies for filter units, which experiments compare with Springbloom's own, by name.
 //!
-//! They see and change what `benefit` does: the [`Allocation`](springbloom_manager::Allocation) of a manager.
+//! Those in [`PolicyKind`] see and change what `benefit` does: the [`Allocation`](springbloom_manager::Allocation) of a manager.
+//! [`System`] has the settings of the papers; [`bits_per_level`] is Monkey for filters that stay as they are.
 
 #![forbid(unsafe_code)]
 
+mod level_bits;
 mod lists;
 mod monkey;
 mod multi_queue;
 mod policy_kind;
 mod sorted_runs;
+mod system;
 mod uniform;
 
 /// Segments that one call of a policy may change.
 const CHANGES_MAX: usize = 256;
 
+pub use level_bits::{BLOOM_RATE_EXPONENT, Level, bits_per_level};
 pub use policy_kind::{PolicyKind, UnknownPolicy};
+pub use system::System;

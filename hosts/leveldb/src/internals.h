@@ -51,6 +51,7 @@ class Footer {
  public:
   static constexpr size_t kEncodedLength = 48;
   const BlockHandle& metaindex_handle() const { return metaindex_handle_; }
+  const BlockHandle& index_handle() const { return index_handle_; }
   void Set(const BlockHandle& metaindex, const BlockHandle& index) {
     metaindex_handle_ = metaindex;
     index_handle_ = index;

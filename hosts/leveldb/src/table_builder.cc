@@ -65,15 +65,52 @@ class UnitWriter {
   springbloom::BuilderPtr builder_;
 };
 
-Options WithRestartInterval(Options options, int interval) {
-  options.block_restart_interval = interval;
-  return options;
-}
-
 void AppendFixed32(std::string* to, uint32_t value) {
   for (int shift = 0; shift < 32; shift += 8) {
     to->push_back(static_cast<char>(value >> shift));
   }
+}
+
+// Whether blocks can be compressed: LevelDB, which reads them, may have been built without Snappy where the program has it.
+bool HasSnappy() {
+  class Bytes : public RandomAccessFile {
+   public:
+    explicit Bytes(std::string bytes) : bytes_(std::move(bytes)) {}
+    Status Read(uint64_t offset, size_t size, Slice* result, char*) const override {
+      *result = Slice(bytes_.data() + offset, size);
+      return Status::OK();
+    }
+
+   private:
+    const std::string bytes_;
+  };
+  if (snappy::RawCompress == nullptr) {
+    return false;
+  }
+  const std::string text(100, 'a');
+  std::string block(snappy::MaxCompressedLength(text.size()), '\0');
+  size_t size = 0;
+  snappy::RawCompress(text.data(), text.size(), block.data(), &size);
+  block.resize(size);
+  block.push_back(kSnappyCompression);
+  AppendFixed32(&block, 0);
+  Bytes file(block);
+  BlockHandle handle;
+  handle.Set(0, size);
+  BlockContents contents;
+  if (!ReadBlock(&file, ReadOptions(), handle, &contents).ok()) {
+    return false;
+  }
+  const bool is_read = contents.data == Slice(text);
+  if (contents.heap_allocated) {
+    delete[] contents.data.data();
+  }
+  return is_read;
+}
+
+Options WithRestartInterval(Options options, int interval) {
+  options.block_restart_interval = interval;
+  return options;
 }
 
 }  // namespace
@@ -184,7 +221,8 @@ void TableBuilder::WriteBlock(BlockBuilder* block, BlockHandle* handle) {
   Rep& r = *rep_;
   Slice contents = block->Finish();
   CompressionType type = kNoCompression;
-  if (r.options.compression == kSnappyCompression && snappy::RawCompress != nullptr) {
+  static const bool has_snappy = HasSnappy();
+  if (r.options.compression == kSnappyCompression && has_snappy) {
     r.compressed.resize(snappy::MaxCompressedLength(contents.size()));
     size_t size = 0;
     snappy::RawCompress(contents.data(), contents.size(), r.compressed.data(), &size);

@@ -18,7 +18,11 @@ inline Contents NoContents(const leveldb::Comparator* comparator = leveldb::Byte
   return Contents(Less{comparator});
 }
 
+// Of all checks so far: a lookup, or an entry of a scan.
+inline uint64_t answers = 0;
+
 inline void CheckGet(leveldb::DB* db, const leveldb::ReadOptions& options, const Contents& contents, const std::string& key) {
+  ++answers;
   std::string value;
   const leveldb::Status s = db->Get(options, key, &value);
   const auto found = contents.find(key);
@@ -45,6 +49,7 @@ inline void CheckScan(leveldb::DB* db, const leveldb::ReadOptions& options, cons
     CHECK(!contents.key_comp()(entry->key().ToString(), expected->first) &&
           !contents.key_comp()(expected->first, entry->key().ToString()));
     CHECK(entry->value() == leveldb::Slice(expected->second));
+    ++answers;
     if (!backwards) {
       entry->Next();
       ++expected;

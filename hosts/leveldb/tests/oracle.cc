@@ -250,5 +250,6 @@ int main() {
       oracle.Operate();
     }
   }
+  std::printf("%llu answers, none wrong\n", static_cast<unsigned long long>(answers));
   return 0;
 }

@@ -4,9 +4,10 @@
 use std::fmt;
 use std::str::FromStr;
 
+use springbloom_published_policies::System;
 use springbloom_workload::Shares;
 
-use crate::database::elastic::{AUTO, Elastic, System};
+use crate::database::elastic::{AUTO, Elastic};
 
 /// One way to filter lookups.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,19 +3,8 @@
 use std::fmt;
 
 use springbloom_console::sizes::Size;
-use springbloom_published_policies::PolicyKind;
+use springbloom_published_policies::{PolicyKind, System};
 use springbloom_rocksdb::{ElasticFilters, ElasticFiltersBuilder, Error};
-
-/// A system whose parts Springbloom has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum System {
-    /// Springbloom itself.
-    Springbloom,
-    /// ElasticBF as in ATC'19: six Bloom units of 4 bits for every 4 MiB of data, Multi-Queue.
-    ElasticBf,
-    /// ElasticBF as in HotStorage'18: the same for every table.
-    ElasticBfFile,
-}
 
 /// Settings of a configuration that the filters do not have: the policy, and the lifetime of Multi-Queue, also as the papers count it.
 const POLICY: &str = "policy";
@@ -24,53 +13,6 @@ const LIFETIME_VISITS: &str = "segment_lifetime_visits";
 const BUDGET: &str = "budget";
 /// In place of bits per key.
 pub(crate) const AUTO: &str = "auto";
-
-impl System {
-    pub(crate) const ALL: [System; 3] = [System::Springbloom, System::ElasticBf, System::ElasticBfFile];
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            System::Springbloom => "elastic",
-            System::ElasticBf => "elasticbf",
-            System::ElasticBfFile => "elasticbf-file",
-        }
-    }
-
-    pub(crate) fn of(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|system| system.name() == name)
-    }
-
-    /// Where it differs from Springbloom. Multi-Queue knows neither a prior nor a use for free bytes.
-    fn settings(self) -> &'static [(&'static str, &'static str)] {
-        match self {
-            System::Springbloom => &[],
-            System::ElasticBf => &[
-                ("units", "bloom:6x4"),
-                ("policy", "multi-queue"),
-                ("segment_data_bytes", "4M"),
-                ("negative_cache", "false"),
-            ],
-            System::ElasticBfFile => &[
-                ("units", "bloom:6x4"),
-                ("policy", "multi-queue"),
-                ("segment_data_bytes", "1T"),
-                ("negative_cache", "false"),
-                // ATC'19 names inheritance among what it adds (section 5).
-                ("inherit_hotness", "false"),
-            ],
-        }
-    }
-
-    /// Gets in which a segment expires that none of them asked, for each segment: 10,000 with about 30,000 segments in ATC'19 (section
-    /// 4.1), 20,000 with about 50,000 tables in HotStorage'18 (section 4).
-    fn lifetime_gets_per_segment(self) -> Option<f64> {
-        match self {
-            System::Springbloom => None,
-            System::ElasticBf => Some(1.0 / 3.0),
-            System::ElasticBfFile => Some(2.0 / 5.0),
-        }
-    }
-}
 
 /// A system with its bits per key and settings of its own.
 #[derive(Clone, Debug, PartialEq)]

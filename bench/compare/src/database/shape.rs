@@ -3,7 +3,7 @@
 use anyhow::Result;
 use rocksdb::properties;
 use serde::Serialize;
-use springbloom_baselines::Level;
+use springbloom_published_policies::Level;
 
 use crate::database::stores::{Family, Stores};
 

@@ -19,9 +19,10 @@ use crate::run::Run;
 pub(crate) use formula::Formula;
 
 /// Stems of the files, in the order in which their experiments are shown, with their text.
-const FILES: [(&str, &str); 6] = [
+const FILES: [(&str, &str); 7] = [
     ("atc19", include_str!("../../catalogue/atc19.toml")),
     ("hotstorage18", include_str!("../../catalogue/hotstorage18.toml")),
+    ("leveldb", include_str!("../../catalogue/leveldb.toml")),
     ("shamba", include_str!("../../catalogue/shamba.toml")),
     ("bloomstore", include_str!("../../catalogue/bloomstore.toml")),
     ("bloomflash", include_str!("../../catalogue/bloomflash.toml")),

@@ -1,0 +1,302 @@
+//! ElasticBF's experiments on LevelDB itself: reads of tables per lookup under LevelDB's Bloom filters, Monkey, ElasticBF and Springbloom.
+//!
+//! Usage: `cargo bench --manifest-path bench/leveldb/Cargo.toml --bench papers -- FILTER... LAW/ABSENT...`, such as `bloom:4
+//! monkey-bloom:4 elasticbf:4 elastic:4 zipf:0.99/0.5`. The number is bits per key; elastic ones have a budget of so many, bookkeeping
+//! included. LAW is the popularity of keys, ABSENT the share of lookups of absent ones. Settings come from the environment, see
+//! [`SETTINGS`]. The file that `SPRINGBLOOM_RECORD` names gets a record.
+//!
+//! All filters are measured on copies of one tree that stays as it is: LevelDB would merge what many lookups ask. Counts do not depend on
+//! how busy the machine is: units that wait are loaded after each thousand lookups.
+
+mod tree;
+mod unsafe_store;
+
+use std::env;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use springbloom_host_core::{Budget, Filters, Settings};
+use springbloom_published_policies::{PolicyKind, System};
+use springbloom_records::{Bench, Clock, Figure, Labels, Unit, labels};
+use springbloom_workload::{
+    AbsentKeys, Distribution, KeySpace, Mix, Movement, Operation, OperationStream, StreamSettings, value,
+};
+use tree::{Tree, VALUE_BYTES};
+use unsafe_store::{Opening, Store, copy, engine};
+
+/// Records, MiB of a table file, lookups before the measurement and as many in it, choices of hot keys, and the seed.
+const SETTINGS: [&str; 5] = [
+    "SPRINGBLOOM_BENCH_RECORDS",
+    "SPRINGBLOOM_BENCH_FILE_MIB",
+    "SPRINGBLOOM_BENCH_LOOKUPS",
+    "SPRINGBLOOM_BENCH_SALTS",
+    "SPRINGBLOOM_SEED",
+];
+const DEFAULTS: [u64; 5] = [300_000, 64, 20_000, 1, 42];
+const LOOKUPS_BETWEEN_LOADS: u64 = 1_000;
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// One way to filter.
+#[derive(Clone, Copy)]
+enum Filter {
+    Bloom(u32),
+    MonkeyBloom(u32),
+    Elastic(System, u32),
+}
+
+impl Filter {
+    fn parse(text: &str) -> Result<Self> {
+        let bits = |bits: &str| bits.parse().ok().filter(|bits| (1..=64).contains(bits));
+        let parsed = text.split_once(':').and_then(|(name, given)| {
+            Some(match (name, bits(given)?) {
+                ("bloom", bits) => Self::Bloom(bits),
+                ("monkey-bloom", bits) => Self::MonkeyBloom(bits),
+                (name, bits) => Self::Elastic(System::of(name)?, bits),
+            })
+        });
+        parsed.with_context(|| {
+            format!("got {text}, expected bloom, monkey-bloom, elasticbf, elasticbf-file or elastic, then : and bits per key")
+        })
+    }
+}
+
+/// What lookups ask for.
+struct Point {
+    law: String,
+    distribution: Distribution,
+    absent: f64,
+}
+
+impl Point {
+    fn parse(text: &str) -> Result<Self> {
+        let (law, absent) = text.split_once('/').context("expected LAW/ABSENT")?;
+        let distribution = law.parse().map_err(|error| anyhow::anyhow!("{text}: {error}"))?;
+        Ok(Self {
+            law: law.to_owned(),
+            distribution,
+            absent: absent.parse().with_context(|| text.to_owned())?,
+        })
+    }
+
+    fn operations(&self, keys: &KeySpace, salt: u64, seed: u64) -> Result<OperationStream> {
+        let settings = StreamSettings {
+            mix: Mix::GET,
+            distribution: self.distribution,
+            movement: Movement::Still,
+            zero_result_ratio: self.absent,
+            absent: AbsentKeys::Popular,
+            salt,
+            seed: seed ^ salt << 48,
+            stream: 0,
+            streams: 1,
+        };
+        Ok(OperationStream::new(settings, keys)?)
+    }
+}
+
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    lookups: u64,
+    reads: u64,
+    found: u64,
+}
+
+/// Looks `lookups` keys up, and checks each answer.
+fn look_up(
+    store: &mut Store,
+    keys: &KeySpace,
+    operations: &mut OperationStream,
+    lookups: u64,
+    filters: Option<&Arc<Filters>>,
+) -> Result<Counts> {
+    let (mut counts, mut key) = (Counts::default(), Vec::new());
+    for at in 1..=lookups {
+        let (record, is_absent) = match operations.next_operation() {
+            Operation::Read(record) => (record, false),
+            Operation::ReadAbsent(record) => (record, true),
+            other => bail!("{other:?} is no lookup"),
+        };
+        if is_absent {
+            keys.absent(record, &mut key)
+        } else {
+            keys.present(record, &mut key)
+        }
+        let (found, reads) = store.get(&key)?;
+        let is_right = match found {
+            None => is_absent,
+            Some(found) => {
+                !is_absent
+                    && value::origin(found) == Some((record, 0))
+                    && value::is_intact(found, VALUE_BYTES)
+            }
+        };
+        ensure!(is_right, "a wrong answer for {}", key.escape_ascii());
+        counts.lookups += 1;
+        counts.reads += reads;
+        counts.found += u64::from(!is_absent);
+        if let Some(filters) = filters.filter(|_| at % LOOKUPS_BETWEEN_LOADS == 0) {
+            ensure!(filters.wait_idle(PATIENCE), "units are still waiting");
+        }
+    }
+    Ok(counts)
+}
+
+/// What all measurements have in common.
+struct Lab {
+    tree: Tree,
+    keys: KeySpace,
+    lookups: u64,
+    salts: u64,
+    seed: u64,
+}
+
+/// Per lookup, for each choice of hot keys.
+#[derive(Default)]
+struct Measured {
+    reads: Vec<f64>,
+    wasted: Vec<f64>,
+    unit_reads: Vec<f64>,
+}
+
+impl Lab {
+    /// `filters`: makes new ones, which know nothing yet.
+    fn measure(
+        &self,
+        path: &Path,
+        bloom: bool,
+        point: &Point,
+        filters: impl Fn() -> Result<Option<Arc<Filters>>>,
+    ) -> Result<Measured> {
+        let mut measured = Measured::default();
+        for salt in 1..=self.salts {
+            let filters = filters()?;
+            let mut store =
+                self.tree.open(path, Opening { filters: filters.clone(), bloom, ..Opening::default() })?;
+            // Opens all tables.
+            for table in &self.tree.tables {
+                store.get(&table.first)?;
+            }
+            let mut operations = point.operations(&self.keys, salt, self.seed)?;
+            look_up(&mut store, &self.keys, &mut operations, self.lookups, filters.as_ref())?;
+            let unit_reads = || filters.as_ref().map_or(0, |filters| filters.stats().load_reads);
+            let before = unit_reads();
+            let Counts { lookups, reads, found } =
+                look_up(&mut store, &self.keys, &mut operations, self.lookups, filters.as_ref())?;
+            let per_lookup = |count: u64| count as f64 / lookups as f64;
+            measured.reads.push(per_lookup(reads));
+            measured.wasted.push(per_lookup(reads - found));
+            measured.unit_reads.push(per_lookup(unit_reads() - before));
+        }
+        Ok(measured)
+    }
+
+    /// New filters of a system.
+    fn filters(&self, system: System, bits: u32, tables_per_lookup: f64) -> Result<Arc<Filters>> {
+        let (policy, settings): (Vec<_>, Vec<_>) =
+            system.settings().iter().partition(|(name, _)| *name == "policy");
+        let budget = Budget::Bytes(self.keys.records() * u64::from(bits) / 8);
+        let usual = Settings { budget, warm_start_every: None, ..Settings::default() };
+        let settings = usual.with(&settings).map_err(anyhow::Error::msg)?;
+        let policy: PolicyKind =
+            policy.first().map_or(Ok(PolicyKind::default()), |(_, name)| name.parse())?;
+        let segments = self.tree.segments(settings.segment_data_bytes) as f64;
+        let lifetime = system
+            .lifetime_gets_per_segment()
+            .map(|share| ((share * segments).max(1.0) * tables_per_lookup) as u64);
+        Ok(Filters::start_with(settings, engine(), policy.policy(lifetime.map(|visits| visits.max(1))))?)
+    }
+}
+
+fn spread(name: &str, of: &Labels, mut values: Vec<f64>, unit: Unit) -> Figure {
+    values.sort_by(f64::total_cmp);
+    let (least, most) = (values[0], values[values.len() - 1]);
+    let median = (values[(values.len() - 1) / 2] + values[values.len() / 2]) / 2.0;
+    Figure::new(name, of.clone(), median, unit).between(least, most)
+}
+
+fn number(at: usize) -> Result<u64> {
+    match env::var(SETTINGS[at]) {
+        Err(_) => Ok(DEFAULTS[at]),
+        Ok(text) => text.parse().with_context(|| format!("{}: expected a number, got {text}", SETTINGS[at])),
+    }
+}
+
+fn main() -> Result<()> {
+    // Cargo adds `--bench`.
+    let words: Vec<String> = env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
+    let (points, names): (Vec<&String>, Vec<&String>) = words.iter().partition(|word| word.contains('/'));
+    let points: Vec<Point> = points.into_iter().map(|text| Point::parse(text)).collect::<Result<_>>()?;
+    let parsed: Vec<Filter> = names.iter().map(|text| Filter::parse(text)).collect::<Result<_>>()?;
+    ensure!(
+        !points.is_empty() && !names.is_empty(),
+        "expected filters and LAW/ABSENT, such as bloom:4 elastic:4 zipf:0.99/0.5"
+    );
+    let [records, file_mib, lookups, salts, seed] =
+        [number(0)?, number(1)?, number(2)?, number(3)?, number(4)?];
+    ensure!(file_mib > 0 && lookups > 0 && salts > 0, "expected settings above 0");
+    let clock = Clock::start();
+    let folder = match env::var_os("SPRINGBLOOM_BENCH_DIR") {
+        Some(folder) => tempfile::tempdir_in(folder),
+        None => tempfile::tempdir(),
+    }?;
+    let keys = KeySpace::Synthetic { records };
+    let tree = Tree::load(folder.path().join("tree"), &keys, seed, file_mib << 20)?;
+    println!("{records} records, {}, seed {seed}", tree.summary());
+    let lab = Lab { tree, keys, lookups, salts, seed };
+    let mut figures = Vec::new();
+    let mut note = |filter: &str, point: &Point, measured: Measured| {
+        let Measured { reads, wasted, unit_reads } = measured;
+        let of = labels([
+            ("config", filter.to_owned()),
+            ("law", point.law.clone()),
+            ("absent", point.absent.to_string()),
+        ]);
+        let each = [
+            spread("data_reads_per_get", &of, reads, Unit::PerLookup),
+            spread("wasted_reads_per_get", &of, wasted, Unit::PerLookup),
+            spread("unit_reads_per_get", &of, unit_reads, Unit::PerLookup),
+        ];
+        println!(
+            "{filter:18} {}/{}: {:.4} reads, {:.4} wasted",
+            point.law, point.absent, each[0].value, each[1].value
+        );
+        figures.extend(each);
+    };
+    // What lookups ask without filters.
+    let mut tables_per_lookup = Vec::new();
+    for point in &points {
+        let measured = lab.measure(&lab.tree.path, false, point, || Ok(None))?;
+        tables_per_lookup.push(measured.reads.iter().sum::<f64>() / measured.reads.len() as f64);
+        note("none", point, measured);
+    }
+    let mut memory = Vec::new();
+    for (name, filter) in names.iter().zip(parsed) {
+        let path = folder.path().join("copy");
+        let (tables, made) = match filter {
+            Filter::Bloom(bits) => (lab.tree.with_bloom(bits), None),
+            Filter::MonkeyBloom(bits) => (lab.tree.with_monkey(f64::from(bits)), None),
+            Filter::Elastic(system, bits) => (lab.tree.with_bloom(0), Some((system, bits))),
+        };
+        let writer = made.map(|(system, bits)| lab.filters(system, bits, 1.0)).transpose()?;
+        let bytes = copy(&lab.tree.path, &path, &tables, writer.as_ref())?;
+        // Bloom filters are in memory as a whole.
+        let bytes = made.map_or(bytes, |(_, bits)| records * u64::from(bits) / 8);
+        memory.push(Figure::new(
+            "filter_bytes",
+            labels([("config", name.to_string())]),
+            bytes as f64,
+            Unit::Bytes,
+        ));
+        println!("{name:18} {:.2} bits per key in memory", bytes as f64 * 8.0 / records as f64);
+        for (point, tables) in points.iter().zip(&tables_per_lookup) {
+            let filters = || made.map(|(system, bits)| lab.filters(system, bits, *tables)).transpose();
+            note(name, point, lab.measure(&path, made.is_none(), point, filters)?);
+        }
+        std::fs::remove_dir_all(&path)?;
+    }
+    figures.extend(memory);
+    let bench = Bench { folder: "bench/leveldb", bench: "papers", environment: &SETTINGS, sections: &words };
+    bench.record(&clock, seed, figures)
+}
