@@ -205,8 +205,8 @@ enum { SB_UNKNOWN_CONTENTS = 0, SB_KEYS = 1, SB_KEYS_BEFORE_PREFIXES = 2, SB_PRE
 int sb_block_contents(sb_bytes head, uint64_t* prefixes_at) SB_NOEXCEPT;
 // The rules by which a block over prefixes has further ones; 0: it has none.
 uint64_t sb_block_further_prefixes(sb_bytes head) SB_NOEXCEPT;
-// How long the prefix of `from` is, by these rules, with which all keys begin from `from` on and below `end`, in the order of bytes; 0: there
-// is none.
+// How long the prefix of `from` is, by these rules, with which all keys begin from `from` on and below `end`, in the order of bytes; 0:
+// there is none.
 size_t sb_further_prefix_of_range(uint64_t rules, sb_bytes from, sb_bytes end) SB_NOEXCEPT;
 // What opening a table comes to.
 enum { SB_OPENED = 0, SB_NO_ROOM = 1, SB_CORRUPT = 2, SB_NONE_LEFT = 3, SB_UNREADABLE = 4, SB_NO_SUCH_UNITS = 5 };

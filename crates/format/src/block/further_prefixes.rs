@@ -7,8 +7,8 @@ const RULES_MAX: usize = 4;
 /// Bytes of the rules in a directory.
 pub(crate) const RULES_BYTES: usize = 2 * RULES_MAX;
 
-/// Up to four rules, each of which gives a beginning of a key: its first bytes, such as `12`, or those through a separator, such as `0x7c*2`,
-/// through the second `|`. The text has them with `+` between.
+/// Up to four rules, each of which gives a beginning of a key: its first bytes, such as `12`, or those through a separator, such as
+/// `0x7c*2`, through the second `|`. The text has them with `+` between.
 ///
 /// A key that begins with what a rule gives for another key has the same one. So a range of keys that all begin with it is asked for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -49,8 +49,8 @@ class PrefixFilter final : public release::PrefixBlockReader {
     sb_batch_key sought;  // its prefix is a part of the key that was sought
     bool is_further;      // a beginning of the key by another rule than the extractor's
   };
-  // What this thread asked since the last call of ForgetQuestion, if that was this filter, and it let the prefix pass. `is_forward`: in a seek
-  // that goes forward, and so ends at the iterator's upper bound.
+  // What this thread asked since the last call of ForgetQuestion, if that was this filter, and it let the prefix pass. `is_forward`: in a
+  // seek that goes forward, and so ends at the iterator's upper bound.
   static void ForgetQuestion(bool is_forward = false);
   const Asked* Question() const;
   const TableFilter& Units() const { return units_; }
