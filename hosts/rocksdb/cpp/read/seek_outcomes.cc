@@ -122,14 +122,17 @@ void SeekOutcomes::Tell(const Slice& target, bool is_forward) {
     return;
   }
   const Slice prefix = ToSlice(sought.key);
+  // A key may begin with a prefix and have another one: a longer one, where the extractor caps it. What is absent is asked for as both.
+  bool begins_with_it = false;
   if (Inner().Valid()) {
     const Slice found = rocksdb::ExtractUserKeyAndStripTimestamp(Inner().key(), timestamp_bytes_);
     if (HasPrefix(found, prefix, asked->is_further)) {
       filter_.Units().RecordTruePositive(sought.segment);
       return;
     }
+    begins_with_it = found.starts_with(prefix);
   }
-  filter_.Units().RecordWastedRead(sought, is_forward && ProvesAbsence(target, prefix));
+  filter_.Units().RecordWastedRead(sought, is_forward && !begins_with_it && ProvesAbsence(target, prefix));
 }
 
 }  // namespace springbloom
