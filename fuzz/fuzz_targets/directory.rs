@@ -8,6 +8,8 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 /// What the fuzzer chooses: header fields, then the directory as bytes.
 #[derive(arbitrary::Arbitrary, Debug)]
 struct Input<'a> {
+    /// Of keys, of keys before prefixes, of prefixes, of prefixes by rules.
+    contents: u8,
     unit_count: u8,
     segment_count: u32,
     block_bytes: u64,
@@ -16,7 +18,9 @@ struct Input<'a> {
 
 fuzz_target!(|input: Input<'_>| {
     let mut block = MAGIC.to_vec();
-    block.extend([1, 0, input.unit_count, 0]);
+    let contents = input.contents % 4;
+    let version = [1, 2, 2, 3][usize::from(contents)];
+    block.extend([version, 0, input.unit_count, contents]);
     block.extend(input.segment_count.to_le_bytes());
     block.extend(input.block_bytes.to_le_bytes());
     block.extend((input.directory.len() as u64 + 4).to_le_bytes());
@@ -30,7 +34,8 @@ fuzz_target!(|input: Input<'_>| {
     if let Err(springbloom_format::FormatError::Inconsistent { field: "bytes of all units", got, .. }) =
         Directory::parse(&block)
     {
-        block[16..24].copy_from_slice(&got.to_le_bytes());
+        // Before prefixes there is more.
+        block[16..24].copy_from_slice(&(got.saturating_add(u64::from(contents == 1))).to_le_bytes());
         let sum = xxh3_64_with_seed(&block[..36], 1 << 56) as u32;
         block[36..40].copy_from_slice(&sum.to_le_bytes());
         check(&block);
@@ -57,5 +62,9 @@ fn check(block: &[u8]) {
         }
     }
     assert_eq!(at, directory.block_bytes());
+    assert!(directory.prefixes_at().is_none_or(|prefixes_at| prefixes_at == at));
+    let (first, last) = (directory.fence(0), directory.last_key());
+    let shared = directory.further_prefixes().of_range(first, last);
+    assert!(shared.is_none_or(|shared| directory.contents().are_prefixes() && first.starts_with(shared)));
     assert_eq!(fences, directory.packed_fences().0.len());
 }

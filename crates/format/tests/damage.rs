@@ -84,7 +84,7 @@ fn every_kind_of_wrong_block_has_its_own_error() {
         Directory::parse(&block).unwrap_err()
     };
     assert!(matches!(parse(&|b| b[0] = b'X'), FormatError::Foreign { .. }));
-    assert!(matches!(parse(&|b| b[8] = 3), FormatError::NewerVersion { got: 3, newest: FORMAT_VERSION }));
+    assert!(matches!(parse(&|b| b[8] = 4), FormatError::NewerVersion { got: 4, newest: FORMAT_VERSION }));
     assert!(matches!(parse(&|b| b[20] ^= 1), FormatError::Checksum { part: "header", .. }));
     assert!(matches!(parse(&|b| b[HEADER_BYTES + 9] ^= 1), FormatError::Checksum { part: "directory", .. }));
     assert!(matches!(parse(&|b| b.truncate(3)), FormatError::Truncated { part: "header", got: 3, .. }));

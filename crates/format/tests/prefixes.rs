@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use springbloom_filter::{FilterGroup, KeyDigest, UnitSettings};
-use springbloom_format::{BlockHeader, BlockWriter, Contents, Directory, PrefixWriter, UNSORTED_BYTES_MAX};
+use springbloom_format::{
+    BlockHeader, BlockWriter, Contents, Directory, FurtherPrefixes, PrefixWriter, UNSORTED_BYTES_MAX,
+};
 
 const IDENTITY: u32 = 77;
 
@@ -66,7 +68,7 @@ proptest! {
         let at = match first.contents() {
             Contents::Keys => block.len(),
             Contents::KeysBeforePrefixes => first.prefixes_at().unwrap() as usize,
-            Contents::Prefixes => 0,
+            Contents::Prefixes | Contents::PrefixesByRules => 0,
         };
         prop_assert_eq!(at == block.len(), expected.is_empty());
         if at < block.len() {
@@ -82,6 +84,61 @@ proptest! {
             }
         }
     }
+}
+
+proptest! {
+    #[test]
+    fn further_prefixes_are_held_once_each_in_any_order_of_keys(
+        keys in proptest::collection::vec(proptest::collection::vec(0..4u8, 0..7), 1..300),
+        length in 0..6usize,
+        rules in "(1|3|0x02\\*1)(\\+(2|4|0x01\\*2)){0,2}",
+        order in 0..3,
+    ) {
+        let mut keys = keys;
+        match order {
+            0 => keys.sort(),
+            1 => keys.sort_by(|a, b| b.cmp(a)),
+            _ => (),
+        }
+        let rules: FurtherPrefixes = rules.parse().unwrap();
+        let mut writer =
+            PrefixWriter::new(UnitSettings::default(), 2000, IDENTITY).with_further(rules);
+        keys.iter().for_each(|key| writer.add_all(key.get(..length), key, 100));
+        let block = writer.end().into_bytes().unwrap();
+        let expected: BTreeSet<_> =
+            keys.iter().flat_map(|key| key.get(..length).into_iter().chain(rules.of(key))).collect();
+        if block.is_empty() {
+            prop_assert!(expected.is_empty());
+            return Ok(());
+        }
+        prop_assert_eq!((block[8], block[11]), (3, 3), "readers of earlier versions refuse it");
+        let directory = Directory::parse(&block).unwrap();
+        prop_assert_eq!(directory.further_prefixes(), rules);
+        prop_assert_eq!(directory.key_count(), expected.len() as u64);
+        prop_assert_eq!(directory.last_key(), *expected.last().unwrap());
+        for prefix in expected {
+            prop_assert!(may_match(&block, &directory, prefix));
+        }
+    }
+}
+
+/// Those of keys in order are in order too, and need no more memory than a window.
+#[test]
+fn memory_for_further_prefixes_is_bounded() {
+    let rules = "2+0x00*1+11".parse().unwrap();
+    let units = UnitSettings::bloom(1, 1).unwrap();
+    let mut writer = PrefixWriter::new(units, 8 << 20, IDENTITY).with_further(rules);
+    let mut most = 0;
+    const KEYS: u64 = 1_500_000;
+    for number in 0..KEYS {
+        let key = [&(number / 3).to_be_bytes()[..], &(number % 3).to_be_bytes()[4..], &[7; 8]].concat();
+        writer.add_all(Some(&key[..8]), &key, 1000);
+        if number % 1000 == 0 {
+            most = most.max(writer.memory_bytes());
+        }
+    }
+    assert!(!writer.end().into_bytes().unwrap().is_empty());
+    assert!(most < 40 << 20, "{most} bytes");
 }
 
 #[test]

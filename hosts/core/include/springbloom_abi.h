@@ -80,7 +80,7 @@ typedef struct {
 // ---- settings and sharing -------------------------------------------------------------------------------------------
 
 // How many settings there are, and which of them is the budget.
-enum { SB_SETTINGS = 9, SB_SETTING_BUDGET = 0 };
+enum { SB_SETTINGS = 10, SB_SETTING_BUDGET = 0 };
 // Name of a setting, in memory that stays.
 sb_bytes sb_setting_name(size_t index) SB_NOEXCEPT;
 // A setting as an option string gives it.
@@ -131,6 +131,8 @@ double sb_filters_wasted_reads_per_lookup(const sb_filters* filters, uint64_t bu
 int sb_filters_assumes_bytewise_equality(const sb_filters* filters) SB_NOEXCEPT;
 // Whether new tables get units.
 int sb_filters_writes_units(const sb_filters* filters) SB_NOEXCEPT;
+// Whether they get units over further prefixes.
+int sb_filters_writes_further_prefixes(const sb_filters* filters) SB_NOEXCEPT;
 
 // ---- writing --------------------------------------------------------------------------------------------------------
 
@@ -154,6 +156,8 @@ sb_builder* sb_builder_new(const sb_filters* filters, int bytewise, sb_bytes ses
 void sb_builder_add(sb_builder* builder, sb_bytes key, uint64_t entry_bytes) SB_NOEXCEPT;
 // The prefix of the entry's key, where the table gets units over prefixes, in the order of the keys. Both, or this alone.
 void sb_builder_add_prefix(sb_builder* builder, sb_bytes prefix, uint64_t entry_bytes) SB_NOEXCEPT;
+// The same for every entry, where there are further prefixes. `prefix`: null: the key has none.
+void sb_builder_add_prefixes(sb_builder* builder, const sb_bytes* prefix, sb_bytes key, uint64_t entry_bytes) SB_NOEXCEPT;
 uint64_t sb_builder_key_count(const sb_builder* builder) SB_NOEXCEPT;
 uint64_t sb_builder_bytes_estimate(const sb_builder* builder) SB_NOEXCEPT;  // size of the block if it ended now
 uint64_t sb_builder_memory_bytes(const sb_builder* builder) SB_NOEXCEPT;    // that it takes now, mapped files left out
@@ -199,6 +203,11 @@ int sb_block_extent(sb_bytes start, uint64_t* head_bytes, uint64_t* block_bytes)
 // keys in the order of bytes.
 enum { SB_UNKNOWN_CONTENTS = 0, SB_KEYS = 1, SB_KEYS_BEFORE_PREFIXES = 2, SB_PREFIXES = 3 };
 int sb_block_contents(sb_bytes head, uint64_t* prefixes_at) SB_NOEXCEPT;
+// The rules by which a block over prefixes has further ones; 0: it has none.
+uint64_t sb_block_further_prefixes(sb_bytes head) SB_NOEXCEPT;
+// How long the prefix of `from` is, by these rules, with which all keys begin from `from` on and below `end`, in the order of bytes; 0:
+// there is none.
+size_t sb_further_prefix_of_range(uint64_t rules, sb_bytes from, sb_bytes end) SB_NOEXCEPT;
 // What opening a table comes to.
 enum { SB_OPENED = 0, SB_NO_ROOM = 1, SB_CORRUPT = 2, SB_NONE_LEFT = 3, SB_UNREADABLE = 4, SB_NO_SUCH_UNITS = 5 };
 // Opens a table in the caller's memory, which may be moved; close with sb_table_close. Gives SB_OPENED, or why lookups pass

@@ -25,4 +25,5 @@ pub use settings::{
     Budget, Settings,
     table::{SETTINGS, Setting},
 };
+pub use springbloom_format::FurtherPrefixes;
 pub use warm_start::hotness_file::{self, Unusable, from_stored};

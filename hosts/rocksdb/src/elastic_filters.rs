@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use springbloom_filter::UnitSettings;
-use springbloom_host_core::{Budget, FamilyStats, Filters, Settings, metrics};
+use springbloom_host_core::{Budget, FamilyStats, Filters, FurtherPrefixes, Settings, metrics};
 use springbloom_manager::{MemoryCurve, Policy, Stats};
 
 use crate::{Error, ffi};
@@ -199,6 +199,13 @@ impl ElasticFiltersBuilder {
         self
     }
 
+    /// Beginnings of keys over which new tables of column families with a `prefix_extractor` get units, beside its prefixes. An iterator
+    /// with an upper bound asks for the longest one that all keys between its target and the bound begin with. Default: none.
+    pub fn further_prefixes(mut self, further: FurtherPrefixes) -> Self {
+        self.settings.further_prefixes = further;
+        self
+    }
+
     /// Sets a setting by its name in [`SETTINGS`](crate::SETTINGS), as option strings do.
     ///
     /// Errors on an unknown name, and on a value that the setting does not take.
@@ -239,7 +246,8 @@ mod tests {
             .inherit_hotness(false)
             .assume_bytewise_equality(true)
             .write_units(false)
-            .charge_to_block_cache(true);
+            .charge_to_block_cache(true)
+            .further_prefixes("8+0x7c*2".parse().expect("rules"));
         let given = Settings::default().with(&[
             ("budget", "3M"),
             ("segment_data_bytes", "64K"),
@@ -250,6 +258,7 @@ mod tests {
             ("assume_bytewise_equality", "true"),
             ("write_units", "false"),
             ("charge_to_block_cache", "true"),
+            ("further_prefixes", "8+0x7c*2"),
         ]);
         assert_eq!(format!("{:?}", built.settings), format!("{:?}", given.expect("settings")));
     }

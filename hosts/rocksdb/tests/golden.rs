@@ -32,6 +32,8 @@ fn options_of(name: &str) -> Options {
 
 /// A database with units over prefixes: version 2 of the format.
 const PREFIXES: &str = "prefixes";
+/// And over further ones: version 3.
+const FURTHER_PREFIXES: &str = "further-prefixes";
 /// Whole keys, so that those of absent keys are absent.
 const PREFIX_BYTES: usize = 10;
 
@@ -39,12 +41,14 @@ const PREFIX_BYTES: usize = 10;
 fn seek(db: &DB, prefix: &[u8]) -> Option<Box<[u8]>> {
     let mut read = ReadOptions::default();
     read.set_prefix_same_as_start(true);
+    read.set_iterate_upper_bound([prefix, b"\0"].concat());
     let found = db.iterator_opt(IteratorMode::From(prefix, Direction::Forward), read).next();
     found.map(|entry| entry.expect("the iterator is sound").1)
 }
 
-fn elastic(policy: PolicyKind, units: UnitSettings) -> ElasticFilters {
+fn elastic(policy: PolicyKind, units: UnitSettings, further: &str) -> ElasticFilters {
     ElasticFilters::builder()
+        .further_prefixes(further.parse().expect("rules"))
         .budget_bytes(AMPLE_BYTES)
         .segment_data_bytes(16 << 10)
         .units(units)
@@ -74,7 +78,7 @@ fn databases_of_every_release_open_and_are_filtered() {
                     .expect("a hotness file is in the folder");
             }
             // A policy that gives a cold table one unit a segment, however much memory is free.
-            let elastic = elastic(PolicyKind::MultiQueue, UnitSettings::default());
+            let elastic = elastic(PolicyKind::MultiQueue, UnitSettings::default(), "none");
             let options = options_of(&original.to_string_lossy());
             let db = DB::open(&installed(&elastic, &options), copy.path()).expect("open");
             assert!(elastic.wait_idle(IDLE_TIMEOUT), "the loader never came to rest");
@@ -102,7 +106,7 @@ fn databases_of_every_release_open_and_are_filtered() {
         }
         found += 1;
     }
-    assert!(found >= 3, "tests/golden has {found} databases");
+    assert!(found >= 4, "tests/golden has {found} databases");
 }
 
 #[test]
@@ -112,10 +116,12 @@ fn write_databases_of_this_version() {
         ("bloom", UnitSettings::bloom(6, 4)),
         ("ribbon", UnitSettings::ribbon(16)),
         (PREFIXES, UnitSettings::ribbon(16)),
+        (FURTHER_PREFIXES, UnitSettings::ribbon(16)),
     ];
     for (name, units) in families {
         let folder = folder();
-        let elastic = elastic(PolicyKind::Uniform, units.expect("the settings are sound"));
+        let further = if name == FURTHER_PREFIXES { "4+10" } else { "none" };
+        let elastic = elastic(PolicyKind::Uniform, units.expect("the settings are sound"), further);
         let mut options = options_of(name);
         options.set_disable_auto_compactions(true);
         let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");

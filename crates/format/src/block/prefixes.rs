@@ -2,7 +2,7 @@
 
 use springbloom_filter::UnitSettings;
 
-use super::{BlockWriter, Contents, FinishedBlock, SpillFile};
+use super::{BlockWriter, FinishedBlock, FurtherPrefixes, SpillFile};
 
 /// Builds the block over the distinct prefixes of a table's keys. It is a block like that over keys, in the order of the prefixes' bytes,
 /// whatever the order of the keys: no comparator is asked about a prefix.
@@ -13,6 +13,9 @@ pub struct PrefixWriter {
     before: Before,
     /// The newest prefix, and the bytes of the table's entries with it so far.
     newest: Option<(Vec<u8>, u64)>,
+    /// Lengths of the beginnings of the newest prefix that were added before it.
+    begun: Vec<usize>,
+    further: FurtherPrefixes,
 }
 
 /// Prefixes that come in order go to the writer from so many bytes on. Later ones must be in order too.
@@ -105,15 +108,32 @@ impl PrefixWriter {
             writer: BlockWriter::new(settings, segment_data_bytes)
                 .with_bytewise_keys()
                 .with_identity(!identity)
-                .with_contents(Contents::Prefixes),
+                .with_prefixes(FurtherPrefixes::default()),
             before: Before::Collected(Collected::default()),
             newest: None,
+            begun: Vec::new(),
+            further: FurtherPrefixes::default(),
         }
+    }
+
+    /// Adds prefixes by these rules, too.
+    pub fn with_further(self, further: FurtherPrefixes) -> Self {
+        Self { writer: self.writer.with_prefixes(further), further, ..self }
     }
 
     /// As of [`BlockWriter::with_spill`].
     pub fn with_spill(self, file: Box<dyn SpillFile + Send>, window_bytes: usize) -> Self {
         Self { writer: self.writer.with_spill(file, window_bytes), ..self }
+    }
+
+    /// Adds an entry of `entry_bytes` bytes under `key`: its prefix, if it has one, and those that the rules give.
+    pub fn add_all(&mut self, prefix: Option<&[u8]>, key: &[u8], entry_bytes: u64) {
+        let mut prefixes: Vec<&[u8]> = prefix.into_iter().chain(self.further.of(key)).collect();
+        // In the order in which the block has them.
+        prefixes.sort_unstable();
+        for (at, prefix) in prefixes.into_iter().enumerate() {
+            self.add(prefix, if at == 0 { entry_bytes } else { 0 });
+        }
     }
 
     /// Adds an entry of `entry_bytes` bytes whose key has this prefix. Keys come in the table's order, in which those of one prefix usually
@@ -124,11 +144,16 @@ impl PrefixWriter {
             self.newest = Some((prefix.to_vec(), entry_bytes));
             return;
         };
-        if newest == prefix {
+        if newest == prefix || (self.begun.contains(&prefix.len()) && newest.starts_with(prefix)) {
             *data_bytes = data_bytes.saturating_add(entry_bytes);
             return;
         }
         self.before.add(newest, *data_bytes, &mut self.writer);
+        let common = newest.iter().zip(prefix).take_while(|(a, b)| a == b).count();
+        self.begun.retain(|&begun| begun <= common);
+        if common == newest.len() {
+            self.begun.push(common);
+        }
         if prefix < newest.as_slice() {
             self.before.note_disorder();
         }

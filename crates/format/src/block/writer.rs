@@ -6,7 +6,7 @@ use springbloom_filter::{GroupBuilder, KeyDigest, UnitSettings};
 
 use super::directory::{self, SegmentEntry};
 use super::rows::{Rows, SpillFile};
-use super::{BlockHeader, Contents, FinishedBlock, HEADER_BYTES};
+use super::{BlockHeader, Contents, FinishedBlock, FurtherPrefixes, HEADER_BYTES};
 
 /// Maximum number of keys in a segment. The last segment of a table may have a quarter more. Bounds the memory of the open segment (16
 /// bytes per key, and 56 more while its ribbon is solved) and the size of a unit (two device pages).
@@ -27,6 +27,7 @@ pub struct BlockWriter {
     is_bytewise: bool,
     identity: u32,
     contents: Contents,
+    further: FurtherPrefixes,
     /// Digests of the full segment, if there is one, then of the open one.
     digests: Vec<KeyDigest>,
     open_data_bytes: u64,
@@ -93,6 +94,7 @@ impl BlockWriter {
             is_bytewise: false,
             identity: 0,
             contents: Contents::Keys,
+            further: FurtherPrefixes::default(),
             digests: Vec::new(),
             open_data_bytes: 0,
             full: None,
@@ -114,9 +116,10 @@ impl BlockWriter {
         Self { identity, ..self }
     }
 
-    /// Says what the keys are, if they are not the table's.
-    pub(super) fn with_contents(self, contents: Contents) -> Self {
-        Self { contents, ..self }
+    /// Says that the keys are prefixes, with further ones by these rules.
+    pub(super) fn with_prefixes(self, further: FurtherPrefixes) -> Self {
+        let contents = if further.is_empty() { Contents::Prefixes } else { Contents::PrefixesByRules };
+        Self { contents, further, ..self }
     }
 
     /// Moves finished units to `file` whenever there are `window_bytes` of them. A file that fails leaves them in memory.
@@ -218,7 +221,8 @@ impl BlockWriter {
         let (Ok(segment_count @ 1..), Ok(_)) = (segment_count, u32::try_from(self.fence_bytes.len())) else {
             return prefixes;
         };
-        let directory = directory::encode(&self.segments, &self.fence_bytes, &self.last_key.get());
+        let directory =
+            directory::encode(&self.segments, &self.fence_bytes, &self.last_key.get(), self.further);
         let head_bytes = HEADER_BYTES + directory.len();
         let prefix_bytes = prefixes.total_bytes();
         let header = BlockHeader {

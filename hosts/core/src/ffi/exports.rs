@@ -13,7 +13,7 @@ use std::{
 };
 
 use springbloom_filter::KeyDigest;
-use springbloom_format::{BlockHeader, Contents, Directory};
+use springbloom_format::{BlockHeader, Contents, Directory, FurtherPrefixes};
 use springbloom_manager::{self as manager, Answer, KeyOrder, set_host_bytes_of_thread};
 
 use super::types::{
@@ -44,7 +44,7 @@ fn guarded<T>(on_panic: T, run: impl FnOnce() -> T) -> T {
 }
 
 // `SB_SETTINGS`.
-const _: () = assert!(SETTINGS.len() == 9);
+const _: () = assert!(SETTINGS.len() == 10);
 
 #[unsafe(no_mangle)]
 extern "C" fn sb_setting_name(index: usize) -> Bytes {
@@ -214,6 +214,11 @@ extern "C" fn sb_filters_writes_units(filters: &Filters) -> c_int {
     guarded(1, || c_int::from(filters.settings.write_units))
 }
 
+#[unsafe(no_mangle)]
+extern "C" fn sb_filters_writes_further_prefixes(filters: &Filters) -> c_int {
+    guarded(0, || c_int::from(!filters.settings.further_prefixes.is_empty()))
+}
+
 /// # Safety
 /// `session` is readable; the context of `spill` outlives the builder.
 #[unsafe(no_mangle)]
@@ -259,6 +264,26 @@ unsafe extern "C" fn sb_builder_add_prefix(builder: &mut UnitBuilder, prefix: By
     // SAFETY: borrowed for the call.
     let prefix = unsafe { prefix.get() };
     add_guarded(builder, |builder| builder.add_prefix(prefix, entry_bytes));
+}
+
+/// # Safety
+/// The prefix and the key are readable.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_builder_add_prefixes(
+    builder: &mut UnitBuilder,
+    prefix: Option<&Bytes>,
+    key: Bytes,
+    entry_bytes: u64,
+) {
+    // SAFETY: borrowed for the call.
+    let (prefix, key) = unsafe { (prefix.map(|prefix| prefix.get()), key.get()) };
+    let is_added = guarded(false, || {
+        builder.add_prefixes(prefix, key, entry_bytes);
+        true
+    });
+    if !is_added {
+        builder.give_up();
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -314,8 +339,32 @@ unsafe extern "C" fn sb_block_contents(head: Bytes, prefixes_at: &mut u64) -> c_
         None => UNKNOWN_CONTENTS,
         Some(Contents::Keys) => KEYS,
         Some(Contents::KeysBeforePrefixes) => KEYS_BEFORE_PREFIXES,
-        Some(Contents::Prefixes) => PREFIXES,
+        Some(Contents::Prefixes | Contents::PrefixesByRules) => PREFIXES,
     }
+}
+
+/// # Safety
+/// `head` is readable.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_block_further_prefixes(head: Bytes) -> u64 {
+    // SAFETY: borrowed for the call.
+    let head = unsafe { head.get() };
+    guarded(0, || {
+        Directory::parse(head)
+            .map_or(0, |directory| u64::from_ne_bytes(directory.further_prefixes().to_bytes()))
+    })
+}
+
+/// # Safety
+/// `from` and `end` are readable.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_further_prefix_of_range(rules: u64, from: Bytes, end: Bytes) -> usize {
+    // SAFETY: borrowed for the call.
+    let (from, end) = unsafe { (from.get(), end.get()) };
+    guarded(0, || {
+        let rules = FurtherPrefixes::from_bytes(rules.to_ne_bytes());
+        rules.and_then(|rules| rules.of_range(from, end)).map_or(0, <[u8]>::len)
+    })
 }
 
 // SAFETY: by the header, any thread may compare.

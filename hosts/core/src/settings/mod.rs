@@ -5,6 +5,7 @@ pub(crate) mod table;
 use std::time::Duration;
 
 use springbloom_filter::UnitSettings;
+use springbloom_format::FurtherPrefixes;
 
 /// The memory for filter units and all their bookkeeping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +37,8 @@ pub struct Settings {
     pub negative_cache: bool,
     /// Whether a new table starts with the hotness of the segments whose keys it holds.
     pub inherit_hotness: bool,
+    /// Which beginnings of keys new tables have units over, beside the prefixes of an extractor.
+    pub further_prefixes: FurtherPrefixes,
 }
 
 impl Default for Settings {
@@ -50,6 +53,7 @@ impl Default for Settings {
             charge_to_block_cache: false,
             negative_cache: true,
             inherit_hotness: true,
+            further_prefixes: FurtherPrefixes::default(),
         }
     }
 }

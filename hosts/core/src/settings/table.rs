@@ -145,6 +145,18 @@ pub const SETTINGS: &[Setting] = &[
         can_work: |_| true,
         show: |settings| settings.charge_to_block_cache.to_string(),
     },
+    Setting {
+        name: "further_prefixes",
+        takes: "none, or up to four with + between: a length such as 12, or a separator and which one, such as 0x7c*2",
+        default: "none",
+        help: "beginnings of keys that [seeks with bounds](#further-prefixes) ask for (`further_prefixes`)",
+        set: |settings, value| {
+            let further_prefixes = taken(value.parse().ok())?;
+            Ok(Settings { further_prefixes, ..settings })
+        },
+        can_work: |_| true,
+        show: |settings| settings.further_prefixes.to_string(),
+    },
 ];
 
 fn taken<T>(value: Option<T>) -> Result<T, Option<String>> {
@@ -244,6 +256,7 @@ mod tests {
             ("assume_bytewise_equality", "true"),
             ("write_units", "false"),
             ("charge_to_block_cache", "true"),
+            ("further_prefixes", "8+0x7c*2"),
         ];
         assert!(given.iter().map(|(name, _)| *name).eq(SETTINGS.iter().map(|setting| setting.name)));
         let expected = Settings {
@@ -256,6 +269,7 @@ mod tests {
             assume_bytewise_equality: true,
             write_units: false,
             charge_to_block_cache: true,
+            further_prefixes: "8+0x7c*2".parse().unwrap(),
         };
         let mut settings = Settings::default();
         for (at, setting) in given.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! The filter units of an open table: what the reader of a table holds.
 
-use springbloom_format::{Contents, Directory};
+use springbloom_format::Directory;
 use springbloom_manager::{BytewiseOrder, Fences, KeyOrder, TableHandle, TableId, TableSpec};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -43,7 +43,7 @@ pub(crate) struct OpenTable {
 impl OpenTable {
     pub(crate) fn open(tables: &Tables, opening: Opening<'_>) -> Result<Self, OpenError> {
         let directory = Directory::parse(opening.head).map_err(|_| OpenError::Corrupt)?;
-        if (directory.contents() == Contents::Prefixes) != opening.is_of_prefixes {
+        if directory.contents().are_prefixes() != opening.is_of_prefixes {
             return Err(OpenError::NoSuchUnits);
         }
         let ColumnFamily { database, keys, prefixes, .. } = opening.family;

@@ -74,7 +74,8 @@ impl UnitBuilder {
         let (units, segment_data_bytes) = (settings.units, settings.segment_data_bytes);
         let identity = block_identity(session, file_number);
         let mut keys = BlockWriter::new(units, segment_data_bytes).with_identity(identity);
-        let mut prefixes = PrefixWriter::new(units, segment_data_bytes, identity);
+        let mut prefixes =
+            PrefixWriter::new(units, segment_data_bytes, identity).with_further(settings.further_prefixes);
         if let Some(files) = spill {
             keys = keys.with_spill(Box::new(SpillFile::new(files)), SPILL_WINDOW_BYTES);
             prefixes = prefixes.with_spill(Box::new(SpillFile::new(files)), SPILL_WINDOW_BYTES);
@@ -107,8 +108,18 @@ impl UnitBuilder {
     /// Adds the prefix of an entry's key.
     #[inline]
     pub(crate) fn add_prefix(&mut self, prefix: &[u8], entry_bytes: u64) {
+        self.add_to_prefixes(|prefixes| prefixes.add(prefix, entry_bytes));
+    }
+
+    /// Adds the prefix of an entry's key, if it has one, and the further ones.
+    pub(crate) fn add_prefixes(&mut self, prefix: Option<&[u8]>, key: &[u8], entry_bytes: u64) {
+        self.add_to_prefixes(|prefixes| prefixes.add_all(prefix, key, entry_bytes));
+    }
+
+    #[inline]
+    fn add_to_prefixes(&mut self, add: impl FnOnce(&mut PrefixWriter)) {
         if let Some(writers) = &mut self.writers {
-            writers.prefixes.add(prefix, entry_bytes);
+            add(&mut writers.prefixes);
             if self.prefix_count.is_multiple_of(KEYS_PER_COUNT) {
                 self.counted.set(writers.memory_bytes() as u64);
             }

@@ -56,9 +56,9 @@ class NoFilterPolicy final : public rocksdb::FilterPolicy {
 bool MayBeUsed(int why) { return why == SB_OPENED || why == SB_NO_ROOM || why == SB_UNREADABLE; }
 
 template <typename Reader>
-void OpenOrDefer(Reader& reader, int why, const sb_table& table) {
+void OpenOrDefer(Reader& reader, int why, const OpenedUnits& opened) {
   if (why == SB_OPENED) {
-    reader.Open(table);
+    reader.Open(opened);
   } else {
     reader.Defer();
   }
@@ -326,9 +326,9 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
     return s;
   }
   ColumnFamilyRef family(filters, reader_options, is_for_writing_.load(std::memory_order_relaxed));
-  sb_table keys;
+  OpenedUnits keys;
   const int why = is_unreadable ? SB_UNREADABLE : unit_table->Open(read_options, SB_KEYS, *family, rep, rep.file.get(), &keys);
-  sb_table prefixes;
+  OpenedUnits prefixes;
   int why_prefixes = SB_NO_SUCH_UNITS;
   if (UnitTable::MayHavePrefixes(*rep.table_properties) && why != SB_CORRUPT) {
     if (is_unreadable || why == SB_UNREADABLE) {

@@ -79,8 +79,8 @@ int DeferredTables<Reader>::Retry(void* context) noexcept {
       break;
     }
     Reader* reader = self->next_;
-    sb_table table;
-    const int why = self->TryOne(reader, &table);
+    OpenedUnits opened;
+    const int why = self->TryOne(reader, &opened);
     if (why == SB_NO_ROOM) {
       return SB_NO_ROOM;
     }
@@ -88,7 +88,7 @@ int DeferredTables<Reader>::Retry(void* context) noexcept {
       // A damaged table is not tried again either.
       self->Unlink(reader);
       if (why == SB_OPENED) {
-        reader->Open(table);
+        reader->Open(opened);
       }
       return SB_OPENED;
     }
@@ -98,7 +98,7 @@ int DeferredTables<Reader>::Retry(void* context) noexcept {
 }
 
 template <typename Reader>
-int DeferredTables<Reader>::TryOne(Reader* reader, sb_table* table) const {
+int DeferredTables<Reader>::TryOne(Reader* reader, OpenedUnits* opened) const {
   const rocksdb::BlockBasedTable::Rep& rep = RepOf(reader->Inner());
   const rocksdb::ReadOptions read_options;
   rocksdb::RandomAccessFileReader file = ReaderOf(rep.file->file(), rep.file->file_name());
@@ -106,7 +106,7 @@ int DeferredTables<Reader>::TryOne(Reader* reader, sb_table* table) const {
   if (!unit_table) {
     return UnitTable::IsIn(*rep.table_properties) ? SB_UNREADABLE : SB_CORRUPT;
   }
-  return unit_table->Open(read_options, Reader::kContents, family_, rep, &file, table);
+  return unit_table->Open(read_options, Reader::kContents, family_, rep, &file, opened);
 }
 
 template class DeferredTables<ElasticTableReader>;

@@ -6,6 +6,7 @@
 
 #include "abi.h"
 #include "read/column_family.h"
+#include "read/table_filter.h"
 
 namespace springbloom {
 
@@ -25,7 +26,7 @@ class DeferredTables {
  private:
   // Callback of springbloom_abi.h; `context` is a DeferredTables*.
   static int Retry(void* context) noexcept;
-  int TryOne(Reader* reader, sb_table* table) const;
+  int TryOne(Reader* reader, OpenedUnits* opened) const;
   void Unlink(Reader* reader);
   static Reader* After(Reader* reader) { return static_cast<Reader*>(reader->Links().next); }
 

@@ -62,12 +62,12 @@ PrefixFilter& ElasticTableReader::PlantPrefixes() {
   return *PrefixFilter::Plant(stock_.get(), units_.FamilyRef());
 }
 
-void ElasticTableReader::Open(const sb_table& table) {
+void ElasticTableReader::Open(const OpenedUnits& opened) {
   if (Prefixes() == nullptr) {
     // First, because another thread may destroy the reader as soon as it has its units.
     OpenFiles::OfProcess().Add(this);
   }
-  units_.Open(table);
+  units_.Open(opened.table);
 }
 
 void ElasticTableReader::Defer() { units_.Family().Deferred().Add(this); }
@@ -157,15 +157,15 @@ void ElasticTableReader::RecordPassed(const sb_batch_key& sought, const ReadOpti
 
 void ElasticTableReader::RecordPrefixPassed(GetContext::GetState before, const Status& status, const GetContext& after) const {
   const PrefixFilter* const prefixes = Prefixes();
-  const sb_batch_key* const sought = prefixes == nullptr ? nullptr : prefixes->Question();
-  if (sought == nullptr || before != GetContext::kNotFound || !status.ok()) {
+  const PrefixFilter::Asked* const asked = prefixes == nullptr ? nullptr : prefixes->Question();
+  if (asked == nullptr || before != GetContext::kNotFound || !status.ok()) {
     return;
   }
   if (after.State() == GetContext::kNotFound) {
     // Another key may have the prefix.
-    prefixes->Units().RecordWastedRead(*sought, /*absent=*/false);
+    prefixes->Units().RecordWastedRead(asked->sought, /*absent=*/false);
   } else {
-    prefixes->Units().RecordTruePositive(sought->segment);
+    prefixes->Units().RecordTruePositive(asked->sought.segment);
   }
 }
 

@@ -32,7 +32,7 @@ class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader
   PrefixFilter& PlantPrefixes();
 
   // One of these is called once, if the table has units over keys. It has its units.
-  void Open(const sb_table& table);
+  void Open(const OpenedUnits& opened);
   // It gets them when there is room, or when they can be read.
   void Defer();
   // Units over keys.

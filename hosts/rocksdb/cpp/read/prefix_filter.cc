@@ -15,11 +15,16 @@ using rocksdb::PerfLevel;
 namespace {
 
 // Trivial, so that no access is guarded.
-struct Asked {
-  const PrefixFilter* filter;
-  sb_batch_key sought;
+struct Seek {
+  const PrefixFilter* passed;
+  PrefixFilter::Asked asked;
+  bool is_forward;
 };
-thread_local Asked asked;
+thread_local Seek seek;
+
+bool IsInOrderOfBytes(const rocksdb::Comparator* comparator) {
+  return comparator == rocksdb::BytewiseComparator() || comparator == rocksdb::BytewiseComparatorWithU64Ts();
+}
 
 }  // namespace
 
@@ -53,19 +58,33 @@ bool PrefixFilter::MayHold(const rocksdb::Slice& prefix) {
   if (!HasUnits()) {
     return true;
   }
-  asked.filter = nullptr;
+  seek.passed = nullptr;
   sb_batch_key sought{Bytes(prefix), LookupDigest(prefix, units_.Family()), 0, 1};
   if (!units_.MayMatch(sb_comparator{nullptr, nullptr}, sought.digest, prefix, &sought.segment)) {
     PERF_COUNTER_ADD(bloom_sst_miss_count, 1);
     return false;
   }
   PERF_COUNTER_ADD(bloom_sst_hit_count, 1);
-  asked = {this, sought};
+  seek.passed = this;
+  seek.asked.sought = sought;
   return true;
 }
 
-void PrefixFilter::ForgetQuestion() { asked.filter = nullptr; }
+rocksdb::Slice PrefixFilter::PrefixOfRange(const rocksdb::Slice& from, const rocksdb::Slice* end) {
+  size_t bytes = 0;
+  if (HasUnits() && further_prefixes_ != 0 && seek.is_forward && end != nullptr && IsInOrderOfBytes(units_.Family().comparator)) {
+    bytes = sb_further_prefix_of_range(further_prefixes_, Bytes(from), Bytes(*end));
+  }
+  seek.asked.is_further = bytes != 0;
+  return rocksdb::Slice(from.data(), bytes);
+}
 
-const sb_batch_key* PrefixFilter::Question() const { return asked.filter == this ? &asked.sought : nullptr; }
+void PrefixFilter::ForgetQuestion(bool is_forward) {
+  seek.passed = nullptr;
+  seek.asked.is_further = false;
+  seek.is_forward = is_forward;
+}
+
+const PrefixFilter::Asked* PrefixFilter::Question() const { return seek.passed == this ? &seek.asked : nullptr; }
 
 }  // namespace springbloom

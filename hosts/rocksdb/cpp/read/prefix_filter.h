@@ -26,7 +26,10 @@ class PrefixFilter final : public release::PrefixBlockReader {
       : PrefixBlockReader(stock), stock_(*stock), units_(ColumnFamilyRef(family)) {}
 
   // As of ElasticTableReader.
-  void Open(const sb_table& table) { units_.Open(table); }
+  void Open(const OpenedUnits& opened) {
+    further_prefixes_ = opened.further_prefixes;
+    units_.Open(opened.table);
+  }
   void Defer();
   bool HasUnits() const { return units_.IsOpen(); }
   DeferredLinks& Links() { return units_.Links(); }
@@ -37,16 +40,25 @@ class PrefixFilter final : public release::PrefixBlockReader {
   void Close(bool obsolete);
 
   bool MayHold(const rocksdb::Slice& prefix) override;
+  // A further prefix, in a seek to a table's keys in the order of bytes that goes forward.
+  rocksdb::Slice PrefixOfRange(const rocksdb::Slice& from, const rocksdb::Slice* end) override;
   size_t ApproximateMemoryUsage() const override { return sizeof(*this) + (HasUnits() ? units_.MemoryBytes() : 0); }
 
-  // What this thread asked of a prefix filter since the last call of ForgetQuestion, if that was this one, and it let the prefix pass. The
-  // prefix is a part of the key that was sought.
-  static void ForgetQuestion();
-  const sb_batch_key* Question() const;
+  // What a thread asks of a prefix filter.
+  struct Asked {
+    sb_batch_key sought;  // its prefix is a part of the key that was sought
+    bool is_further;      // a beginning of the key by another rule than the extractor's
+  };
+  // What this thread asked since the last call of ForgetQuestion, if that was this filter, and it let the prefix pass. `is_forward`: in a
+  // seek that goes forward, and so ends at the iterator's upper bound.
+  static void ForgetQuestion(bool is_forward = false);
+  const Asked* Question() const;
   const TableFilter& Units() const { return units_; }
 
  private:
   const rocksdb::BlockBasedTable& stock_;
+  // The rules of springbloom_abi.h; 0: none.
+  uint64_t further_prefixes_ = 0;
   TableFilter units_;
 };
 

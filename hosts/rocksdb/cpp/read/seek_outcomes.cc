@@ -45,9 +45,10 @@ SeekOutcomes::SeekOutcomes(InternalIterator* stock, bool in_arena, const PrefixF
                            rocksdb::SequenceNumber sees_all_from)
     : ForwardingIterator(stock),
       in_arena_(in_arena),
-      reads_all_(read_options.read_tier == rocksdb::kReadAllTier && read_options.iterate_upper_bound == nullptr),
+      reads_all_(read_options.read_tier == rocksdb::kReadAllTier),
       prefix_is_first_(filter.Units().Family().comparator == rocksdb::BytewiseComparator() &&
                        TakesBeginnings(*ExtractorOf(filter.Inner(), prefix_extractor))),
+      upper_bound_(read_options.iterate_upper_bound),
       timestamp_bytes_(filter.Units().Family().comparator->timestamp_size()),
       filter_(filter),
       extractor_(ExtractorOf(filter.Inner(), prefix_extractor)),
@@ -62,7 +63,7 @@ SeekOutcomes::~SeekOutcomes() {
 }
 
 void SeekOutcomes::Seek(const Slice& target) {
-  PrefixFilter::ForgetQuestion();
+  PrefixFilter::ForgetQuestion(/*is_forward=*/true);
   Inner().Seek(target);
   Tell(target, /*is_forward=*/true);
 }
@@ -78,50 +79,60 @@ bool SeekOutcomes::ProvesAbsence(const Slice& target, const Slice& prefix) const
   // oldest one, which is of another type: at the same number an entry comes before it.
   return reads_all_ && prefix_is_first_ && rocksdb::ExtractValueType(target) == rocksdb::kValueTypeForSeek &&
          rocksdb::GetInternalKeySeqno(target) >= sees_all_from_ &&
-         rocksdb::ExtractUserKeyAndStripTimestamp(target, timestamp_bytes_) == prefix;
+         rocksdb::ExtractUserKeyAndStripTimestamp(target, timestamp_bytes_) == prefix &&
+         // All that begins with the prefix is on the same side of a bound that does not.
+         (upper_bound_ == nullptr || (upper_bound_->compare(prefix) > 0 && !upper_bound_->starts_with(prefix)));
 }
 
-std::optional<sb_batch_key> SeekOutcomes::Sought(const Slice& target) {
-  std::optional<sb_batch_key> waiting = std::exchange(waiting_, std::nullopt);
-  if (const sb_batch_key* const question = filter_.Question()) {
-    return *question;
+bool SeekOutcomes::HasPrefix(const Slice& key, const Slice& prefix, bool is_further) const {
+  return is_further ? key.starts_with(prefix) : extractor_->InDomain(key) && extractor_->Transform(key) == prefix;
+}
+
+std::optional<PrefixFilter::Asked> SeekOutcomes::Asked(const Slice& target) {
+  std::optional<PrefixFilter::Asked> waiting = std::exchange(waiting_, std::nullopt);
+  if (const PrefixFilter::Asked* const asked = filter_.Question()) {
+    return *asked;
   }
   const Slice key = rocksdb::ExtractUserKeyAndStripTimestamp(target, timestamp_bytes_);
-  if (!waiting || !extractor_->InDomain(key)) {
+  if (!waiting || (waiting->is_further ? key.size() < waiting->sought.key.size : !extractor_->InDomain(key))) {
     return std::nullopt;
   }
-  const Slice prefix = extractor_->Transform(key);
+  const Slice prefix = waiting->is_further ? Slice(key.data(), waiting->sought.key.size) : extractor_->Transform(key);
   const sb_digest digest = LookupDigest(prefix, filter_.Units().Family());
-  if (std::memcmp(&digest, &waiting->digest, sizeof(digest)) != 0) {
+  if (std::memcmp(&digest, &waiting->sought.digest, sizeof(digest)) != 0) {
     return std::nullopt;  // it is another seek
   }
-  waiting->key = Bytes(prefix);
+  waiting->sought.key = Bytes(prefix);
   return waiting;
 }
 
 void SeekOutcomes::Tell(const Slice& target, bool is_forward) {
-  const std::optional<sb_batch_key> sought = Sought(target);
-  if (!sought) {
+  const std::optional<PrefixFilter::Asked> asked = Asked(target);
+  if (!asked) {
     return;  // it was not asked, or it rejected the prefix
   }
+  const sb_batch_key& sought = asked->sought;
   const rocksdb::Status status = Inner().status();
   if (!status.ok()) {
     if (status.IsTryAgain()) {
-      waiting_ = sought;
+      waiting_ = asked;
     } else if (status.IsIncomplete()) {
-      filter_.Units().RecordNotRead(sought->segment);
+      filter_.Units().RecordNotRead(sought.segment);
     }
     return;
   }
-  const Slice prefix = ToSlice(sought->key);
+  const Slice prefix = ToSlice(sought.key);
+  // A key may begin with a prefix and have another one: a longer one, where the extractor caps it. What is absent is asked for as both.
+  bool begins_with_it = false;
   if (Inner().Valid()) {
     const Slice found = rocksdb::ExtractUserKeyAndStripTimestamp(Inner().key(), timestamp_bytes_);
-    if (extractor_->InDomain(found) && extractor_->Transform(found) == prefix) {
-      filter_.Units().RecordTruePositive(sought->segment);
+    if (HasPrefix(found, prefix, asked->is_further)) {
+      filter_.Units().RecordTruePositive(sought.segment);
       return;
     }
+    begins_with_it = found.starts_with(prefix);
   }
-  filter_.Units().RecordWastedRead(*sought, is_forward && ProvesAbsence(target, prefix));
+  filter_.Units().RecordWastedRead(sought, is_forward && !begins_with_it && ProvesAbsence(target, prefix));
 }
 
 }  // namespace springbloom

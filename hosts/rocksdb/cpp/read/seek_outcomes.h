@@ -35,20 +35,22 @@ class SeekOutcomes final : public release::ForwardingIterator {
   // Whether a seek to `target` that finds nothing proves that the table has no key with this prefix.
   bool ProvesAbsence(const rocksdb::Slice& target, const rocksdb::Slice& prefix) const;
   // What the filter was asked for this seek, and let pass.
-  std::optional<sb_batch_key> Sought(const rocksdb::Slice& target);
+  std::optional<PrefixFilter::Asked> Asked(const rocksdb::Slice& target);
+  bool HasPrefix(const rocksdb::Slice& key, const rocksdb::Slice& prefix, bool is_further) const;
   void Tell(const rocksdb::Slice& target, bool is_forward);
 
   const bool in_arena_;
   const bool reads_all_;
   // Whether nothing with a prefix comes before the prefix itself.
   const bool prefix_is_first_;
+  const rocksdb::Slice* const upper_bound_;
   const size_t timestamp_bytes_;
   const PrefixFilter& filter_;
   const rocksdb::SliceTransform* const extractor_;
   const rocksdb::SequenceNumber sees_all_from_;
   // What was asked by a seek whose block is still being read (async_io): the same seek is made once more, and asks nothing. Its key is gone
   // by then.
-  std::optional<sb_batch_key> waiting_;
+  std::optional<PrefixFilter::Asked> waiting_;
 };
 
 }  // namespace springbloom

@@ -15,6 +15,13 @@ struct DeferredLinks {
   void* next = nullptr;
 };
 
+// Units that were opened, to be given to a reader.
+struct OpenedUnits {
+  sb_table table;
+  // Of units over prefixes.
+  uint64_t further_prefixes;
+};
+
 // An sb_table in place, once it is open. Until then a deferred table has its links there.
 class TableFilter {
  public:

@@ -114,7 +114,7 @@ bool UnitTable::MayHavePrefixes() const {
 }
 
 int UnitTable::Open(const ReadOptions& read_options, int contents, const ColumnFamily& family,
-                    const rocksdb::BlockBasedTable::Rep& stock, RandomAccessFileReader* file, sb_table* table) {
+                    const rocksdb::BlockBasedTable::Rep& stock, RandomAccessFileReader* file, OpenedUnits* opened) {
   uint64_t prefixes_at = 0;
   const auto contents_of_block = [&] { return sb_block_contents(Bytes(head_), &prefixes_at); };
   if (contents == SB_PREFIXES && contents_of_block() == SB_UNKNOWN_CONTENTS) {
@@ -127,21 +127,21 @@ int UnitTable::Open(const ReadOptions& read_options, int contents, const ColumnF
   if (contents == SB_PREFIXES && contents_of_block() == SB_KEYS_BEFORE_PREFIXES) {
     UnitTable prefixes(rocksdb::BlockHandle(block_.offset() + prefixes_at, block_.size() - prefixes_at), "");
     prefixes.ReadHead(read_options, /*verify=*/false, file, "");
-    return prefixes.OpenFirst(read_options, contents, family, stock, file, table);
+    return prefixes.OpenFirst(read_options, contents, family, stock, file, opened);
   }
-  return OpenFirst(read_options, contents, family, stock, file, table);
+  return OpenFirst(read_options, contents, family, stock, file, opened);
 }
 
 // The units with which the block begins.
 int UnitTable::OpenFirst(const ReadOptions& read_options, int contents, const ColumnFamily& family,
-                         const rocksdb::BlockBasedTable::Rep& stock, RandomAccessFileReader* file, sb_table* table) {
-  int why = OpenOnce(contents, family, stock, table);
+                         const rocksdb::BlockBasedTable::Rep& stock, RandomAccessFileReader* file, OpenedUnits* opened) {
+  int why = OpenOnce(contents, family, stock, opened);
   const bool can_reconstruct = release::CanVerifyAndReconstruct(family.file_system.get());
   if (why == SB_CORRUPT) {
     if (can_reconstruct) {
       release::CountCorruptionRetry(family.statistics);
     }
-    why = ReadHead(read_options, can_reconstruct, file, "") ? OpenOnce(contents, family, stock, table) : SB_CORRUPT;
+    why = ReadHead(read_options, can_reconstruct, file, "") ? OpenOnce(contents, family, stock, opened) : SB_CORRUPT;
     if (can_reconstruct && why != SB_CORRUPT) {
       release::CountCorruptionRetrySuccess(family.statistics);
     }
@@ -159,7 +159,7 @@ int UnitTable::OpenFirst(const ReadOptions& read_options, int contents, const Co
 }
 
 int UnitTable::OpenOnce(int contents, const ColumnFamily& family, const rocksdb::BlockBasedTable::Rep& stock,
-                        sb_table* table) const {
+                        OpenedUnits* opened) const {
   sb_table_spec spec{};
   spec.path = Bytes(stock.file->file_name());
   spec.session = Bytes(stock.table_properties->db_session_id);
@@ -170,7 +170,8 @@ int UnitTable::OpenOnce(int contents, const ColumnFamily& family, const rocksdb:
   spec.head = Bytes(head_);
   spec.block_offset = block_.offset();
   spec.family = Bytes(stock.table_properties->column_family_name);
-  return sb_table_open(family.filters.get(), family.family_, &spec, table);
+  opened->further_prefixes = contents == SB_PREFIXES ? sb_block_further_prefixes(Bytes(head_)) : 0;
+  return sb_table_open(family.filters.get(), family.family_, &spec, &opened->table);
 }
 
 }  // namespace springbloom

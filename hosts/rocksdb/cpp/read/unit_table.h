@@ -7,6 +7,7 @@
 #include <string>
 
 #include "read/column_family.h"
+#include "read/table_filter.h"
 #include "options/cf_options.h"
 #include "rocksdb_release.h"
 #include "table/block_based/block_based_table_reader.h"
@@ -44,12 +45,12 @@ class UnitTable {
   // As far as the head tells that was read.
   bool MayHavePrefixes() const;
 
-  // Opens the units over keys (SB_KEYS), or those over prefixes (SB_PREFIXES). SB_OPENED, and the table; or why (of springbloom_abi.h) it
+  // Opens the units over keys (SB_KEYS), or those over prefixes (SB_PREFIXES). SB_OPENED, and the units; or why (of springbloom_abi.h) it
   // is read without units, which the log is told. A corrupt head is read once more, as RocksDB's block fetcher does it where the file
   // system can verify and reconstruct what it reads. `stock`: of the table's stock reader, whose `ioptions` may be gone: a reader may
   // outlive RocksDB's column family. `file`: the table's.
   int Open(const rocksdb::ReadOptions& read_options, int contents, const ColumnFamily& family,
-           const rocksdb::BlockBasedTable::Rep& stock, rocksdb::RandomAccessFileReader* file, sb_table* table);
+           const rocksdb::BlockBasedTable::Rep& stock, rocksdb::RandomAccessFileReader* file, OpenedUnits* opened);
 
  private:
   // Most directories end within it, so that header and directory come in one read.
@@ -66,8 +67,8 @@ class UnitTable {
   // `start`: what was read of the block already. Whether a head was read that may be sound. Sets `is_unreadable_` where a read failed.
   bool ReadHead(const rocksdb::ReadOptions& read_options, bool verify, rocksdb::RandomAccessFileReader* file, std::string start);
   int OpenFirst(const rocksdb::ReadOptions& read_options, int contents, const ColumnFamily& family,
-                const rocksdb::BlockBasedTable::Rep& stock, rocksdb::RandomAccessFileReader* file, sb_table* table);
-  int OpenOnce(int contents, const ColumnFamily& family, const rocksdb::BlockBasedTable::Rep& stock, sb_table* table) const;
+                const rocksdb::BlockBasedTable::Rep& stock, rocksdb::RandomAccessFileReader* file, OpenedUnits* opened);
+  int OpenOnce(int contents, const ColumnFamily& family, const rocksdb::BlockBasedTable::Rep& stock, OpenedUnits* opened) const;
 
   rocksdb::BlockHandle block_;
   // Header and directory; empty if they could not be read or are damaged.

@@ -28,9 +28,13 @@ class ElasticTableBuilder final : private BuilderParts, public rocksdb::BlockBas
   void Add(const rocksdb::Slice& internal_key, const rocksdb::Slice& value) override;
 
  private:
+  void AddPrefixes(const rocksdb::Slice& key, size_t entry_bytes);
+
   const size_t timestamp_bytes_;
   // Null: the table gets no units over prefixes.
   const std::shared_ptr<const rocksdb::SliceTransform> prefix_extractor_;
+  // And further ones.
+  const bool adds_further_prefixes_;
   // Without, a table with a prefix extractor gets units over prefixes alone.
   const bool adds_keys_;
 };

@@ -53,6 +53,13 @@ class UnitBlockPolicy final : public rocksdb::FilterPolicy {
     CountEntry();
   }
 
+  // The same for the prefixes of a key: the extractor's (null: it has none) and further ones.
+  void AddPrefixes(const rocksdb::Slice* prefix, const rocksdb::Slice& key, size_t entry_bytes) {
+    const sb_bytes bytes = prefix == nullptr ? sb_bytes{} : Bytes(*prefix);
+    sb_builder_add_prefixes(units_.get(), prefix == nullptr ? nullptr : &bytes, Bytes(key), entry_bytes);
+    CountEntry();
+  }
+
   rocksdb::Slice Finish() const;
 
  private:

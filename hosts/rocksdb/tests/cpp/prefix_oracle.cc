@@ -282,6 +282,9 @@ class Comparison {
     }
     if (random_.OneIn(2)) {
       upper_ = setting_.RandomKey(random_);
+      if (random_.OneIn(4)) {
+        upper_ = upper_->substr(0, 1 + random_.Below(4));
+      }
       upper_slice_ = *upper_;
       options->iterate_upper_bound = &upper_slice_;
     }
@@ -298,6 +301,11 @@ class Comparison {
   std::optional<std::string> Target() {
     for (int tries = 0; tries < 20; ++tries) {
       std::string target = setting_.RandomKey(random_);
+      if (upper_ && random_.OneIn(2)) {
+        // In a range whose keys have a further prefix.
+        const size_t shared = std::min(random_.Below(6), std::min(target.size(), upper_->size()));
+        target.replace(0, shared, *upper_, 0, shared);
+      }
       if (extractor_ != nullptr && extractor_->InDomain(target) && random_.OneIn(2)) {
         target = extractor_->Transform(target).ToString();
       }

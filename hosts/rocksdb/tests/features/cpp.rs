@@ -48,10 +48,14 @@ unsafe extern "C" {
     safe fn springbloom_test_go_on_closing();
 }
 
-/// Runs a test over elastic filters, which must have rejected some lookups in it.
 fn run(test: CppTest, options: &rocksdb::Options) {
-    let (folder, elastic) = (folder(), ample());
-    run_cpp_test(test, &mut installed(&elastic, options), folder.path());
+    run_with(&ample(), test, options);
+}
+
+/// Runs a test over elastic filters, which must have rejected some lookups in it.
+fn run_with(elastic: &ElasticFilters, test: CppTest, options: &rocksdb::Options) {
+    let folder = folder();
+    run_cpp_test(test, &mut installed(elastic, options), folder.path());
     assert!(elastic.wait_idle(IDLE_TIMEOUT), "the loader never came to rest");
     assert!(elastic.stats().outcomes.rejected > 100, "{:?}", elastic.stats());
 }
@@ -63,7 +67,12 @@ fn wide_columns_are_found_by_every_call() {
 
 #[test]
 fn iterators_find_what_an_ordered_map_has() {
-    run(springbloom_test_prefix_oracle, &small_tree());
+    for further in ["none", "3+0x7c*1+5+0x61*2"] {
+        let further = further.parse().expect("rules");
+        let builder = ElasticFilters::builder().budget_bytes(AMPLE_BYTES).segment_data_bytes(16 << 10);
+        let builder = builder.further_prefixes(further);
+        run_with(&builder.build().expect("settings"), springbloom_test_prefix_oracle, &small_tree());
+    }
 }
 
 #[test]

@@ -198,6 +198,108 @@ fn absent_prefixes_cost_what_the_units_let_pass() {
     }
 }
 
+/// A present prefix with an absent longer one costs no read where a bound says that this one is sought, and no answer changes without.
+#[test]
+fn further_prefixes_are_asked_for_where_bounds_share_them() {
+    let mut rng = rng("further_prefixes_are_asked_for_where_bounds_share_them");
+    let seek_between = |db: &DB, from: &[u8], end: &[u8]| -> Vec<Vec<u8>> {
+        let mut read = ReadOptions::default();
+        read.set_iterate_upper_bound(end);
+        let found = db.iterator_opt(IteratorMode::From(from, rocksdb::Direction::Forward), read);
+        found.map(|entry| entry.expect("the iterator is sound").0.to_vec()).collect()
+    };
+    for (further, most_reads) in [("none", f64::INFINITY), ("5", 0.1)] {
+        let elastic = ElasticFilters::builder()
+            .budget_bytes(AMPLE_BYTES)
+            .segment_data_bytes(16 << 10)
+            .further_prefixes(further.parse().expect("rules"))
+            .build()
+            .expect("the settings are sound");
+        let folder = folder();
+        let options = installed(&elastic, &runs(true));
+        let db = DB::open(&options, folder.path()).expect("open");
+        let model = fill(&db);
+        drop(db);
+        // A reader knows the rules of a table, whatever those of new tables are.
+        let db = DB::open(&options, folder.path()).expect("open");
+        assert!(elastic.wait_idle(IDLE_TIMEOUT));
+        check_answers(&db, &model, &mut rng);
+        set_perf_stats(PerfStatsLevel::EnableCount);
+        let mut context = PerfContext::default();
+        context.reset();
+        const SEEKS: u32 = 2000;
+        for _ in 0..SEEKS {
+            // Even suffixes are there.
+            let present = 2 * rng.random_range(0..PREFIXES_PER_RUN * RUNS as u32);
+            let suffix = 2 * rng.random_range(0..5u8) + 1;
+            let [from, end] =
+                [suffix, suffix + 1].map(|suffix| [&present.to_be_bytes()[..], &[suffix]].concat());
+            assert!(seek_between(&db, &from, &end).is_empty());
+        }
+        let reads = context.metric(PerfMetric::BlockReadCount) as f64 / f64::from(SEEKS);
+        set_perf_stats(PerfStatsLevel::Disable);
+        eprintln!("further prefixes {further}: {reads} reads a seek");
+        assert!(reads < most_reads, "{reads} reads a seek");
+        assert!(further != "none" || reads > 0.5, "{reads} reads a seek: the test shows nothing");
+        for _ in 0..2000 {
+            let key = |rng: &mut TestRng| {
+                let prefix = rng.random_range(0..2 * PREFIXES_PER_RUN * RUNS as u32);
+                [&prefix.to_be_bytes()[..], &[rng.random_range(0..12)]].concat()
+            };
+            let from = key(&mut rng);
+            let end = [&from[..4], &[rng.random_range(from[4]..14)]].concat();
+            let expected: Vec<_> =
+                model.range(from.clone()..end.clone()).map(|(key, _)| key.clone()).collect();
+            assert_eq!(seek_between(&db, &from, &end), expected, "{from:?}..{end:?}");
+        }
+    }
+}
+
+/// A hot absent prefix that the units let pass wastes a read once, also where a bound ends the seek.
+#[test]
+fn absent_prefixes_are_remembered_with_and_without_a_bound() {
+    let elastic = ElasticFilters::builder()
+        .budget_bytes(AMPLE_BYTES)
+        .segment_data_bytes(16 << 10)
+        .units(UnitSettings::ribbon(1).expect("so many units can be"))
+        .build()
+        .expect("the settings are sound");
+    let folder = folder();
+    let db = DB::open(&installed(&elastic, &runs(true)), folder.path()).expect("open");
+    fill(&db);
+    assert!(elastic.wait_idle(IDLE_TIMEOUT));
+    for (first_prefix, bytes_of_end) in [(0, None), (200, Some(4)), (400, Some(5))] {
+        let wasted = || {
+            let before = elastic.stats().outcomes.wasted_reads;
+            for n in first_prefix..first_prefix + 200u32 {
+                let prefix = (2 * n + 1).to_be_bytes();
+                let mut read = ReadOptions::default();
+                read.set_prefix_same_as_start(true);
+                if let Some(bytes) = bytes_of_end {
+                    // The next prefix, or a key of this one.
+                    let end = [&(2 * n + if bytes == 4 { 2 } else { 1 }).to_be_bytes()[..], &[9]].concat();
+                    read.set_iterate_upper_bound(&end[..bytes]);
+                }
+                assert!(
+                    db.iterator_opt(IteratorMode::From(&prefix, rocksdb::Direction::Forward), read)
+                        .next()
+                        .is_none()
+                );
+            }
+            elastic.stats().outcomes.wasted_reads - before
+        };
+        let (first, second) = (wasted(), wasted());
+        eprintln!("a bound of {bytes_of_end:?} bytes: {first} wasted reads, then {second}");
+        assert!(first > 300, "{first} wasted reads: the test shows nothing");
+        // Behind a bound within the prefix there may be more of it.
+        let is_remembered = bytes_of_end != Some(5);
+        assert!(
+            if is_remembered { second < first / 10 } else { second > first / 2 },
+            "{first}, then {second}"
+        );
+    }
+}
+
 /// RocksDB steps over many versions of a key by a seek to its oldest one. In a table of the last level, whose entries all have the sequence
 /// number 0, that seek passes the key itself, and finds nothing with its prefix.
 #[test]
