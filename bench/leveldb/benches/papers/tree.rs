@@ -119,8 +119,8 @@ impl Tree {
             .collect()
     }
 
-    /// All tables, with Bloom filters of `bits` per key on average, by level. LevelDB makes filters of whole bits: some tables of a level get
-    /// one more.
+    /// All tables, with Bloom filters of `bits` per key on average, by level. LevelDB makes filters of whole bits: some tables of a level
+    /// get one more.
     pub(crate) fn with_monkey(&self, bits: f64) -> Vec<Table> {
         let level = |number: u32| {
             let of_level = self.tables.iter().filter(|table| table.level == number);
