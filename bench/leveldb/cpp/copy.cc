@@ -32,28 +32,8 @@ struct Copied {
   uint64_t filter_bytes = 0;
 };
 
-void AppendFixed(std::string* to, uint64_t value, int bytes) {
-  for (int at = 0; at < bytes; ++at) {
-    to->push_back(static_cast<char>(value >> 8 * at));
-  }
-}
-
-void AppendVarint(std::string* to, uint64_t value) {
-  for (; value >= 128; value >>= 7) {
-    to->push_back(static_cast<char>(value | 128));
-  }
-  to->push_back(static_cast<char>(value));
-}
-
-void AppendText(std::string* to, const std::string& text) {
-  AppendVarint(to, text.size());
-  *to += text;
-}
-
-// As LevelDB stores checksums.
 uint32_t MaskedCrc(const std::string& bytes) {
-  const uint32_t crc = leveldb::crc32c::Extend(0, bytes.data(), bytes.size());
-  return ((crc >> 15) | (crc << 17)) + 0xa282ead8U;
+  return leveldb::crc32c::Mask(leveldb::crc32c::Extend(0, bytes.data(), bytes.size()));
 }
 
 // With its trailer.
@@ -62,7 +42,7 @@ BlockHandle AppendBlock(std::string* file, const std::string& contents) {
   handle.Set(file->size(), contents.size());
   const std::string uncompressed = contents + '\0';
   *file += uncompressed;
-  AppendFixed(file, MaskedCrc(uncompressed), 4);
+  leveldb::PutFixed32(file, MaskedCrc(uncompressed));
   return handle;
 }
 
@@ -74,8 +54,8 @@ std::string BloomBlock(const std::vector<std::string>& keys, uint32_t bits) {
   std::string block;
   policy->CreateFilter(slices.data(), static_cast<int>(slices.size()), &block);
   const size_t filter_bytes = block.size();
-  AppendFixed(&block, 0, 4);
-  AppendFixed(&block, filter_bytes, 4);
+  leveldb::PutFixed32(&block, 0);
+  leveldb::PutFixed32(&block, static_cast<uint32_t>(filter_bytes));
   constexpr char kLogOfCovered = 40;
   block.push_back(kLogOfCovered);
   return block;
@@ -163,21 +143,21 @@ Status CopyTable(const std::string& from, const std::string& to, const lb_table&
 std::string Manifest(const lb_table* tables, const std::vector<Copied>& copies, uint64_t next_number) {
   enum { kComparator = 1, kLogNumber = 2, kNextFile = 3, kLastSequence = 4, kNewFile = 7 };
   std::string edit(1, kComparator);
-  AppendText(&edit, leveldb::BytewiseComparator()->Name());
+  leveldb::PutLengthPrefixedSlice(&edit, leveldb::BytewiseComparator()->Name());
   uint64_t last_sequence = 0;
   for (size_t at = 0; at < copies.size(); ++at) {
     edit.push_back(kNewFile);
-    AppendVarint(&edit, tables[at].level);
-    AppendVarint(&edit, tables[at].number);
-    AppendVarint(&edit, copies[at].size);
-    AppendText(&edit, copies[at].smallest);
-    AppendText(&edit, copies[at].largest);
+    leveldb::PutVarint64(&edit, tables[at].level);
+    leveldb::PutVarint64(&edit, tables[at].number);
+    leveldb::PutVarint64(&edit, copies[at].size);
+    leveldb::PutLengthPrefixedSlice(&edit, copies[at].smallest);
+    leveldb::PutLengthPrefixedSlice(&edit, copies[at].largest);
     last_sequence = std::max(last_sequence, copies[at].largest_sequence);
   }
   for (const auto& [tag, value] :
        {std::pair<char, uint64_t>{kLogNumber, 0}, {kNextFile, next_number}, {kLastSequence, last_sequence}}) {
     edit.push_back(tag);
-    AppendVarint(&edit, value);
+    leveldb::PutVarint64(&edit, value);
   }
   constexpr size_t kBlock = 32768;
   constexpr size_t kHeader = 7;
@@ -189,8 +169,9 @@ std::string Manifest(const lb_table* tables, const std::vector<Copied>& copies, 
     const bool is_last = at + size == edit.size();
     const std::string part =
         std::string(1, is_first ? (is_last ? kFull : kFirst) : (is_last ? kLast : kMiddle)) + edit.substr(at, size);
-    AppendFixed(&log, MaskedCrc(part), 4);
-    AppendFixed(&log, size, 2);
+    leveldb::PutFixed32(&log, MaskedCrc(part));
+    log.push_back(static_cast<char>(size));
+    log.push_back(static_cast<char>(size >> 8));
     log += part;
     at += size;
   }

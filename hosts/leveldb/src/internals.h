@@ -22,9 +22,15 @@ class RandomAccessFile;
 std::string TableFileName(const std::string& dbname, uint64_t number);
 std::string SSTTableFileName(const std::string& dbname, uint64_t number);
 
+void PutFixed32(std::string* dst, uint32_t value);
+void PutVarint64(std::string* dst, uint64_t value);
+void PutLengthPrefixedSlice(std::string* dst, const Slice& value);
+
 namespace crc32c {
 uint32_t Extend(uint32_t crc, const char* data, size_t n);
-}
+// As checksums are stored.
+inline uint32_t Mask(uint32_t crc) { return ((crc >> 15) | (crc << 17)) + 0xa282ead8U; }
+}  // namespace crc32c
 
 // Type of compression and checksum, after each block.
 constexpr size_t kBlockTrailerSize = 5;

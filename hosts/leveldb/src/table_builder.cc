@@ -65,12 +65,6 @@ class UnitWriter {
   springbloom::BuilderPtr builder_;
 };
 
-void AppendFixed32(std::string* to, uint32_t value) {
-  for (int shift = 0; shift < 32; shift += 8) {
-    to->push_back(static_cast<char>(value >> shift));
-  }
-}
-
 // Whether blocks can be compressed: LevelDB, which reads them, may have been built without Snappy where the program has it.
 bool HasSnappy() {
   class Bytes : public RandomAccessFile {
@@ -93,7 +87,7 @@ bool HasSnappy() {
   snappy::RawCompress(text.data(), text.size(), block.data(), &size);
   block.resize(size);
   block.push_back(kSnappyCompression);
-  AppendFixed32(&block, 0);
+  PutFixed32(&block, 0);
   Bytes file(block);
   BlockHandle handle;
   handle.Set(0, size);
@@ -246,7 +240,7 @@ void TableBuilder::WriteRawBlock(const Slice& contents, CompressionType type, Bl
   std::string trailer(1, static_cast<char>(type));
   const uint32_t crc = crc32c::Extend(crc32c::Extend(0, contents.data(), contents.size()), trailer.data(), 1);
   // Stored rotated and with an offset, since checksums of data that has checksums are weak.
-  AppendFixed32(&trailer, ((crc >> 15) | (crc << 17)) + 0xa282ead8U);
+  PutFixed32(&trailer, crc32c::Mask(crc));
   r.status = r.file->Append(trailer);
   if (ok()) {
     r.offset += contents.size() + trailer.size();

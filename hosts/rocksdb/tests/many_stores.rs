@@ -21,8 +21,6 @@ use crate::common::{IDLE_TIMEOUT, contents, folder, installed, wait_until};
 const STORES: usize = 50;
 const TABLES: u32 = 4;
 const TABLE_KEYS: u32 = 50;
-/// Threads that look up in the busy store. One core of two is left, or the scheduler's slices of 4 ms would be what is measured.
-const READERS: u32 = 1;
 /// Threads that close stores.
 const CLOSERS: usize = 4;
 /// Closing takes no longer than so many times that of stock stores. It takes about as long; waiting for the busy store takes ten times.
@@ -85,7 +83,8 @@ fn look_up(store: &DB) {
     }
 }
 
-/// Runs `run` while threads look up in the stores.
+/// Runs `run` while a thread looks up in the stores. It is one, so that a core of two is left: else the scheduler's slices of 4 ms would be
+/// what is measured.
 fn beside_lookups<T>(stores: &[DB], run: impl FnOnce() -> T) -> T {
     struct Stop<'a>(&'a AtomicBool);
     impl Drop for Stop<'_> {
@@ -95,13 +94,11 @@ fn beside_lookups<T>(stores: &[DB], run: impl FnOnce() -> T) -> T {
     }
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        for _ in 0..READERS {
-            scope.spawn(|| {
-                while !is_over.load(Ordering::Relaxed) {
-                    stores.iter().for_each(look_up);
-                }
-            });
-        }
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                stores.iter().for_each(look_up);
+            }
+        });
         let _stop = Stop(&is_over);
         run()
     })

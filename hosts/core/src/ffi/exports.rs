@@ -277,13 +277,7 @@ unsafe extern "C" fn sb_builder_add_prefixes(
 ) {
     // SAFETY: borrowed for the call.
     let (prefix, key) = unsafe { (prefix.map(|prefix| prefix.get()), key.get()) };
-    let is_added = guarded(false, || {
-        builder.add_prefixes(prefix, key, entry_bytes);
-        true
-    });
-    if !is_added {
-        builder.give_up();
-    }
+    add_guarded(builder, |builder| builder.add_prefixes(prefix, key, entry_bytes));
 }
 
 #[unsafe(no_mangle)]

@@ -77,7 +77,7 @@ fn decode(file: File) -> Result<StoredHotness, Unusable> {
     Ok(StoredHotness::decode(&bytes)?)
 }
 
-/// Replaces the folder's file. Makes no folder, and writes to none without a database. Only the process with the database's lock may call
+/// Replaces the folder's file. Makes no folder, and no file in one without a database. Only the process with the database's lock may call
 /// it: two processes would write the same file.
 pub(crate) fn replace(engine: &Engine, folder: &Path, hotness: &StoredHotness) -> io::Result<()> {
     let (current, bytes) = (folder.join(engine.hotness_file.text()), hotness.encode());

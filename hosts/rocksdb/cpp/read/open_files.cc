@@ -23,10 +23,7 @@ void OpenFiles::Remove(const ElasticTableReader* reader, std::unique_ptr<rocksdb
   // Destroyed after the lock is let go of, unless a read keeps it.
   std::shared_ptr<rocksdb::TableReader> closed;
   std::lock_guard<std::mutex> lock(mutex_);
-  const auto of_file = std::ranges::equal_range(readers_, reader->File(), {}, &ElasticTableReader::File);
-  if (const auto place = std::ranges::find(of_file, reader); place != of_file.end()) {
-    readers_.erase(place);
-  }
+  std::erase(readers_, reader);
   if (readers_.size() < readers_.capacity() / 2) {
     readers_.shrink_to_fit();
   }

@@ -1,6 +1,7 @@
 //! Seeks of prefixes: what they find is what stock RocksDB finds, and absent prefixes cost no reads.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use rand::RngExt;
 use rocksdb::{
@@ -8,7 +9,7 @@ use rocksdb::{
     SliceTransform,
     perf::{PerfContext, PerfMetric, PerfStatsLevel, set_perf_stats},
 };
-use springbloom_rocksdb::{ElasticFilters, UnitSettings};
+use springbloom_rocksdb::{ElasticFilters, ElasticFiltersBuilder, UnitSettings};
 use springbloom_testkit::seed::{TestRng, rng};
 
 use crate::common::{AMPLE_BYTES, IDLE_TIMEOUT, ample, folder, installed, small_tree};
@@ -47,12 +48,30 @@ fn fill(db: &DB) -> BTreeMap<Vec<u8>, Vec<u8>> {
     model
 }
 
-/// Keys with the target's prefix, from the target on.
+/// Opens a database with `runs(true)` that has all keys, and waits for its units.
+fn filled(elastic: &ElasticFilters, folder: &Path) -> DB {
+    let db = DB::open(&installed(elastic, &runs(true)), folder).expect("open");
+    fill(&db);
+    assert!(elastic.wait_idle(IDLE_TIMEOUT));
+    db
+}
+
+/// Filters with room for all units, and several segments in a table.
+fn ample_of_small_segments() -> ElasticFiltersBuilder {
+    ElasticFilters::builder().budget_bytes(AMPLE_BYTES).segment_data_bytes(16 << 10)
+}
+
+/// Keys from the target on.
+fn keys_from(db: &DB, target: &[u8], read: ReadOptions) -> Vec<Vec<u8>> {
+    let found = db.iterator_opt(IteratorMode::From(target, rocksdb::Direction::Forward), read);
+    found.map(|entry| entry.expect("the iterator is sound").0.to_vec()).collect()
+}
+
+/// Those with the target's prefix.
 fn seek(db: &DB, target: &[u8]) -> Vec<Vec<u8>> {
     let mut read = ReadOptions::default();
     read.set_prefix_same_as_start(true);
-    let found = db.iterator_opt(IteratorMode::From(target, rocksdb::Direction::Forward), read);
-    found.map(|entry| entry.expect("the iterator is sound").0.to_vec()).collect()
+    keys_from(db, target, read)
 }
 
 fn expected(model: &BTreeMap<Vec<u8>, Vec<u8>>, target: &[u8]) -> Vec<Vec<u8>> {
@@ -61,19 +80,24 @@ fn expected(model: &BTreeMap<Vec<u8>, Vec<u8>>, target: &[u8]) -> Vec<Vec<u8>> {
     from.take_while(|key| key.starts_with(prefix)).collect()
 }
 
-/// Blocks read per seek of an absent prefix.
-fn reads_per_absent_seek(db: &DB, rng: &mut TestRng) -> f64 {
+/// Blocks read per call of `seek`.
+fn reads_per_seek(mut seek: impl FnMut()) -> f64 {
     const SEEKS: u32 = 2000;
     set_perf_stats(PerfStatsLevel::EnableCount);
     let mut context = PerfContext::default();
     context.reset();
-    for _ in 0..SEEKS {
-        let prefix = 2 * rng.random_range(0..PREFIXES_PER_RUN * RUNS as u32 - 1) + 1;
-        assert!(seek(db, &prefix.to_be_bytes()).is_empty());
-    }
+    (0..SEEKS).for_each(|_| seek());
     let reads = context.metric(PerfMetric::BlockReadCount);
     set_perf_stats(PerfStatsLevel::Disable);
     reads as f64 / f64::from(SEEKS)
+}
+
+/// The same for absent prefixes.
+fn reads_per_absent_seek(db: &DB, rng: &mut TestRng) -> f64 {
+    reads_per_seek(|| {
+        let prefix = 2 * rng.random_range(0..PREFIXES_PER_RUN * RUNS as u32 - 1) + 1;
+        assert!(seek(db, &prefix.to_be_bytes()).is_empty());
+    })
 }
 
 fn check_answers(db: &DB, model: &BTreeMap<Vec<u8>, Vec<u8>>, rng: &mut TestRng) {
@@ -151,9 +175,7 @@ fn the_policy_learns_from_seeks_that_do_not_wait() {
     let elastic =
         ElasticFilters::builder().budget_bytes(AMPLE_BYTES).build().expect("the settings are sound");
     let folder = folder();
-    let db = DB::open(&installed(&elastic, &runs(true)), folder.path()).expect("open");
-    fill(&db);
-    assert!(elastic.wait_idle(IDLE_TIMEOUT));
+    let db = filled(&elastic, folder.path());
     let before = elastic.stats().outcomes.true_positives;
     const SEEKS: u64 = 500;
     for _ in 0..SEEKS {
@@ -176,17 +198,13 @@ fn the_policy_learns_from_seeks_that_do_not_wait() {
 fn absent_prefixes_cost_what_the_units_let_pass() {
     let mut rng = rng("absent_prefixes_cost_what_the_units_let_pass");
     for units in [1, 4, 6] {
-        let elastic = ElasticFilters::builder()
-            .budget_bytes(AMPLE_BYTES)
-            .segment_data_bytes(16 << 10)
+        let elastic = ample_of_small_segments()
             .units(UnitSettings::ribbon(units).expect("so many units can be"))
             .negative_cache(false)
             .build()
             .expect("the settings are sound");
         let folder = folder();
-        let db = DB::open(&installed(&elastic, &runs(true)), folder.path()).expect("open");
-        fill(&db);
-        assert!(elastic.wait_idle(IDLE_TIMEOUT));
+        let db = filled(&elastic, folder.path());
         let reads = reads_per_absent_seek(&db, &mut rng);
         let expected = RUNS as f64 * 0.5f64.powi(units.into());
         eprintln!("{units} units: {reads} reads a seek");
@@ -202,16 +220,13 @@ fn absent_prefixes_cost_what_the_units_let_pass() {
 #[test]
 fn further_prefixes_are_asked_for_where_bounds_share_them() {
     let mut rng = rng("further_prefixes_are_asked_for_where_bounds_share_them");
-    let seek_between = |db: &DB, from: &[u8], end: &[u8]| -> Vec<Vec<u8>> {
+    let seek_between = |db: &DB, from: &[u8], end: &[u8]| {
         let mut read = ReadOptions::default();
         read.set_iterate_upper_bound(end);
-        let found = db.iterator_opt(IteratorMode::From(from, rocksdb::Direction::Forward), read);
-        found.map(|entry| entry.expect("the iterator is sound").0.to_vec()).collect()
+        keys_from(db, from, read)
     };
     for (further, most_reads) in [("none", f64::INFINITY), ("5", 0.1)] {
-        let elastic = ElasticFilters::builder()
-            .budget_bytes(AMPLE_BYTES)
-            .segment_data_bytes(16 << 10)
+        let elastic = ample_of_small_segments()
             .further_prefixes(further.parse().expect("rules"))
             .build()
             .expect("the settings are sound");
@@ -224,20 +239,14 @@ fn further_prefixes_are_asked_for_where_bounds_share_them() {
         let db = DB::open(&options, folder.path()).expect("open");
         assert!(elastic.wait_idle(IDLE_TIMEOUT));
         check_answers(&db, &model, &mut rng);
-        set_perf_stats(PerfStatsLevel::EnableCount);
-        let mut context = PerfContext::default();
-        context.reset();
-        const SEEKS: u32 = 2000;
-        for _ in 0..SEEKS {
+        let reads = reads_per_seek(|| {
             // Even suffixes are there.
             let present = 2 * rng.random_range(0..PREFIXES_PER_RUN * RUNS as u32);
             let suffix = 2 * rng.random_range(0..5u8) + 1;
             let [from, end] =
                 [suffix, suffix + 1].map(|suffix| [&present.to_be_bytes()[..], &[suffix]].concat());
             assert!(seek_between(&db, &from, &end).is_empty());
-        }
-        let reads = context.metric(PerfMetric::BlockReadCount) as f64 / f64::from(SEEKS);
-        set_perf_stats(PerfStatsLevel::Disable);
+        });
         eprintln!("further prefixes {further}: {reads} reads a seek");
         assert!(reads < most_reads, "{reads} reads a seek");
         assert!(further != "none" || reads > 0.5, "{reads} reads a seek: the test shows nothing");
@@ -258,16 +267,12 @@ fn further_prefixes_are_asked_for_where_bounds_share_them() {
 /// A hot absent prefix that the units let pass wastes a read once, also where a bound ends the seek.
 #[test]
 fn absent_prefixes_are_remembered_with_and_without_a_bound() {
-    let elastic = ElasticFilters::builder()
-        .budget_bytes(AMPLE_BYTES)
-        .segment_data_bytes(16 << 10)
+    let elastic = ample_of_small_segments()
         .units(UnitSettings::ribbon(1).expect("so many units can be"))
         .build()
         .expect("the settings are sound");
     let folder = folder();
-    let db = DB::open(&installed(&elastic, &runs(true)), folder.path()).expect("open");
-    fill(&db);
-    assert!(elastic.wait_idle(IDLE_TIMEOUT));
+    let db = filled(&elastic, folder.path());
     for (first_prefix, bytes_of_end) in [(0, None), (200, Some(4)), (400, Some(5))] {
         let wasted = || {
             let before = elastic.stats().outcomes.wasted_reads;
