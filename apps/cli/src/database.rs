@@ -1,9 +1,10 @@
 //! A database on disk, which may be in use: its tables and their saved use. Reads files alone, one at a time, and writes nothing.
 
 use std::collections::HashSet;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use springbloom_console::{bad_input, output};
 use springbloom_rocksdb::Error;
@@ -27,6 +28,8 @@ pub(crate) enum Read<T> {
     Done(T),
     /// There is no such file.
     Gone,
+    /// The file is not what the database wrote.
+    Damaged(Error),
 }
 
 impl Database {
@@ -41,10 +44,16 @@ impl Database {
         if self.db.exists() && !self.db.is_dir() {
             return Err(bad_input(format!("{there} is a file: expected the folder of a RocksDB database")));
         }
-        if !self.db.join("CURRENT").is_file() {
-            return Err(bad_input(format!("{there} is not a RocksDB database: it has no file CURRENT")));
+        match self.db.join("CURRENT").metadata() {
+            Ok(current) if current.is_file() => Ok(()),
+            Ok(_) => Err(bad_input(format!(
+                "{there} is not a RocksDB database: its CURRENT is not a regular file"
+            ))),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                Err(bad_input(format!("{there} is not a RocksDB database: it has no file CURRENT")))
+            }
+            Err(error) => Err(error).context(format!("{there} cannot be read")),
         }
-        Ok(())
     }
 
     /// Its tables by level and number.
@@ -72,16 +81,23 @@ impl Database {
     }
 
     /// What `read` gives for the file of a table.
+    ///
+    /// # Errors
+    /// A file that may not be read.
     pub(crate) fn read<T>(
         &self,
         table: &ListedTable,
         read: impl Fn(&Path) -> Result<T, Error>,
-    ) -> Result<Read<T>, Error> {
+    ) -> Result<Read<T>> {
         for folder in [&self.db].into_iter().chain(&self.tables_in) {
             let path = folder.join(table.file_name());
             match read(&path) {
+                Ok(read) => return Ok(Read::Done(read)),
                 Err(_) if matches!(path.try_exists(), Ok(false)) => {}
-                read => return read.map(Read::Done),
+                Err(error) if failure::is_forbidden(&error.to_string()) => {
+                    return Err(bad_input(error.to_string()));
+                }
+                Err(error) => return Ok(Read::Damaged(error)),
             }
         }
         Ok(Read::Gone)
@@ -144,6 +160,7 @@ mod tests {
         let entries = |table| match database.read(table, inspect::table).expect("a table") {
             Read::Done(report) => Some(report.entries),
             Read::Gone => None,
+            Read::Damaged(error) => panic!("{error}"),
         };
         assert_eq!([entries(&listed[0]), entries(&listed[1])], [Some(2), Some(2)]);
         db.compact_range(None::<&[u8]>, None::<&[u8]>);

@@ -25,6 +25,11 @@ pub(crate) fn is_refused(said: &str) -> bool {
     !of_the_machine.iter().any(|text| said.contains(text))
 }
 
+/// Whether RocksDB says that the user may not read a file.
+pub(crate) fn is_forbidden(said: &str) -> bool {
+    said.contains("Permission denied")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -35,6 +40,10 @@ mod tests {
         assert!(is_refused("IO error: No such file or directory: While opening a file: db/MANIFEST-7"));
         assert!(is_refused("Invalid argument: leveldb.Foo: does not match existing comparator"));
         assert!(!is_refused("IO error: While pread offset 0 len 7: db/000007.sst: Input/output error"));
+        assert!(is_forbidden(
+            "IO error: While open a file for random read: db/000007.sst: Permission denied"
+        ));
+        assert!(!is_forbidden("Corruption: bad table magic number"));
         let error = rocksdb::DB::list_cf(&rocksdb::Options::default(), "/nonexistent").unwrap_err();
         assert_eq!(exit_code(&anyhow::Error::from(error).context("cannot open")), EXIT_BAD_INPUT);
     }

@@ -171,7 +171,7 @@ fn databases_that_cannot_be_opened_are_bad_input_and_damage_is_not() {
         for command in ["inspect", "advise"] {
             let refused = springbloom().arg(command).arg(&db).timeout(Duration::from_secs(60)).assert();
             refused.failure().stderr(contains(if file == "CURRENT" {
-                "it has no file CURRENT"
+                "its CURRENT is not a regular file"
             } else {
                 file
             }));

@@ -1,17 +1,22 @@
 //! The settings of several column families, which programs that measure have in common.
 
-use clap::{Args, value_parser};
+use clap::Args;
 
 use crate::families::{FamilyMix, Shares, Traffic};
 
 /// All of them are open at a time.
-const FAMILIES_MAX: i64 = 256;
+const FAMILIES_MAX: u32 = 256;
+
+fn parse_families(text: &str) -> Result<u32, String> {
+    let families = text.parse().ok().filter(|families| (1..=FAMILIES_MAX).contains(families));
+    families.ok_or_else(|| format!("expected a whole number from 1 to {FAMILIES_MAX}"))
+}
 
 /// How many families there are, and what their lookups are.
 #[derive(Args, Clone, Debug)]
 pub struct FamilySettings {
     /// Column families of the same size, which share the memory [default: 1, unless a preset says otherwise]
-    #[arg(long = "families", value_name = "FAMILIES", value_parser = value_parser!(u32).range(1..=FAMILIES_MAX))]
+    #[arg(long = "families", value_name = "FAMILIES", value_parser = parse_families)]
     pub families: Option<u32>,
     /// Traffic of column families: equal, halving (each has half as much as the one before), or proportions such as 8/1/1, of which the
     /// last holds for all that follow [default: equal]

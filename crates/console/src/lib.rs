@@ -23,4 +23,4 @@ pub use percent::percent;
 pub use progress::Step;
 pub use regular_file::require_regular;
 pub use text_table::TextTable;
-pub use unprintable::is_unprintable;
+pub use unprintable::{escaped, is_unprintable};

@@ -4,6 +4,8 @@ use std::fmt;
 
 use comfy_table::{CellAlignment, Table, presets};
 
+use crate::escaped;
+
 /// Columns of a terminal that a long name does not exceed, and which it has in any case.
 const WIDTH_MAX: usize = 100;
 const NAME_MIN: usize = 16;
@@ -27,9 +29,9 @@ impl TextTable {
         Self { names: columns, ..self }
     }
 
-    /// Adds a row at the end, of as many cells as there are columns.
+    /// Adds a row at the end, of as many cells as there are columns. Names may be from elsewhere: they are shown [`escaped`].
     pub fn add_row(&mut self, cells: impl IntoIterator<Item = String>) {
-        self.rows.push(cells.into_iter().collect());
+        self.rows.push(cells.into_iter().map(|cell| escaped(&cell)).collect());
     }
 
     /// Room for the first column beside the others.
@@ -100,6 +102,14 @@ mod tests {
         let names: String = text.lines().skip(2).filter_map(|line| line.split_whitespace().next()).collect();
         assert_eq!(names, format!("{long}{}", "x".repeat(200)), "{text}");
         assert!(text.lines().any(|line| line.trim_start().starts_with("@segment_data_bytes")), "{text}");
+    }
+
+    #[test]
+    fn names_do_not_command_the_terminal() {
+        let mut table = TextTable::new(["column family", "level"]);
+        table.add_row(["\x1b[31mred\nnext é".to_owned(), "1".to_owned()]);
+        let last = table.to_string().lines().last().map(str::to_owned);
+        assert_eq!(last.as_deref(), Some(r" \u{1b}[31mred\nnext é      1"));
     }
 
     #[test]

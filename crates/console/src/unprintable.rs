@@ -14,6 +14,12 @@ pub fn is_unprintable(character: char) -> bool {
     )
 }
 
+/// The name with its unprintable characters as escapes.
+pub fn escaped(name: &str) -> String {
+    let escaped = |c: char| if is_unprintable(c) { c.escape_default().to_string() } else { c.to_string() };
+    name.chars().map(escaped).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -26,6 +32,7 @@ mod tests {
         for character in [&escapes[..], &directions, &unseen].concat() {
             assert!(is_unprintable(character), "{character:?}");
         }
+        assert_eq!(escaped("a\n\u{1b}[31m\u{202e}\u{e9}"), "a\\n\\u{1b}[31m\\u{202e}\u{e9}");
         for character in "/data é e\u{301} שלום 日本 🦀 \u{fffd}".chars() {
             assert!(!is_unprintable(character), "{character:?}");
         }

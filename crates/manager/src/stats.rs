@@ -81,7 +81,7 @@ pub struct Stats {
     pub load_reads: u64,
     /// Units that were given up.
     pub evictions: u64,
-    /// Units that were found corrupt.
+    /// Reads of units that found them corrupt. A unit that stays so is read again every half minute.
     pub corrupt_units: u64,
     /// Reads of units that failed otherwise, panics of a source among them.
     pub failed_reads: u64,

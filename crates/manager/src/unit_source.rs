@@ -16,7 +16,7 @@ pub enum UnitReadError {
     /// The device or the file system failed; tried again until it works.
     #[error("reading a filter unit failed")]
     Io(#[source] std::io::Error),
-    /// The bytes are not what was written (checksum, length); never tried again for this segment.
+    /// The bytes are not what was written (checksum, length). The segment does without, and is tried again within half a minute.
     #[error("filter unit is corrupt: {0}")]
     Corrupt(String),
     /// The table's file is not there. Not counted as a fault: engines delete files. Tried again until the host forgets the table.

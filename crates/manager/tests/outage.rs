@@ -132,6 +132,33 @@ fn after_an_outage_all_units_come_without_a_lookup() {
 }
 
 #[test]
+fn after_wrong_bytes_all_units_come_without_a_lookup() {
+    const TABLES: u64 = 30;
+    for policy in PolicyKind::ALL {
+        let (manager, device) = (manager(0, policy), Device::new());
+        device.table.corrupt.store(true, Ordering::SeqCst);
+        manager.set_budget_bytes(64 << 20);
+        let handles = device.open(&manager, 0..TABLES, LOCATOR);
+        let begun = Instant::now();
+        while manager.stats().corrupt_units < TABLES {
+            assert!(begun.elapsed() < IDLE_TIMEOUT, "{policy}: {:?}", manager.stats());
+            for handle in &handles {
+                (0..4).for_each(|segment| handle.record(segment, Outcome::WastedRead));
+            }
+            assert!(manager.wait_idle(IDLE_TIMEOUT));
+        }
+        assert_eq!(resident_units(&manager), 0, "{policy}");
+        // Lookups do not ask for what is known to be corrupt. It is tried again after a second and longer pauses.
+        let reads = device.table.reads.load(Ordering::SeqCst);
+        let tries = begun.elapsed().as_secs() + 1;
+        assert!(reads <= tries * TABLES * 4, "{policy}: {reads} reads in {tries} tries");
+        device.table.corrupt.store(false, Ordering::SeqCst);
+        wait_for_units(&manager, TABLES * ALL_UNITS);
+        assert_eq!(manager.stats().failed_reads, 0, "{policy}: {:?}", manager.stats());
+    }
+}
+
+#[test]
 fn a_table_that_can_never_be_read_keeps_nobody_waiting() {
     let (manager, device) = (manager(64 << 20, PolicyKind::Benefit), Device::new());
     let bad = device.open(&manager, 0..40, BAD);

@@ -101,6 +101,7 @@ impl Advise {
                     used.extend(used_table);
                 }
                 Read::Gone => gone.push(table),
+                Read::Damaged(error) => return Err(error.into()),
             }
             step.advance(1);
         }

@@ -30,7 +30,7 @@ impl Inspect {
     /// Inspects all tables and prints the report.
     ///
     /// # Errors
-    /// A database that cannot be read; tables that are missing or damaged, after the report.
+    /// A database that cannot be read; tables that are missing, damaged or may not be read, after the report.
     pub(crate) fn run(&self) -> Result<()> {
         let listed = self.database.tables()?;
         let levels = self.report(&listed)?;
@@ -47,16 +47,20 @@ impl Inspect {
     /// Prints what the tables are, one after the other.
     fn report(&self, listed: &[ListedTable]) -> Result<Levels> {
         let step = Step::of("reading filter units", listed.len() as u64);
-        let gone = RefCell::new(Vec::new());
+        let (gone, forbidden) = (RefCell::new(Vec::new()), RefCell::new(None));
         let tables = listed.iter().filter_map(|table| {
             step.advance(1);
             match self.database.read(table, inspect::table) {
                 Ok(Read::Done(report)) => Some(Table::new(table, report)),
+                Ok(Read::Damaged(error)) => Some(Table::unreadable(table, &error)),
                 Ok(Read::Gone) => {
                     gone.borrow_mut().push(table.clone());
                     None
                 }
-                Err(error) => Some(Table::unreadable(table, &error)),
+                Err(error) => {
+                    forbidden.borrow_mut().get_or_insert(error);
+                    None
+                }
             }
         });
         let mut levels = Levels::default();
@@ -64,6 +68,6 @@ impl Inspect {
             if self.json { levels.write_json(tables, out) } else { levels.write_text(tables, out) }
         })?;
         self.database.explain_gone(&gone.take())?;
-        Ok(levels)
+        forbidden.take().map_or(Ok(levels), Err)
     }
 }

@@ -45,7 +45,7 @@ pub struct SegmentState {
     rate: UnitRate,
     /// Units allocated.
     units: u8,
-    /// Units that can be loaded: fewer than were built if one is corrupt.
+    /// Units that can be loaded: fewer than were built while one is corrupt.
     units_max: u8,
 }
 
@@ -75,10 +75,6 @@ impl SegmentState {
     /// Units that can be loaded.
     pub fn units_max(&self) -> u8 {
         self.units_max
-    }
-
-    fn lower_units_max(&mut self, units_max: u8) {
-        self.units_max = self.units_max.min(units_max);
     }
 
     pub(crate) fn fpr(&self) -> f32 {
@@ -416,7 +412,15 @@ impl Allocation {
         while self.segments[segment].units > units_max {
             self.evict(segment);
         }
-        self.segments[segment].lower_units_max(units_max);
+        let state = &mut self.segments[segment];
+        state.units_max = state.units_max.min(units_max);
+    }
+
+    /// All units of the segment can be loaded again. `false` if they could be before.
+    pub(crate) fn uncap_units(&mut self, segment: SegmentRef) -> bool {
+        let state = &mut self.segments[segment];
+        let units_max = std::mem::replace(&mut state.units_max, state.shape.unit_count());
+        units_max < state.units_max
     }
 
     /// Bytes that the segment's next unit takes, if it may be admitted. Does not check that there is room.

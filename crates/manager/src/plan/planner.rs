@@ -162,6 +162,16 @@ impl Planner {
         self.policy.on_units_changed(segment, &self.allocation);
     }
 
+    /// All units of the segment can be loaded again. `false` if they could be before.
+    pub(crate) fn uncap_units(&mut self, segment: SegmentRef) -> bool {
+        let was_capped = self.allocation.uncap_units(segment);
+        if was_capped {
+            self.policy.on_units_changed(segment, &self.allocation);
+            self.policy.place(segment, &mut self.allocation);
+        }
+        was_capped
+    }
+
     /// Lowers the segment's units to `units`. The policy decides again after `backoff_visits` visits.
     pub(crate) fn withdraw(&mut self, segment: SegmentRef, units: u8, backoff_visits: u64) {
         while self.allocation.segments()[segment].units() > units {
@@ -277,6 +287,7 @@ mod tests {
         Visit { table: u32, segment: u32, outcome: Outcome, times: u8 },
         Budget { bytes: usize },
         Cap { table: u32, segment: u32, units: u8 },
+        Uncap { table: u32, segment: u32 },
         Rebalance,
     }
 
@@ -295,6 +306,7 @@ mod tests {
                 .prop_map(|(table, segment, outcome, times)| Step::Visit { table, segment, outcome, times }),
             1 => (0..8000usize).prop_map(|bytes| Step::Budget { bytes }),
             1 => (0..8u32, 0..5u32, 0..4u8).prop_map(|(table, segment, units)| Step::Cap { table, segment, units }),
+            1 => (0..8u32, 0..5u32).prop_map(|(table, segment)| Step::Uncap { table, segment }),
             2 => Just(Step::Rebalance),
         ]
     }
@@ -334,6 +346,14 @@ mod tests {
                             planner.cap_units(segment, units);
                             planner.carry_out();
                             prop_assert!(planner.units(table, segment.segment) <= units);
+                        }
+                    }
+                    Step::Uncap { table, segment } => {
+                        let segment = SegmentRef { table, segment };
+                        if planner.allocation.segments().get(segment).is_some() {
+                            let units_max = planner.allocation.segments()[segment].units_max();
+                            prop_assert_eq!(planner.uncap_units(segment), units_max < shapes[0].unit_count());
+                            planner.carry_out();
                         }
                     }
                     Step::Rebalance => while planner.rebalance() || planner.fill() {},

@@ -1,7 +1,7 @@
 //! All known tables, the plan for them, and what carries it out. It stands behind one mutex, which no lookup takes.
 //!
-//! The floors, each of which uses only those before it: `tables`, `memory`, `load_queue` and `cache_size` have fields of their own;
-//! `residency` brings what is resident in line with the plan; the registry calls them in order.
+//! The floors, each of which uses only those before it: `tables`, `memory`, `load_queue`, `damage` and `cache_size` have fields of their
+//! own; `residency` brings what is resident in line with the plan; the registry calls them in order.
 //!
 //! Invariants:
 //! - resident units never exceed the planned ones except while a read is under way, and are evicted at once when the plan shrinks;
@@ -9,6 +9,7 @@
 //! - every group that lookups can find was built from units that were verified for its segment.
 
 mod cache_size;
+mod damage;
 mod load_queue;
 mod memory;
 mod report;
@@ -43,6 +44,7 @@ use crate::table_spec::{SegmentUse, TableSpec};
 use crate::unit_source::KnownTable;
 use crate::visits::{PackedVisit, SEGMENTS_MAX, SlotSet, Visit, VisitBatch, VisitBuffer, VisitedTable};
 use cache_size::NegativeCacheSizer;
+use damage::Damage;
 use load_queue::LoadQueue;
 use memory::Memory;
 use report::Demand;
@@ -111,6 +113,7 @@ impl Registry {
                 planner,
                 tables: Tables::new(budget.clone()),
                 loads: LoadQueue::new(),
+                damage: Damage::default(),
                 memory,
                 counters: Counters::default(),
                 notices,

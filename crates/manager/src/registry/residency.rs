@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use springbloom_filter::{FilterError, GroupShape};
 
+use super::damage::Damage;
 use super::load_queue::{LoadQueue, LoadRequest, LoadResult, SegmentUnits};
 use super::memory::Memory;
 use super::tables::Tables;
@@ -36,6 +37,7 @@ pub(crate) struct Residency {
     pub(crate) planner: Planner,
     pub(crate) tables: Tables,
     pub(crate) loads: LoadQueue,
+    pub(crate) damage: Damage,
     pub(crate) memory: Memory,
     pub(crate) counters: Counters,
     pub(crate) notices: Arc<Notices>,
@@ -189,6 +191,9 @@ impl Residency {
 
     /// The units to read next.
     pub(crate) fn next_request(&mut self) -> Option<LoadRequest> {
+        if self.damage.is_due(Instant::now()) {
+            self.want_corrupt_units_again();
+        }
         self.loads.next_request(&mut self.tables, self.planner.allocation())
     }
 
@@ -288,12 +293,27 @@ impl Residency {
         }
     }
 
-    /// A unit cannot be used: the segment keeps those before it.
+    /// A unit cannot be used: for now, the segment keeps those before it.
     fn give_up(&mut self, segment: SegmentRef, unit: u8, what: &str) {
-        self.notices.warn(format!("a filter unit cannot be used, its segment does without: {what}"));
+        if self.damage.note(Instant::now()) {
+            self.notices.warn(format!(
+                "filter units cannot be used, their segments do without, and they are read again every half minute: {what}"
+            ));
+        }
         self.counters.corrupt_units += 1;
         self.planner.cap_units(segment, unit);
         self.apply_plan(LoadBy::Table);
+    }
+
+    /// Lets the plan have the units that were given up. O(segments), which is less than to keep a list of them all the time.
+    fn want_corrupt_units_again(&mut self) {
+        let mut next = SegmentRef::FIRST;
+        while let Some(segment) = self.planner.allocation().segments().at_or_after(next) {
+            next = SegmentRef { segment: segment.segment + 1, ..segment };
+            if self.planner.uncap_units(segment) {
+                self.apply_plan(LoadBy::Table);
+            }
+        }
     }
 
     /// A read of the table failed. What the plan wants of it stays wanted, and is tried again later.

@@ -145,7 +145,7 @@ pub const METRICS: &[Metric] = &[
     counter("springbloom_unit_reads", "Reads that brought units", |s| one(s.load_reads)),
     counter("springbloom_unit_read_bytes", "Bytes of units that were read", |s| one(s.load_bytes)),
     counter("springbloom_units_evicted", "Units that were given up", |s| one(s.evictions)),
-    counter("springbloom_units_corrupt", "Units that were found corrupt", |s| one(s.corrupt_units)),
+    counter("springbloom_units_corrupt", "Reads of units that found them corrupt", |s| one(s.corrupt_units)),
     counter("springbloom_unit_reads_failed", "Reads of units that failed", |s| one(s.failed_reads)),
     gauge("springbloom_tables_failing", "Tables whose units cannot be read at present", |s| {
         bytes(s.failing_tables)

@@ -67,7 +67,7 @@ impl Report {
         for level in self.database.levels.values() {
             let policies: Vec<_> = level.filter_policies.iter().map(String::as_str).collect();
             table.add_row([
-                level.column_family.escape_debug().to_string(),
+                level.column_family.clone(),
                 level.level.to_string(),
                 level.tables.to_string(),
                 level.entries.to_string(),

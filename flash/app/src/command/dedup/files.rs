@@ -6,8 +6,6 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use springbloom_console::is_unprintable;
-
 /// The name of standard input.
 pub(super) const STREAM: &str = "-";
 
@@ -96,12 +94,6 @@ impl Source {
     }
 }
 
-/// `name` with its unprintable characters escaped, because a terminal would interpret them.
-pub(super) fn shown(name: &str) -> String {
-    let escaped = |c: char| if is_unprintable(c) { c.escape_default().to_string() } else { c.to_string() };
-    name.chars().map(escaped).collect()
-}
-
 /// A digest of names, lengths and times. A scan resumes only if it is unchanged.
 pub(super) fn digest(sources: &[Source]) -> String {
     let mut hasher = blake3::Hasher::new();
@@ -128,6 +120,5 @@ mod tests {
         {
             assert_eq!(file(name).kind(), kind);
         }
-        assert_eq!(shown(&file("a\n\u{1b}[31m\u{202e}\u{e9}").name()), "a\\n\\u{1b}[31m\\u{202e}\u{e9}");
     }
 }

@@ -4,11 +4,11 @@ use std::io::Write;
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use springbloom_console::TextTable;
 use springbloom_console::sizes::Size;
+use springbloom_console::{TextTable, escaped};
 
 use super::duplicates::Group;
-use super::files::{Source, shown};
+use super::files::Source;
 use super::tally::{Sums, Tally};
 use super::walk::Found;
 use crate::flash::{IndexInfo, IndexStats};
@@ -34,7 +34,7 @@ impl Report<'_> {
         if !self.tally.most_duplicates.is_empty() {
             writeln!(out, "\nmost duplicate bytes:")?;
             for (bytes, source) in self.most_duplicates() {
-                writeln!(out, "{:>12}  {}", size(bytes), shown(&source.name()))?;
+                writeln!(out, "{:>12}  {}", size(bytes), escaped(&source.name()))?;
             }
         }
         if let Some(groups) = &self.duplicates {
@@ -161,7 +161,7 @@ fn print_groups(groups: &[Group], out: &mut impl Write) -> Result<()> {
     for group in groups {
         writeln!(out, "  {} files of {}", group.names.len(), size(group.bytes))?;
         for name in &group.names {
-            writeln!(out, "    {}", shown(name))?;
+            writeln!(out, "    {}", escaped(name))?;
         }
     }
     Ok(())

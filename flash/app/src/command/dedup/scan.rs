@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use clap::Args;
 use springbloom_console::sizes::{self, Size};
-use springbloom_console::{Step, folder, output};
+use springbloom_console::{Step, escaped, folder, output};
 
 use super::chunks::{Batch, ChunkSizes, Cutting, End, chunk_all};
 use super::duplicates::{Candidates, Duplicates};
-use super::files::{Source, shown};
+use super::files::Source;
 use super::known;
 use super::report::Report;
 use super::state::{Open, ScanPlan, ScanState};
@@ -87,7 +87,7 @@ impl Scan {
             description: self
                 .paths
                 .iter()
-                .map(|path| shown(&path.to_string_lossy()))
+                .map(|path| escaped(&path.to_string_lossy()))
                 .collect::<Vec<_>>()
                 .join(" "),
             chunk_bytes: self.chunk_size.bytes,
@@ -210,7 +210,7 @@ impl Progress<'_> {
         for end in batch.ends {
             match (&end.result, duplicates.as_mut()) {
                 (Err(e), _) => {
-                    self.step.warn(&format!("cannot read {}: {e}", shown(&self.sources[end.source].name())))
+                    self.step.warn(&format!("cannot read {}: {e}", escaped(&self.sources[end.source].name())))
                 }
                 (Ok(()), Some(duplicates)) => compare(self.sources, &end, duplicates),
                 (Ok(()), None) => {}

@@ -9,11 +9,10 @@ use anyhow::{Context, Result};
 use clap::Args;
 use ignore::WalkBuilder;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use springbloom_console::Step;
-use springbloom_console::bad_input;
 use springbloom_console::output::tell;
+use springbloom_console::{Step, bad_input, escaped};
 
-use super::files::{FileId, STREAM, Source, id_of, shown};
+use super::files::{FileId, STREAM, Source, id_of};
 use super::own_index::OwnIndex;
 use super::pseudo_fs::{self, PseudoFileSystems};
 
@@ -90,7 +89,7 @@ pub(super) fn find(paths: &[PathBuf], options: &WalkOptions, index: &Path) -> Re
                 }
                 Ok(None) => {}
                 Err(error) => {
-                    step.warn(&shown(&explained(&error)));
+                    step.warn(&escaped(&explained(&error)));
                     found.unreadable_folders += 1;
                 }
             }
@@ -148,7 +147,7 @@ fn walk(path: &Path, options: &WalkOptions, own: Arc<OwnIndex>) -> Result<WalkBu
             name.map(|name| format!("it is a pseudo file system ({name})"))
         };
         if let Some(why) = &passed_by {
-            tell(format_args!("skipping {}: {why}", shown(&entry.path().to_string_lossy())));
+            tell(format_args!("skipping {}: {why}", escaped(&entry.path().to_string_lossy())));
         }
         passed_by.is_none()
     });
