@@ -5,6 +5,7 @@ mod cpu_budget;
 mod joined_thread;
 mod load_pause;
 mod read_time;
+mod unsafe_yielding;
 mod worker;
 
 pub use joined_thread::JoinedThread;

@@ -11,6 +11,7 @@ use super::arrivals::{Arrivals, LOOK_EVERY};
 use super::cpu_budget::{CpuBudget, REST_MIN};
 use super::load_pause::{LOAD_PAUSE_MIN, LoadPause, NAP_MAX};
 use super::read_time::ReadTime;
+use super::unsafe_yielding::yield_to_others;
 use crate::load_unit::{Progress, load_next};
 use crate::notices::Notices;
 use crate::registry::{Registry, SharedRegistry};
@@ -88,6 +89,7 @@ impl Shared {
 
     /// Works until it is stopped.
     pub(crate) fn run(&self) {
+        yield_to_others();
         let mut nap = NAP_MIN;
         let mut pace = Pace {
             cpu_budget: CpuBudget::new(),
