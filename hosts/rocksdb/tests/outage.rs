@@ -18,7 +18,7 @@ use crate::common::{
     AMPLE_BYTES,
     contents::{NUMBERS, check_db, fill_db, key},
     faults::{Fault, with_faulty_files},
-    folder, installed, log_of, small_tree, wait_until,
+    folder, installed, lacking_units, log_of, small_tree, wait_until,
 };
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -39,12 +39,13 @@ fn wasted_reads(elastic: &ElasticFilters, db: &DB) -> u64 {
     elastic.stats().outcomes.wasted_reads - before
 }
 
-/// Waits until all is as without a fault: sixteen units let hardly an absent key pass. Gives how long it took.
+/// Waits until all is as without a fault: all units are resident, and let hardly an absent key pass. Keys that are known to be absent waste
+/// nothing, so that lookups alone would not tell. Gives how long it took.
 fn wait_for_all_filters(elastic: &ElasticFilters, db: &DB, after: &str) -> Duration {
     let begun = Instant::now();
     loop {
         let (wasted, stats) = (wasted_reads(elastic, db), elastic.stats());
-        if wasted <= 2 && stats.failing_tables == 0 {
+        if wasted <= 2 && stats.failing_tables == 0 && lacking_units(&stats) == 0 {
             return begun.elapsed();
         }
         assert!(begun.elapsed() < Duration::from_secs(60), "{after}: {wasted} wasted reads, {stats:?}");
@@ -100,7 +101,7 @@ fn a_fault_that_passes_leaves_no_trace() {
             longest_recovery = longest_recovery.max(wait_for_all_filters(&elastic, &db, &after));
             check_db(&db, "outage");
         }
-        assert_eq!((elastic.stats().corrupt_units, elastic.stats().thread_panics), (0, 0));
+        assert_eq!(elastic.stats().thread_panics, 0);
     }
     println!("{outages} outages, the longest recovery took {longest_recovery:?}");
 }

@@ -21,7 +21,7 @@ impl Damage {
         if self.due.is_some() {
             return false;
         }
-        let is_new = self.last_try.is_none_or(|tried| now.duration_since(tried) > PAUSE_MAX);
+        let is_new = self.last_try.is_none_or(|tried| now.duration_since(tried) > 4 * self.pause);
         self.pause = if is_new { PAUSE_MIN } else { (2 * self.pause).min(PAUSE_MAX) };
         self.due = Some(now + self.pause);
         is_new

@@ -28,11 +28,19 @@ pub(crate) enum Fault {
     Unmounted = 5,
     /// Reads of the heads of filter blocks fail, and no others.
     HeadsFail = 6,
+    /// Reads of units bring wrong bytes, and no others.
+    WrongBytes = 7,
 }
 
 impl Fault {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::NoDescriptors, Self::ReadsFail, Self::NamesGone, Self::Slow, Self::Unmounted];
+    pub(crate) const ALL: [Self; 6] = [
+        Self::NoDescriptors,
+        Self::ReadsFail,
+        Self::NamesGone,
+        Self::Slow,
+        Self::Unmounted,
+        Self::WrongBytes,
+    ];
 
     /// From now on, in all databases with [`with_faulty_files`].
     pub(crate) fn set(self) {

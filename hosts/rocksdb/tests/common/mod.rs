@@ -15,7 +15,7 @@ use std::{
 };
 
 use rocksdb::{DB, Options, WriteBatch};
-use springbloom_rocksdb::ElasticFilters;
+use springbloom_rocksdb::{ElasticFilters, Stats};
 use tempfile::TempDir;
 
 /// Generous, because the machine may be busy.
@@ -120,6 +120,12 @@ pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
         assert!(Instant::now() < deadline, "never came true: {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// Units of known tables that are not resident, of sixteen in each segment.
+pub(crate) fn lacking_units(stats: &Stats) -> u64 {
+    let resident = stats.levels.iter().map(|level| level.units()).sum::<u64>();
+    16 * stats.segments as u64 - resident
 }
 
 /// RocksDB's log of a database.

@@ -1,6 +1,10 @@
 // A file system whose table files fail as the test says: tests/outage.rs and tests/chaos.
+#include <pthread.h>
+
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <string_view>
 #include <thread>
 
 #include "check.h"
@@ -19,12 +23,24 @@ enum TableFault : int {
   kNamesGone = 3,
   kSlow = 4,
   kUnmounted = 5,
-  kHeadsFail = 6
+  kHeadsFail = 6,
+  kWrongBytes = 7
 };
 
 std::atomic<int>& TheTableFault() {
   static std::atomic<int> fault{kNoFault};
   return fault;
+}
+
+bool IsThreadOfFilters() {
+  char name[16] = "";
+  return pthread_getname_np(pthread_self(), name, sizeof name) == 0 && std::string_view(name).starts_with("springbloom");
+}
+
+// A copy of what was read with a bit of each byte changed.
+rocksdb::Slice Damaged(const rocksdb::Slice& read, char* scratch) {
+  std::transform(read.data(), read.data() + read.size(), scratch, [](char byte) { return static_cast<char>(byte ^ 1); });
+  return rocksdb::Slice(scratch, read.size());
 }
 
 bool IsTable(const std::string& name) { return name.ends_with(".sst"); }
@@ -43,6 +59,9 @@ class FaultyTable final : public rocksdb::FSRandomAccessFileOwnerWrapper {
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
     const rocksdb::IOStatus s = FSRandomAccessFileOwnerWrapper::Read(offset, n, options, result, scratch, dbg);
+    if (s.ok() && TheTableFault().load() == kWrongBytes && IsThreadOfFilters()) {
+      *result = Damaged(*result, scratch);
+    }
     const bool is_head = s.ok() && result->starts_with("SpgBloom");
     return is_head && TheTableFault().load() == kHeadsFail ? rocksdb::IOStatus::IOError("a fault of the test") : s;
   }
