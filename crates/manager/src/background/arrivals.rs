@@ -9,8 +9,6 @@ const PAUSE_MAX: Duration = Duration::from_millis(200);
 /// A table that comes so soon after the one before shows that opening only seemed to be over. Longer gaps are those of compactions: their
 /// tables need not wait for one another.
 const GAP_MAX: Duration = Duration::from_millis(4);
-/// How often to look whether it is over.
-pub(super) const LOOK_EVERY: Duration = Duration::from_micros(250);
 
 /// When the last tables came.
 pub(super) struct Arrivals {
@@ -44,6 +42,11 @@ impl Arrivals {
             self.are_over = true;
         }
         self.are_over
+    }
+
+    /// How long until they are over, if no more tables come.
+    pub(super) fn left(&self) -> Duration {
+        self.pause.saturating_sub(self.last_came.elapsed())
     }
 
     /// Whether to read before all is decided: tables have come for long.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-use super::arrivals::{Arrivals, LOOK_EVERY};
+use super::arrivals::Arrivals;
 use super::cpu_budget::{CpuBudget, REST_MIN};
 use super::load_pause::{LOAD_PAUSE_MIN, LoadPause, NAP_MAX};
 use super::read_time::ReadTime;
@@ -112,11 +112,11 @@ impl Shared {
                 nap = NAP_MIN;
                 continue;
             }
-            let Pace { cpu_budget, pause, .. } = &mut pace;
+            let Pace { cpu_budget, pause, arrivals, .. } = &mut pace;
             let is_paused = pause.is_on();
             let rest = cpu_budget.rest(self.wasted_reads());
             let longest = match round {
-                Round::Waits => LOOK_EVERY,
+                Round::Waits => arrivals.left().min(NAP_MAX),
                 _ if is_paused => pause.left().max(LOAD_PAUSE_MIN),
                 _ => NAP_MAX,
             };
