@@ -37,6 +37,7 @@ int main() {
   options.block_cache = cache.get();
   options.filter_policy = policy.get();
   options.max_open_files = 50000;
+  options.compression = leveldb::kNoCompression;
   const DbPtr db = Open(options, folder / "db");
   for (uint64_t at = 0; at < keys; ++at) {
     CHECK_OK(db->Put(leveldb::WriteOptions(), Key(2 * (at * 1000003 % keys)), std::string(100, 'v')));
