@@ -5,8 +5,10 @@
 mod unsafe_store;
 
 use std::env;
+use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
+use springbloom_host_core::Filters;
 use springbloom_workload::value;
 
 pub use unsafe_store::{Opening, Store, Table, bloom_bytes, copy, engine};
@@ -39,4 +41,13 @@ pub fn is_right(found: Option<&[u8]>, record: u64, version: Option<u32>, value_b
         }
         _ => false,
     }
+}
+
+/// Waits until no unit is waiting to be loaded: a minute that this process has, for others may stop it for longer.
+///
+/// # Errors
+/// It did not come true.
+pub fn settle(filters: &Filters) -> Result<()> {
+    ensure!((0..60).any(|_| filters.wait_idle(Duration::from_secs(1))), "units are still waiting");
+    Ok(())
 }

@@ -8,12 +8,11 @@
 
 use std::env;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
 use springbloom_host_core::{Budget, Filters, Settings};
 use springbloom_leveldb_bench::{
-    OPERATIONS_BETWEEN_LOADS, Opening, Store, WRITE_BUFFER, bloom_bytes, engine, is_right, numbers,
+    OPERATIONS_BETWEEN_LOADS, Opening, Store, WRITE_BUFFER, bloom_bytes, engine, is_right, numbers, settle,
 };
 use springbloom_published_policies::PolicyKind;
 use springbloom_records::{Bench, Clock, Figure, Unit, labels};
@@ -32,7 +31,6 @@ const DEFAULTS: [u64; 4] = [200_000, 200_000, 20, 42];
 const VALUE_BYTES: usize = 100;
 /// LevelDB's table file by default.
 const FILE_BYTES: u64 = 2 << 20;
-const PATIENCE: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Copy)]
 enum Filter {
@@ -119,7 +117,7 @@ impl Lab {
                 counts.reads[kind] += reads;
             }
             if let Some(filters) = filters.as_ref().filter(|_| at % OPERATIONS_BETWEEN_LOADS == 0) {
-                ensure!(filters.wait_idle(PATIENCE), "units are still waiting");
+                settle(filters)?;
             }
         }
         drop(store);

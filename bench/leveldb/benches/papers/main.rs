@@ -13,11 +13,12 @@ mod tree;
 use std::env;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use springbloom_host_core::{Budget, Filters, Settings};
-use springbloom_leveldb_bench::{OPERATIONS_BETWEEN_LOADS, Opening, Store, copy, engine, is_right, numbers};
+use springbloom_leveldb_bench::{
+    OPERATIONS_BETWEEN_LOADS, Opening, Store, copy, engine, is_right, numbers, settle,
+};
 use springbloom_published_policies::{PolicyKind, System};
 use springbloom_records::{Bench, Clock, Figure, Labels, Unit, labels};
 use springbloom_workload::{
@@ -36,7 +37,6 @@ const SETTINGS: [&str; 5] = [
 const DEFAULTS: [u64; 5] = [300_000, 64, 20_000, 1, 42];
 /// Of new tables: there are none. Each old one says how many it has.
 const BLOOM_BITS: u32 = 10;
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// One way to filter.
 #[derive(Clone, Copy)]
@@ -130,7 +130,7 @@ fn look_up(
         counts.reads += reads;
         counts.found += u64::from(!is_absent);
         if let Some(filters) = filters.filter(|_| at % OPERATIONS_BETWEEN_LOADS == 0) {
-            ensure!(filters.wait_idle(PATIENCE), "units are still waiting");
+            settle(filters)?;
         }
     }
     Ok(counts)
