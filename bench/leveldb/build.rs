@@ -24,7 +24,7 @@ fn main() {
         .includes(["include", "src"].map(|part| format!("{HOST}/{part}")))
         .files(sources.concat())
         .compile("springbloom_leveldb_bench");
-    // After what replaces its classes.
+    // After what replaces its classes: not in one archive with them.
     let compiler = env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
     let found =
         Command::new(&compiler).arg("-print-file-name=libleveldb.a").output().expect("a C++ compiler").stdout;
@@ -32,6 +32,6 @@ fn main() {
     let folder = Path::new(found.trim()).parent().filter(|folder| folder.is_dir());
     let folder = folder.expect("libleveldb.a: install LevelDB (scripts/setup --leveldb)");
     println!("cargo:rustc-link-search=native={}", folder.display());
-    println!("cargo:rustc-link-lib=static=leveldb");
+    println!("cargo:rustc-link-lib=static:-bundle=leveldb");
     println!("cargo:rustc-link-lib=dylib=snappy");
 }

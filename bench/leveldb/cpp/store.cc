@@ -57,13 +57,12 @@ const sb_engine* lb_engine() noexcept { return &springbloom::kEngine; }
 const char* lb_error() noexcept { return LastError().c_str(); }
 
 lb_store* lb_open(const char* path, uint64_t write_buffer, uint64_t file_bytes, int holds, const sb_filters* filters,
-                  int bloom) noexcept {
+                  uint32_t bloom_bits) noexcept {
   auto store = std::make_unique<lb_store>(holds != 0);
   if (filters != nullptr) {
     store->policy = std::make_unique<Selecting>(filters);
-  } else if (bloom != 0) {
-    // Each filter says how many bits it has.
-    store->policy.reset(leveldb::NewBloomFilterPolicy(10));
+  } else if (bloom_bits != 0) {
+    store->policy.reset(leveldb::NewBloomFilterPolicy(static_cast<int>(bloom_bits)));
   }
   leveldb::Options options;
   options.create_if_missing = true;

@@ -12,10 +12,10 @@ const sb_engine* lb_engine() noexcept;
 // Why the last call of this thread failed, until the next one.
 const char* lb_error() noexcept;
 
-// Opens or makes a database. `holds`: its tree stays as it is. `filters`: null, or borrowed until it is closed; `bloom`: LevelDB's Bloom
-// filters are read.
+// Opens or makes a database. `holds`: its tree stays as it is. `filters`: null, or borrowed until it is closed; `bloom_bits`: of the
+// Bloom filters of new tables, 0 for none.
 lb_store* lb_open(const char* path, uint64_t write_buffer, uint64_t file_bytes, int holds, const sb_filters* filters,
-                  int bloom) noexcept;
+                  uint32_t bloom_bits) noexcept;
 int lb_put(lb_store* store, sb_bytes key, sb_bytes value) noexcept;
 // 1: found; `value` is borrowed until the next call. 0: there is none. `reads`: reads of tables that it took.
 int lb_get(lb_store* store, sb_bytes key, sb_bytes* value, uint64_t* reads) noexcept;
@@ -34,4 +34,6 @@ struct lb_table {
 // Makes the database `to` of the same tables as those of `from`, which have no filters: with units as `filters` want them, or if that is
 // null with one Bloom filter for each table that has bits, by LevelDB's own code. Gives the bytes of the filters.
 int64_t lb_copy(const char* from, const char* to, const lb_table* tables, size_t count, const sb_filters* filters) noexcept;
+// Bytes of the Bloom filters of a table in the database's folder.
+int64_t lb_bloom_bytes(const char* path, uint64_t number) noexcept;
 }

@@ -78,12 +78,13 @@ class Random {
   uint64_t Below(uint64_t bound) { return engine_() % bound; }
   bool OneIn(uint64_t n) { return Below(n) == 0; }
 
- private:
   static uint64_t SeedOfProcess() {
     static const uint64_t seed =
         std::getenv("SPRINGBLOOM_SEED") ? std::strtoull(std::getenv("SPRINGBLOOM_SEED"), nullptr, 10) : std::random_device()();
     return seed;
   }
+
+ private:
   std::mt19937_64 engine_;
 };
 

@@ -35,9 +35,8 @@ inline void CheckGet(leveldb::DB* db, const leveldb::ReadOptions& options, const
 }
 
 // `limit` entries from `start` on, forwards or backwards.
-inline void CheckScan(leveldb::DB* db, const leveldb::ReadOptions& options, const Contents& contents, const std::string& start,
-                      size_t limit, bool backwards) {
-  const std::unique_ptr<leveldb::Iterator> entry(db->NewIterator(options));
+inline void CheckWalk(leveldb::Iterator* entry, const Contents& contents, const std::string& start, size_t limit,
+                      bool backwards) {
   auto expected = contents.lower_bound(start);
   entry->Seek(start);
   for (size_t at = 0; at < limit; ++at) {
@@ -62,6 +61,13 @@ inline void CheckScan(leveldb::DB* db, const leveldb::ReadOptions& options, cons
     }
   }
   CHECK_OK(entry->status());
+}
+
+// The same of a new iterator.
+inline void CheckScan(leveldb::DB* db, const leveldb::ReadOptions& options, const Contents& contents, const std::string& start,
+                      size_t limit, bool backwards) {
+  const std::unique_ptr<leveldb::Iterator> entry(db->NewIterator(options));
+  CheckWalk(entry.get(), contents, start, limit, backwards);
 }
 
 inline void CheckAll(leveldb::DB* db, const Contents& contents) {

@@ -9,22 +9,22 @@
 //! how busy the machine is: units that wait are loaded after each thousand lookups.
 
 mod tree;
-mod unsafe_store;
 
 use std::env;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use springbloom_host_core::{Budget, Filters, Settings};
+use springbloom_leveldb_bench::{
+    OPERATIONS_BETWEEN_LOADS, Opening, Store, copy, engine, is_right, numbers, settle,
+};
 use springbloom_published_policies::{PolicyKind, System};
 use springbloom_records::{Bench, Clock, Figure, Labels, Unit, labels};
 use springbloom_workload::{
-    AbsentKeys, Distribution, KeySpace, Mix, Movement, Operation, OperationStream, StreamSettings, value,
+    AbsentKeys, Distribution, KeySpace, Mix, Movement, Operation, OperationStream, StreamSettings,
 };
 use tree::{Tree, VALUE_BYTES};
-use unsafe_store::{Opening, Store, copy, engine};
 
 /// Records, MiB of a table file, lookups before the measurement and as many in it, choices of hot keys, and the seed.
 const SETTINGS: [&str; 5] = [
@@ -35,8 +35,8 @@ const SETTINGS: [&str; 5] = [
     "SPRINGBLOOM_SEED",
 ];
 const DEFAULTS: [u64; 5] = [300_000, 64, 20_000, 1, 42];
-const LOOKUPS_BETWEEN_LOADS: u64 = 1_000;
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Of new tables: there are none. Each old one says how many it has.
+const BLOOM_BITS: u32 = 10;
 
 /// One way to filter.
 #[derive(Clone, Copy)]
@@ -124,20 +124,13 @@ fn look_up(
             keys.present(record, &mut key)
         }
         let (found, reads) = store.get(&key)?;
-        let is_right = match found {
-            None => is_absent,
-            Some(found) => {
-                !is_absent
-                    && value::origin(found) == Some((record, 0))
-                    && value::is_intact(found, VALUE_BYTES)
-            }
-        };
-        ensure!(is_right, "a wrong answer for {}", key.escape_ascii());
+        let version = (!is_absent).then_some(0);
+        ensure!(is_right(found, record, version, VALUE_BYTES), "a wrong answer for {}", key.escape_ascii());
         counts.lookups += 1;
         counts.reads += reads;
         counts.found += u64::from(!is_absent);
-        if let Some(filters) = filters.filter(|_| at % LOOKUPS_BETWEEN_LOADS == 0) {
-            ensure!(filters.wait_idle(PATIENCE), "units are still waiting");
+        if let Some(filters) = filters.filter(|_| at % OPERATIONS_BETWEEN_LOADS == 0) {
+            settle(filters)?;
         }
     }
     Ok(counts)
@@ -165,15 +158,16 @@ impl Lab {
     fn measure(
         &self,
         path: &Path,
-        bloom: bool,
+        bloom_bits: u32,
         point: &Point,
         filters: impl Fn() -> Result<Option<Arc<Filters>>>,
     ) -> Result<Measured> {
         let mut measured = Measured::default();
         for salt in 1..=self.salts {
             let filters = filters()?;
-            let mut store =
-                self.tree.open(path, Opening { filters: filters.clone(), bloom, ..Opening::default() })?;
+            let mut store = self
+                .tree
+                .open(path, Opening { filters: filters.clone(), bloom_bits, ..Opening::default() })?;
             // Opens all tables.
             for table in &self.tree.tables {
                 store.get(&table.first)?;
@@ -216,13 +210,6 @@ fn spread(name: &str, of: &Labels, mut values: Vec<f64>, unit: Unit) -> Figure {
     Figure::new(name, of.clone(), median, unit).between(least, most)
 }
 
-fn number(at: usize) -> Result<u64> {
-    match env::var(SETTINGS[at]) {
-        Err(_) => Ok(DEFAULTS[at]),
-        Ok(text) => text.parse().with_context(|| format!("{}: expected a number, got {text}", SETTINGS[at])),
-    }
-}
-
 fn main() -> Result<()> {
     // Cargo adds `--bench`.
     let words: Vec<String> = env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
@@ -233,8 +220,7 @@ fn main() -> Result<()> {
         !points.is_empty() && !names.is_empty(),
         "expected filters and LAW/ABSENT, such as bloom:4 elastic:4 zipf:0.99/0.5"
     );
-    let [records, file_mib, lookups, salts, seed] =
-        [number(0)?, number(1)?, number(2)?, number(3)?, number(4)?];
+    let [records, file_mib, lookups, salts, seed] = numbers(SETTINGS, DEFAULTS)?;
     ensure!(file_mib > 0 && lookups > 0 && salts > 0, "expected settings above 0");
     let clock = Clock::start();
     let folder = match env::var_os("SPRINGBLOOM_BENCH_DIR") {
@@ -267,7 +253,7 @@ fn main() -> Result<()> {
     // What lookups ask without filters.
     let mut tables_per_lookup = Vec::new();
     for point in &points {
-        let measured = lab.measure(&lab.tree.path, false, point, || Ok(None))?;
+        let measured = lab.measure(&lab.tree.path, 0, point, || Ok(None))?;
         tables_per_lookup.push(measured.reads.iter().sum::<f64>() / measured.reads.len() as f64);
         note("none", point, measured);
     }
@@ -292,7 +278,8 @@ fn main() -> Result<()> {
         println!("{name:18} {:.2} bits per key in memory", bytes as f64 * 8.0 / records as f64);
         for (point, tables) in points.iter().zip(&tables_per_lookup) {
             let filters = || made.map(|(system, bits)| lab.filters(system, bits, *tables)).transpose();
-            note(name, point, lab.measure(&path, made.is_none(), point, filters)?);
+            let bloom_bits = if made.is_none() { BLOOM_BITS } else { 0 };
+            note(name, point, lab.measure(&path, bloom_bits, point, filters)?);
         }
         std::fs::remove_dir_all(&path)?;
     }

@@ -4,14 +4,11 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use springbloom_leveldb_bench::{Opening, Store, Table, WRITE_BUFFER};
 use springbloom_published_policies::{BLOOM_RATE_EXPONENT, Level, bits_per_level};
 use springbloom_workload::{KeySpace, value};
 
-use crate::unsafe_store::{Opening, Store, Table};
-
 pub(crate) const VALUE_BYTES: usize = 1000;
-/// Of LevelDB by default.
-const WRITE_BUFFER: u64 = 4 << 20;
 /// kL0_StopWritesTrigger.
 const L0_FILES: usize = 12;
 const L0_RECORDS: u64 = WRITE_BUFFER / (VALUE_BYTES as u64 + 24);

@@ -29,10 +29,13 @@ struct CStore([u8; 0]);
 /// A table in a tree, and the bits of its Bloom filter: `lb_table`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Table {
-    pub(crate) level: u32,
-    pub(crate) bloom_bits: u32,
-    pub(crate) number: u64,
+pub struct Table {
+    /// Its level.
+    pub level: u32,
+    /// Bits per key; 0: no Bloom filter.
+    pub bloom_bits: u32,
+    /// That of its file.
+    pub number: u64,
 }
 
 // The functions do not look into filters.
@@ -46,11 +49,12 @@ unsafe extern "C" {
         file_bytes: u64,
         holds: c_int,
         filters: *const Filters,
-        bloom: c_int,
+        bloom_bits: u32,
     ) -> *mut CStore;
     fn lb_put(store: *mut CStore, key: Bytes, value: Bytes) -> c_int;
     fn lb_get(store: *mut CStore, key: Bytes, value: *mut Bytes, reads: *mut u64) -> c_int;
     fn lb_tables(store: *mut CStore) -> Bytes;
+    fn lb_bloom_bytes(path: *const c_char, number: u64) -> i64;
     fn lb_settle(store: *mut CStore);
     fn lb_close(store: *mut CStore);
     fn lb_copy(
@@ -76,33 +80,40 @@ fn pointer(filters: Option<&Arc<Filters>>) -> *const Filters {
 }
 
 /// What the core must know of LevelDB.
-pub(crate) fn engine() -> &'static Engine {
+pub fn engine() -> &'static Engine {
     // SAFETY: a constant of the library.
     unsafe { &*lb_engine() }
 }
 
 /// How a database is opened.
 #[derive(Clone, Default)]
-pub(crate) struct Opening {
-    pub(crate) write_buffer: u64,
-    pub(crate) file_bytes: u64,
+pub struct Opening {
+    /// Bytes of a memtable.
+    pub write_buffer: u64,
+    /// Bytes of a table file.
+    pub file_bytes: u64,
     /// Whether its tree stays as it is.
-    pub(crate) holds: bool,
-    pub(crate) filters: Option<Arc<Filters>>,
-    /// Whether its tables have LevelDB's Bloom filters.
-    pub(crate) bloom: bool,
+    pub holds: bool,
+    /// Elastic filters.
+    pub filters: Option<Arc<Filters>>,
+    /// Bits per key of the Bloom filters of new tables; 0: there are none. Those of old tables are read whatever they have.
+    pub bloom_bits: u32,
 }
 
 /// An open database, closed when dropped.
-pub(crate) struct Store {
+pub struct Store {
     store: *mut CStore,
     /// Borrowed by the database.
     _filters: Option<Arc<Filters>>,
 }
 
 impl Store {
-    pub(crate) fn open(path: &Path, opening: &Opening) -> Result<Self> {
-        let Opening { write_buffer, file_bytes, holds, filters, bloom } = opening;
+    /// Opens or makes it.
+    ///
+    /// # Errors
+    /// Those of LevelDB.
+    pub fn open(path: &Path, opening: &Opening) -> Result<Self> {
+        let Opening { write_buffer, file_bytes, holds, filters, bloom_bits } = opening;
         let path = c_path(path)?;
         // SAFETY: the filters outlive the database.
         let store = unsafe {
@@ -112,20 +123,27 @@ impl Store {
                 *file_bytes,
                 c_int::from(*holds),
                 pointer(filters.as_ref()),
-                c_int::from(*bloom),
+                *bloom_bits,
             )
         };
         if store.is_null() { Err(error()) } else { Ok(Self { store, _filters: filters.clone() }) }
     }
 
-    pub(crate) fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
+    /// Writes.
+    ///
+    /// # Errors
+    /// Those of LevelDB.
+    pub fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
         // SAFETY: it is open; key and value are borrowed for the call.
         let put = unsafe { lb_put(self.store, Bytes::of(key), Bytes::of(value)) };
         if put == 0 { Ok(()) } else { Err(error()) }
     }
 
     /// The value if there is one, and the reads of tables that it took.
-    pub(crate) fn get(&mut self, key: &[u8]) -> Result<(Option<&[u8]>, u64)> {
+    ///
+    /// # Errors
+    /// Those of LevelDB.
+    pub fn get(&mut self, key: &[u8]) -> Result<(Option<&[u8]>, u64)> {
         let (mut value, mut reads) = (Bytes::of(&[]), 0);
         // SAFETY: as above.
         match unsafe { lb_get(self.store, Bytes::of(key), &mut value, &mut reads) } {
@@ -137,7 +155,7 @@ impl Store {
     }
 
     /// LevelDB's text about its tables.
-    pub(crate) fn tables(&mut self) -> String {
+    pub fn tables(&mut self) -> String {
         // SAFETY: it is open; the text is copied at once.
         let text = unsafe {
             let Bytes { data, size } = lb_tables(self.store);
@@ -147,7 +165,7 @@ impl Store {
     }
 
     /// Waits for flushes and compactions.
-    pub(crate) fn settle(&self) {
+    pub fn settle(&self) {
         // SAFETY: it is open.
         unsafe { lb_settle(self.store) }
     }
@@ -161,10 +179,24 @@ impl Drop for Store {
 }
 
 /// Makes the database `to` of the tables of `from`, with filters. Gives the bytes of the filters.
-pub(crate) fn copy(from: &Path, to: &Path, tables: &[Table], filters: Option<&Arc<Filters>>) -> Result<u64> {
+///
+/// # Errors
+/// Those of LevelDB.
+pub fn copy(from: &Path, to: &Path, tables: &[Table], filters: Option<&Arc<Filters>>) -> Result<u64> {
     let (from, to) = (c_path(from)?, c_path(to)?);
     // SAFETY: all are borrowed for the call.
     let bytes =
         unsafe { lb_copy(from.as_ptr(), to.as_ptr(), tables.as_ptr(), tables.len(), pointer(filters)) };
+    u64::try_from(bytes).map_err(|_| error())
+}
+
+/// Bytes of the Bloom filters of a table in the database's folder.
+///
+/// # Errors
+/// A table that cannot be read.
+pub fn bloom_bytes(path: &Path, number: u64) -> Result<u64> {
+    let path = c_path(path)?;
+    // SAFETY: the path is borrowed for the call.
+    let bytes = unsafe { lb_bloom_bytes(path.as_ptr(), number) };
     u64::try_from(bytes).map_err(|_| error())
 }
