@@ -4,7 +4,6 @@
 #include "read/deferred_tables.h"
 #include "read/lookup_digest.h"
 #include "read/unit_table.h"
-#include "write/unit_block_policy.h"
 
 namespace springbloom {
 
@@ -22,6 +21,10 @@ struct Seek {
   bool is_forward;
 };
 thread_local Seek seek;
+
+bool IsInOrderOfBytes(const rocksdb::Comparator* comparator) {
+  return comparator == rocksdb::BytewiseComparator() || comparator == rocksdb::BytewiseComparatorWithU64Ts();
+}
 
 }  // namespace
 

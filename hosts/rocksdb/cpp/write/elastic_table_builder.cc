@@ -37,8 +37,7 @@ ElasticTableBuilder::ElasticTableBuilder(const FiltersRef& e, const rocksdb::Blo
       BlockBasedTableBuilder(WithPolicy(table_options, policy, AddsKeys(table_options, builder_options)), builder_options, file),
       timestamp_bytes_(builder_options.internal_comparator.user_comparator()->timestamp_size()),
       prefix_extractor_(builder_options.moptions.prefix_extractor),
-      adds_further_prefixes_(sb_filters_writes_further_prefixes(e.get()) != 0 &&
-                             IsInOrderOfBytes(builder_options.internal_comparator.user_comparator())),
+      adds_further_prefixes_(sb_filters_writes_further_prefixes(e.get()) != 0),
       adds_keys_(AddsKeys(table_options, builder_options)) {}
 
 void ElasticTableBuilder::Add(const rocksdb::Slice& internal_key, const rocksdb::Slice& value) {

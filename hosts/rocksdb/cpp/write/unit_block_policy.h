@@ -21,11 +21,6 @@ namespace springbloom {
 inline constexpr const char* kUnitBlockPolicyName = "springbloom.FilterUnits";
 inline constexpr const char* kUnitBlockMetaName = "fullfilter.springbloom.FilterUnits";
 
-// Whether user keys, without timestamps, come in the order of their bytes: else further prefixes are neither written nor asked for.
-inline bool IsInOrderOfBytes(const rocksdb::Comparator* comparator) {
-  return comparator == rocksdb::BytewiseComparator() || comparator == rocksdb::BytewiseComparatorWithU64Ts();
-}
-
 // One table's policy. Not shared between tables: it owns the units of the table under construction.
 class UnitBlockPolicy final : public rocksdb::FilterPolicy {
  public:

@@ -264,29 +264,6 @@ fn further_prefixes_are_asked_for_where_bounds_share_them() {
     }
 }
 
-/// Nobody could ask for them.
-#[test]
-fn tables_in_another_order_than_that_of_bytes_get_no_further_prefixes() {
-    let bytes = |is_reverse: bool, further: &str| {
-        let elastic = ample_of_small_segments()
-            .assume_bytewise_equality(true)
-            .further_prefixes(further.parse().expect("rules"))
-            .build()
-            .expect("the settings are sound");
-        let mut options = runs(true);
-        if is_reverse {
-            options.set_comparator("reverse", Box::new(|a, b| b.cmp(a)));
-        }
-        let folder = folder();
-        let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
-        fill(&db);
-        assert_eq!(elastic.stats().tables as u64, 2 * RUNS, "those of keys, and of prefixes");
-        db.live_files().expect("files").iter().map(|file| file.size).sum::<usize>()
-    };
-    assert!(bytes(false, "5") > bytes(false, "none"));
-    assert_eq!(bytes(true, "5"), bytes(true, "none"));
-}
-
 /// A hot absent prefix that the units let pass wastes a read once, also where a bound ends the seek.
 #[test]
 fn absent_prefixes_are_remembered_with_and_without_a_bound() {
