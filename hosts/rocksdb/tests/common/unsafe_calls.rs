@@ -57,7 +57,7 @@ fn call(
 }
 
 /// Calls a function that gives 0 or writes a message into a buffer.
-fn with_message(call: impl FnOnce(*mut c_char, usize) -> c_int) -> Result<(), String> {
+pub(crate) fn with_message(call: impl FnOnce(*mut c_char, usize) -> c_int) -> Result<(), String> {
     let mut message = [0u8; 1024];
     if call(message.as_mut_ptr().cast(), message.len()) == 0 {
         return Ok(());

@@ -1,9 +1,7 @@
 // Iterators find what an ordered map has: in every mode that looks for prefixes and in those that do not, under extractors, comparators and
-// bounds of all kinds, in all kinds of databases, and after the extractor changed.
-//
-// SPRINGBLOOM_ORACLE_SEEKS: answers to compare, SPRINGBLOOM_SEED: repeats a run.
+// bounds of all kinds, in all kinds of databases, and after the extractor, the further prefixes and other settings changed.
 #include <algorithm>
-#include <cstdlib>
+#include <array>
 #include <functional>
 #include <map>
 #include <optional>
@@ -79,6 +77,13 @@ struct Setting {
   }
 };
 
+// Filters that a database may be opened with.
+struct Installed {
+  const sb_filters* filters;
+  std::shared_ptr<rocksdb::TableFactory> table_factory;
+  std::vector<std::shared_ptr<rocksdb::EventListener>> listeners;
+};
+
 // A state of the database that readers may still see.
 struct Held {
   const rocksdb::Snapshot* snapshot;
@@ -88,8 +93,14 @@ struct Held {
 
 class Database {
  public:
-  Database(const rocksdb::Options& options, const std::string& path, const Setting& setting, Random& random)
-      : setting(setting), options_(options), path_(path), random_(random), model_(InOrder{setting.comparator}) {
+  Database(const rocksdb::Options& options, const std::array<Installed, 2>& installed, const std::string& path,
+           const Setting& setting, Random& random)
+      : setting(setting),
+        options_(options),
+        installed_(installed),
+        path_(path),
+        random_(random),
+        model_(InOrder{setting.comparator}) {
     OpenAgain(options.prefix_extractor);
   }
   ~Database() { ForgetHeld(); }
@@ -97,6 +108,9 @@ class Database {
   void OpenAgain(const Extractor& extractor) {
     ForgetHeld();
     db_.reset();
+    in_force_ = &installed_[random_.Below(2)];
+    options_.table_factory = in_force_->table_factory;
+    options_.listeners = in_force_->listeners;
     options_.prefix_extractor = extractor;
     if (setting.kind == Setting::kTransactions) {
       rocksdb::TransactionDB* opened = nullptr;
@@ -152,6 +166,7 @@ class Database {
   const Model& Now() const { return model_; }
   uint64_t Timestamp() const { return timestamp_; }
   const Extractor& InForce() const { return options_.prefix_extractor; }
+  const sb_filters* Filters() const { return in_force_->filters; }
   const rocksdb::Options& GetOptions() const { return options_; }
   const std::string& Path() const { return path_; }
 
@@ -224,6 +239,8 @@ class Database {
 
  private:
   rocksdb::Options options_;
+  const std::array<Installed, 2>& installed_;
+  const Installed* in_force_ = nullptr;
   const std::string path_;
   Random& random_;
   std::unique_ptr<DB> db_;
@@ -531,7 +548,7 @@ std::pair<Extractor, std::string> RandomExtractor(Random& random, bool by_text) 
 }
 
 // One database from its making to its end. The answers that were compared.
-uint64_t Live(void* rocksdb_options, const std::string& path, Random& random) {
+uint64_t Live(const std::array<void*, 2>& rocksdb_options, const std::string& path, Random& random) {
   Setting setting{};
   setting.kind = static_cast<Setting::Kind>(random.Below(4));
   setting.comparator = setting.kind == Setting::kTimestamps ? rocksdb::BytewiseComparatorWithU64Ts()
@@ -540,7 +557,7 @@ uint64_t Live(void* rocksdb_options, const std::string& path, Random& random) {
   setting.letters = 4 + random.Below(12);
   setting.least_bytes = random.OneIn(3) ? random.Below(2) : 4;
 
-  rocksdb::Options options = springbloom::OptionsIn(rocksdb_options);
+  rocksdb::Options options = springbloom::OptionsIn(rocksdb_options[0]);
   options.comparator = setting.comparator;
   options.prefix_extractor = RandomExtractor(random, /*by_text=*/false).first;
   options.disable_auto_compactions = random.OneIn(2);
@@ -551,25 +568,32 @@ uint64_t Live(void* rocksdb_options, const std::string& path, Random& random) {
   if (random.OneIn(3)) {
     options.memtable_prefix_bloom_size_ratio = 0.1;
   }
-  auto* tables = options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
-  tables->whole_key_filtering = random.OneIn(2);
-  tables->block_size = random.OneIn(2) ? 256 : 4096;
-  tables->index_type =
+  const bool whole_key_filtering = random.OneIn(2);
+  const uint64_t block_size = random.OneIn(2) ? 256 : 4096;
+  const auto index_type =
       random.OneIn(3) ? rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch : rocksdb::BlockBasedTableOptions::kBinarySearch;
+  std::array<Installed, 2> installed;
+  for (size_t i = 0; i < installed.size(); ++i) {
+    const rocksdb::Options& given = springbloom::OptionsIn(rocksdb_options[i]);
+    auto* const tables = given.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
+    tables->whole_key_filtering = whole_key_filtering;
+    tables->block_size = block_size;
+    tables->index_type = index_type;
+    installed[i] = {springbloom_installed(rocksdb_options[i]), given.table_factory, given.listeners};
+  }
   CheckOk(rocksdb::DestroyDB(path, options), "DestroyDB");
 
-  const sb_filters* const filters = springbloom_installed(rocksdb_options);
   uint64_t answers = 0;
-  Database database(options, path, setting, random);
+  Database database(options, installed, path, setting, random);
   for (size_t rounds = 4 + random.Below(8); rounds > 0; --rounds) {
     database.Write();
     constexpr uint64_t kBudgets[] = {0, 20 << 10, 100 << 10, 16 << 20, 16 << 20};
-    Check(sb_filters_set_budget_bytes(filters, kBudgets[random.Below(5)]) != 0, "the budget can be set");
+    Check(sb_filters_set_budget_bytes(database.Filters(), kBudgets[random.Below(5)]) != 0, "the budget can be set");
     if (random.OneIn(2)) {
       database.Hold();
     }
     if (!random.OneIn(4)) {
-      Check(sb_filters_wait_idle(filters, 60000) != 0, "the loader never came to rest");
+      Check(sb_filters_wait_idle(database.Filters(), 60000) != 0, "the loader never came to rest");
     }
     answers += CompareDatabase(database, random);
     if (setting.kind == Setting::kTransactions || setting.kind == Setting::kOptimistic) {
@@ -590,30 +614,13 @@ uint64_t Live(void* rocksdb_options, const std::string& path, Random& random) {
   return answers;
 }
 
-uint64_t NumberIn(const char* variable, uint64_t otherwise) {
-  const char* const text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
-
 }  // namespace
 
-extern "C" int springbloom_test_prefix_oracle(void* rocksdb_options, const char* path, char* error, size_t error_size) {
+// Both options have filters.
+extern "C" int springbloom_test_prefix_oracle(void* first_options, void* second_options, const char* path, uint64_t seed,
+                                              uint64_t* answers, char* error, size_t error_size) {
   return Run(error, error_size, [&] {
-    const uint64_t wanted = NumberIn("SPRINGBLOOM_ORACLE_SEEKS", 200'000);
-    const uint64_t first_seed = NumberIn("SPRINGBLOOM_SEED", std::random_device()());
-    uint64_t answers = 0;
-    uint64_t seed = first_seed;
-    for (; answers < wanted; ++seed) {
-      // One after another, so that a failure is repeated by its own seed.
-      try {
-        Random random(seed);
-        answers += Live(rocksdb_options, path, random);
-      } catch (const std::exception& exception) {
-        throw std::runtime_error("SPRINGBLOOM_SEED=" + std::to_string(seed) + ": " + exception.what());
-      }
-    }
-    std::fprintf(stderr, "%llu answers of iterators compared in %llu databases, SPRINGBLOOM_SEED=%llu\n",
-                 static_cast<unsigned long long>(answers), static_cast<unsigned long long>(seed - first_seed),
-                 static_cast<unsigned long long>(first_seed));
+    Random random(seed);
+    *answers = Live({first_options, second_options}, path, random);
   });
 }

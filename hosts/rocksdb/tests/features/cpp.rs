@@ -27,7 +27,6 @@ unsafe extern "C" {
         _: usize,
     ) -> c_int;
     fn springbloom_test_foreign_keys(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
-    fn springbloom_test_prefix_oracle(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
     fn springbloom_test_prepopulated_cache(
         _: *mut c_void,
         _: *const c_char,
@@ -63,16 +62,6 @@ fn run_with(elastic: &ElasticFilters, test: CppTest, options: &rocksdb::Options)
 #[test]
 fn wide_columns_are_found_by_every_call() {
     run(springbloom_test_wide_columns, &small_tree());
-}
-
-#[test]
-fn iterators_find_what_an_ordered_map_has() {
-    for further in ["none", "3+0x7c*1+5+0x61*2"] {
-        let further = further.parse().expect("rules");
-        let builder = ElasticFilters::builder().budget_bytes(AMPLE_BYTES).segment_data_bytes(16 << 10);
-        let builder = builder.further_prefixes(further);
-        run_with(&builder.build().expect("settings"), springbloom_test_prefix_oracle, &small_tree());
-    }
 }
 
 #[test]

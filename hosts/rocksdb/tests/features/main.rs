@@ -18,6 +18,7 @@ mod moves;
 mod negative_cache;
 mod options;
 mod other_readers;
+mod prefix_oracle;
 mod prefixes;
 mod residency;
 mod switching;

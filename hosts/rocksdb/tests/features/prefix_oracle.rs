@@ -1,0 +1,91 @@
+//! Iterators find what an ordered map has (`tests/cpp/prefix_oracle.cc`), under settings as drawn.
+//!
+//! `SPRINGBLOOM_ORACLE_SEEKS`: answers to compare, `SPRINGBLOOM_SEED`: the first database's seed.
+
+#![allow(unsafe_code)]
+
+use std::ffi::{CString, c_char, c_int, c_void};
+use std::os::unix::ffi::OsStrExt;
+
+use rand::{RngExt, seq::IndexedRandom};
+use rocksdb::AsRawPtr;
+use springbloom_rocksdb::{ElasticFilters, ElasticFiltersBuilder};
+use springbloom_testkit::seed::{TestRng, rng_from, seed};
+
+use crate::common::{AMPLE_BYTES, folder, installed, small_tree, unsafe_calls::with_message};
+
+unsafe extern "C" {
+    fn springbloom_test_prefix_oracle(
+        first_options: *mut c_void,
+        second_options: *mut c_void,
+        path: *const c_char,
+        seed: u64,
+        answers: *mut u64,
+        error: *mut c_char,
+        error_size: usize,
+    ) -> c_int;
+}
+
+/// Half of the time there are none.
+fn further_prefixes(rng: &mut TestRng) -> String {
+    let rules = if rng.random() { 0 } else { rng.random_range(1..=4) };
+    let rule = |rng: &mut TestRng| match rng.random_range(0..4) {
+        // Keys have up to eight bytes.
+        0 => rng.random_range(1..=10u8).to_string(),
+        1 => format!("{:#04x}*{}", b'|', rng.random_range(1..=3)),
+        2 => format!("{:#04x}*{}", rng.random_range(b'a'..=b'd'), rng.random_range(1..=2)),
+        _ => rng.random_range(3..=5u8).to_string(),
+    };
+    let rules: Vec<_> = (0..rules).map(|_| rule(rng)).collect();
+    if rules.is_empty() { "none".to_owned() } else { rules.join("+") }
+}
+
+fn filters(rng: &mut TestRng) -> ElasticFiltersBuilder {
+    ElasticFilters::builder()
+        .budget_bytes(AMPLE_BYTES)
+        .segment_data_bytes(*[16 << 10, 16 << 10, 1 << 20].choose(rng).expect("not empty"))
+        .units(["ribbon:16", "ribbon:2", "bloom:2x8"].choose(rng).expect("not empty").parse().expect("units"))
+        .negative_cache(rng.random_bool(0.8))
+        .write_units(rng.random_bool(0.9))
+        .further_prefixes(further_prefixes(rng).parse().expect("rules"))
+}
+
+#[test]
+fn iterators_find_what_an_ordered_map_has() {
+    let wanted =
+        std::env::var("SPRINGBLOOM_ORACLE_SEEKS").map_or(400_000, |text| text.parse().expect("a number"));
+    let first_seed = seed("iterators_find_what_an_ordered_map_has");
+    let (mut answers, mut rejected, mut with_further, mut databases) = (0, 0, 0, 0);
+    let folder = folder();
+    let path = CString::new(folder.path().as_os_str().as_bytes()).expect("no NUL in a path");
+    while answers < wanted {
+        // One after another, so that a failure is repeated by its own seed.
+        let seed = first_seed.wrapping_add(databases);
+        let rng = &mut rng_from(seed);
+        let builders = [filters(rng), filters(rng)];
+        let told = builders.each_ref().map(|builder| builder.settings().clone());
+        let both = builders.map(|builder| builder.build().expect("the settings are sound"));
+        let options = both.each_ref().map(|elastic| installed(elastic, &small_tree()));
+        let mut of_this = 0;
+        let result = with_message(|error, size| {
+            let answers = &raw mut of_this;
+            // SAFETY: options, path and buffers live through the call.
+            unsafe {
+                let [first, second] = options.each_ref().map(|options| options.as_raw_ptr().cast());
+                springbloom_test_prefix_oracle(first, second, path.as_ptr(), seed, answers, error, size)
+            }
+        });
+        assert!(result.is_ok(), "SPRINGBLOOM_SEED={seed}: {result:?}, {told:?}");
+        answers += of_this;
+        databases += 1;
+        if told.iter().any(|settings| !settings.further_prefixes.is_empty()) {
+            with_further += of_this;
+        }
+        rejected += both.iter().map(|elastic| elastic.stats().outcomes.rejected).sum::<u64>();
+    }
+    eprintln!(
+        "{answers} answers of iterators compared in {databases} databases, {with_further} where there may be further prefixes, \
+         {rejected} rejected, SPRINGBLOOM_SEED={first_seed}"
+    );
+    assert!(rejected > answers / 100, "{rejected} rejected: the test shows nothing");
+}
