@@ -170,7 +170,7 @@ fn units_over_prefixes_cost_others_little() {
         for (what, ratios) in ["loads", "lookups", "scans", "steps"].into_iter().zip(ratios) {
             let median = median(ratios.clone());
             println!(
-                "prefixes of {prefix_bytes:?} bytes, further ones {further}: {what} take {ratios:.3?} times as long, {median:.3} in the median"
+                "{prefix_bytes:?} bytes, further prefixes {further}: {what} take {ratios:.3?} times as long, {median:.3} in the median"
             );
             assert!(median < TIMES_MAX, "{what}");
         }
