@@ -1,5 +1,5 @@
-//! Reads of tables per lookup in databases that write and compact as LevelDB does: without filters, with its Bloom filters, and with elastic
-//! filters of the same memory.
+//! Reads of tables per lookup in databases that write and compact as LevelDB does: without filters, with its Bloom filters, and with
+//! elastic filters of the same memory.
 //!
 //! Usage: `cargo bench --manifest-path bench/leveldb/Cargo.toml --bench living -- BITS... LAW...`, such as `10 4 uniform zipf:0.99`. BITS
 //! are those of a Bloom filter per key, LAW is the popularity of keys. Half of the lookups are for absent ones. Counted are those of the
