@@ -67,9 +67,6 @@ int Database::TryToOpen(OpenTable* table) {
   if (why == SB_OPENED) {
     table->largest_sequence = block.largest_sequence;
     table->has_units.store(true, std::memory_order_release);
-  } else if (why == SB_CORRUPT) {
-    leveldb::Log(log_, "springbloom: %s is read without filter units: its filter block is damaged or of a newer version",
-                 path.c_str());
   }
   return why;
 }
@@ -80,6 +77,9 @@ void Database::Open(OpenTable* table) {
     sb_filters_count_table_without_units(selected_.filters.get());
   } else if (why == SB_NO_ROOM || why == SB_UNREADABLE) {
     Defer(table, why);
+  } else if (why == SB_CORRUPT) {
+    leveldb::Log(log_, "springbloom: %s is read without filter units: its filter block is damaged or of a newer version",
+                 PathOf(*table).c_str());
   }
 }
 
@@ -107,8 +107,8 @@ int Database::Retry(void* context) noexcept {
     if (why == SB_NO_ROOM) {
       return SB_NO_ROOM;
     }
-    if (why != SB_UNREADABLE) {
-      // A damaged one is not tried again either.
+    // What was read may be damaged, and not the file.
+    if (why != SB_UNREADABLE && why != SB_CORRUPT) {
       self->deferred_.pop_front();
       table->deferred.reset();
       return SB_OPENED;

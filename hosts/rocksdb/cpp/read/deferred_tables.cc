@@ -85,7 +85,6 @@ int DeferredTables<Reader>::Retry(void* context) noexcept {
       return SB_NO_ROOM;
     }
     if (why != SB_UNREADABLE) {
-      // A damaged table is not tried again either.
       self->Unlink(reader);
       if (why == SB_OPENED) {
         reader->Open(opened);
@@ -106,7 +105,10 @@ int DeferredTables<Reader>::TryOne(Reader* reader, OpenedUnits* opened) const {
   if (!unit_table) {
     return UnitTable::IsIn(*rep.table_properties) ? SB_UNREADABLE : SB_CORRUPT;
   }
-  return unit_table->Open(read_options, Reader::kContents, family_, rep, &file, opened);
+  unit_table->ExpectFaults();
+  const int why = unit_table->Open(read_options, Reader::kContents, family_, rep, &file, opened);
+  // What was read may be damaged, and not the file.
+  return why == SB_CORRUPT ? SB_UNREADABLE : why;
 }
 
 template class DeferredTables<ElasticTableReader>;

@@ -30,6 +30,8 @@ pub(crate) enum Fault {
     HeadsFail = 6,
     /// Reads of units bring wrong bytes, and no others.
     WrongBytes = 7,
+    /// The same for heads of filter blocks alone.
+    HeadsWrong = 8,
 }
 
 impl Fault {

@@ -24,7 +24,8 @@ enum TableFault : int {
   kSlow = 4,
   kUnmounted = 5,
   kHeadsFail = 6,
-  kWrongBytes = 7
+  kWrongBytes = 7,
+  kHeadsWrong = 8
 };
 
 std::atomic<int>& TheTableFault() {
@@ -59,11 +60,12 @@ class FaultyTable final : public rocksdb::FSRandomAccessFileOwnerWrapper {
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
     const rocksdb::IOStatus s = FSRandomAccessFileOwnerWrapper::Read(offset, n, options, result, scratch, dbg);
-    if (s.ok() && TheTableFault().load() == kWrongBytes && IsThreadOfFilters()) {
+    const bool is_head = s.ok() && result->starts_with("SpgBloom");
+    const int fault = TheTableFault().load();
+    if (s.ok() && IsThreadOfFilters() && (fault == kWrongBytes || (fault == kHeadsWrong && is_head))) {
       *result = Damaged(*result, scratch);
     }
-    const bool is_head = s.ok() && result->starts_with("SpgBloom");
-    return is_head && TheTableFault().load() == kHeadsFail ? rocksdb::IOStatus::IOError("a fault of the test") : s;
+    return is_head && fault == kHeadsFail ? rocksdb::IOStatus::IOError("a fault of the test") : s;
   }
   rocksdb::IOStatus MultiRead(rocksdb::FSReadRequest* requests, size_t count, const rocksdb::IOOptions& options,
                               rocksdb::IODebugContext* dbg) override {
