@@ -77,8 +77,12 @@ impl Fault {
 fn raised(py: Python<'_>, folder: &Path, error: &Error) -> PyErr {
     match error {
         Error::Io { action, name, source } => of_system(action, name, source),
-        Error::NotFound { .. } => PyFileNotFoundError::new_err(error.to_string()),
-        Error::NotEmpty { .. } => PyFileExistsError::new_err(error.to_string()),
+        Error::NotFound { .. } => {
+            PyFileNotFoundError::new_err((2, error.to_string(), folder.as_os_str().to_owned()))
+        }
+        Error::NotEmpty { .. } => {
+            PyFileExistsError::new_err((17, error.to_string(), folder.as_os_str().to_owned()))
+        }
         Error::InvalidSetting { .. } | Error::RecordLength { .. } | Error::BudgetTooSmall { .. } => {
             PyValueError::new_err(error.to_string())
         }
@@ -118,7 +122,8 @@ fn with_path(py: Python<'_>, folder: &Path, raise: fn(String) -> PyErr, reason: 
     let path = folder.display().to_string();
     let text = if reason.contains(&path) { reason.clone() } else { format!("{path}: {reason}") };
     let raised = raise(text);
-    set(py, &raised, "path", path);
+    // As Python writes names that are no UTF-8, so that it names the folder.
+    set(py, &raised, "path", folder.as_os_str());
     set(py, &raised, "reason", reason);
     raised
 }

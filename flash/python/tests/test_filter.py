@@ -1,4 +1,5 @@
 import copy
+import errno
 import math
 import os
 import pickle
@@ -166,10 +167,19 @@ def test_one_key_where_several_are_expected_is_refused(tmp_path):
         {"capacity": 1000, "memory": 1 << 45},
         {"capacity": 1000, "when_full": "lie"},
         {"capacity": 1000, "mode": "a"},
+        {"capacity": "1000"},
+        {"capacity": [1000]},
+        {"capacity": 1j},
+        {"capacity": 10**400},
+        {"capacity": 1000, "false_positive_rate": "0.1"},
+        {"capacity": 1000, "false_positive_rate": None},
+        {"capacity": 1000, "false_positive_rate": 10**400},
+        {"capacity": 1000, "memory": ""},
+        {"capacity": 1000, "memory": None},
     ],
 )
 def test_settings_out_of_range_are_refused_and_leave_nothing(tmp_path, arguments):
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=f"{list(arguments)[-1].replace('_', '.')}|pages"):
         FlashFilter(tmp_path / "set", **arguments)
     assert not (tmp_path / "set").exists()
 
@@ -189,8 +199,16 @@ def test_a_folder_is_opened_by_its_mode(tmp_path):
         FlashFilter(tmp_path / "file", capacity=1000)
     (tmp_path / "full").mkdir()
     (tmp_path / "full/mine").write_bytes(b"x")
-    with pytest.raises(FileExistsError, match="it holds mine"):
-        FlashFilter(tmp_path / "full", capacity=1000)
+    for kind in (FlashFilter, RotatingFilter):
+        with pytest.raises(FileExistsError, match="holds mine") as error:
+            kind(tmp_path / "full", capacity=1000)
+        assert error.value.errno == errno.EEXIST and error.value.filename == str(tmp_path / "full")
+    with pytest.raises(FileNotFoundError, match="holds no") as error:
+        FlashFilter(tmp_path / "full", "r")
+    assert error.value.errno == errno.ENOENT and error.value.filename == str(tmp_path / "full")
+    for kind in (FlashFilter, RotatingFilter):
+        with pytest.raises(FileNotFoundError, match="the name is empty"):
+            kind("", capacity=1000)
     FlashIndex(tmp_path / "index").close()
     with pytest.raises(Exception, match="index"):
         FlashFilter(tmp_path / "index")
@@ -213,10 +231,69 @@ def test_a_folder_may_have_any_name(tmp_path):
     FlashFilter(name, capacity=1000).close()
     with FlashFilter(os.fsdecode(name)) as seen:
         assert os.fsencode(seen.path) == name and os.path.isdir(name)
-        with pytest.raises(InUseError):
+        with pytest.raises(InUseError) as error:
             FlashFilter(Path(os.fsdecode(name)))
+        assert os.fsencode(error.value.path) == name
     with RotatingFilter(name + b" too", capacity=1000) as seen:
         seen.add("a")
+
+
+def test_a_relative_name_is_that_of_the_folder_in_which_the_program_was(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    keys = digests(0, 5000)
+    seen, index = FlashFilter("set", capacity=1000, when_full="grow"), FlashIndex("index")
+    rotating = RotatingFilter("rotating", capacity=10_000)
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    # Each makes files now.
+    seen.add_many(keys)
+    index.put_many(keys, keys)
+    index.compact()
+    rotating.rotate()
+    rotating.rotate()
+    for it in (seen, index, rotating):
+        it.close()
+        assert it.path.parent == tmp_path
+    assert list((tmp_path / "other").iterdir()) == [] and len(list((tmp_path / "rotating").iterdir())) == 2
+    with FlashFilter("../set") as seen, FlashIndex("../index") as index:
+        assert all(seen.contains_many(keys)) and index.get_many(keys) == keys
+
+
+@pytest.mark.parametrize("way", ["closed", "grown", "grown later", "merged", "copied", "killed"])
+def test_the_rate_that_it_tells_is_that_of_its_answers_after_it_was_opened_again(tmp_path, way):
+    asked = digests(10**6, 10**6 + 40_000)
+    keys = digests(0, 20_000)
+    settings = {"capacity": 20_000, "false_positive_rate": 0.05}
+    grows = {"capacity": 3000, "false_positive_rate": 0.05, "when_full": "grow"}
+    if way == "killed":
+        process = os.fork()
+        if process == 0:
+            seen = FlashFilter(tmp_path / "set", **settings)
+            seen.add_many(keys)
+            seen.commit()
+            os._exit(0)
+        assert os.waitpid(process, 0)[1] == 0
+    elif way in ("closed", "grown"):
+        with FlashFilter(tmp_path / "set", **(settings if way == "closed" else grows)) as seen:
+            seen.add_many(keys)
+    elif way == "grown later":
+        FlashFilter(tmp_path / "set", **{**grows, "when_full": "raise"}).close()
+        with FlashFilter(tmp_path / "set", when_full="grow") as seen:
+            seen.add_many(keys)
+    else:
+        other = settings if way == "merged" else {**settings, "capacity": 30_000, "false_positive_rate": 0.04}
+        with FlashFilter(tmp_path / "set", **settings, when_full="exceed") as seen, FlashFilter(tmp_path / "other", **other) as more:
+            seen.add_many(keys[:10_000])
+            more.add_many(keys[10_000:])
+            seen.merge(more)
+    # Only a writer recovers what was killed.
+    for mode in "w" if way == "killed" else "rw":
+        with FlashFilter(tmp_path / "set", mode) as seen:
+            info, wrong = seen.info(), sum(seen.contains_many(asked)) / len(asked)
+            assert info.keys == pytest.approx(20_000, rel=0.05)
+            # Five standard deviations of the count, and the sample that the estimate is made of.
+            error = 5 * math.sqrt(wrong / len(asked)) + 0.1 * wrong
+            assert info.false_positive_rate == pytest.approx(wrong, abs=error) and wrong > 0.001
 
 
 def test_it_cannot_be_copied(tmp_path):

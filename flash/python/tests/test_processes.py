@@ -423,6 +423,34 @@ def test_a_merge_that_finds_no_disk_changes_nothing(small_disk, tmp_path):
         assert all(seen.contains_many(keys))
 
 
+@pytest.mark.parametrize("name", ["filter-0000", "wal-a"])
+def test_a_pipe_in_the_place_of_a_file_is_an_error(tmp_path, child, name):
+    FlashFilter(tmp_path / "set", capacity=1000).close()
+    (tmp_path / "set" / name).unlink()
+    os.mkfifo(tmp_path / "set" / name)
+    program = "import sys, springflash\nspringflash.FlashFilter(sys.argv[1], 'r')"
+    errors = child(program, tmp_path / "set").communicate(timeout=60)[1]
+    assert "not a regular file" in errors and name in errors
+
+
+def test_a_rotating_filter_closes_all_generations_if_one_cannot_be_closed(tmp_path, monkeypatch):
+    seen = RotatingFilter(tmp_path / "set", capacity=1000, generations=3)
+    seen.rotate()
+    first, second = seen._generations
+
+    def close(generation):
+        FlashFilter.__mro__[1].close(generation)
+        if generation is first:
+            raise OSError("no room")
+
+    monkeypatch.setattr(FlashFilter, "close", close, raising=False)
+    with pytest.raises(OSError, match="no room"):
+        seen.close()
+    monkeypatch.undo()
+    assert first.closed and second.closed
+    RotatingFilter(tmp_path / "set", capacity=1000, generations=3).close()
+
+
 @pytest.mark.parametrize("kind", [FlashFilter, FlashIndex])
 def test_flipped_blocks_cost_no_answer_silently(tmp_path, kind):
     seed = random.randrange(1 << 32)

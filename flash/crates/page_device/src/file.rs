@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -40,6 +40,11 @@ pub struct FileDevice {
 impl FileDevice {
     /// Opens `path`, for reading only or also for writing.
     pub fn open(path: &Path, is_writable: bool, engine: IoEngine) -> io::Result<FileDevice> {
+        // Opening a pipe for reading would wait for a writer.
+        let kind = std::fs::metadata(path)?.file_type();
+        if !kind.is_file() && !kind.is_block_device() {
+            return Err(io::Error::other("it is not a regular file"));
+        }
         FileDevice::with(path, OpenOptions::new().read(true).write(is_writable), engine)
     }
 
@@ -213,6 +218,18 @@ mod tests {
         device.write_each(&writes).unwrap();
         device.sync().unwrap();
         (dir, device)
+    }
+
+    #[test]
+    fn what_is_no_regular_file_is_refused_without_waiting_for_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let (pipe, zeros) = (dir.path().join("pipe"), dir.path().join("zeros"));
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        std::os::unix::fs::symlink("/dev/zero", &zeros).unwrap();
+        for path in [&pipe, &zeros, &dir.path().to_owned()] {
+            let error = FileDevice::open(path, false, IoEngine::Auto).err().unwrap();
+            assert!(error.to_string().contains("not a regular file"), "{error}");
+        }
     }
 
     #[test]

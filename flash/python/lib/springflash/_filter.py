@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, NamedTuple
@@ -20,12 +21,34 @@ def check_mode(mode: str) -> None:
         raise ValueError(f"mode is {mode!r}, expected 'r' (read), 'w' (write), 'c' (write, make if missing) or 'x' (make)")
 
 
+def absolute(path: Path) -> str:
+    """A folder that stays the same when the program changes its working directory."""
+    name = os.fsdecode(path)
+    if not name:
+        raise FileNotFoundError(errno.ENOENT, "cannot open: the name is empty", name)
+    return name if os.path.isabs(name) else os.path.join(os.getcwd(), name)
+
+
 def whole(name: str, number: float, least: int) -> int:
-    if isinstance(number, bool) or number != number or number in (float("inf"), float("-inf")) or int(number) != number:
-        raise ValueError(f"{name} is {number!r}, expected a whole number")
-    if not least <= number < 1 << 64:
-        raise ValueError(f"{name} is {number!r}, expected {least} to 2**64 - 1")
-    return int(number)
+    wrong = ValueError(f"{name} is {number!r:.40}, expected a whole number of {least} to 2**64 - 1")
+    if isinstance(number, (bool, str, bytes, bytearray)):
+        raise wrong
+    try:
+        rounded = int(number)
+    except (TypeError, ValueError, OverflowError):
+        raise wrong from None
+    if rounded != number or not least <= rounded < 1 << 64:
+        raise wrong
+    return rounded
+
+
+def rate(name: str, number: float) -> float:
+    try:
+        if not isinstance(number, (str, bytes, bytearray)) and 0 < float(number) < 1:
+            return float(number)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise ValueError(f"{name} is {number!r:.40}, expected between 0 and 1, both excluded")
 
 
 class FilterInfo(NamedTuple):
@@ -36,7 +59,8 @@ class FilterInfo(NamedTuple):
     capacity: int
     """Distinct keys that it is built for, all filters of a grown one together."""
     false_positive_rate: float
-    """The present one, 0 to 1, estimated from the bits that are set."""
+    """That of lookups now, 0 to 1, estimated from the bits that are set on disk. Keys that are in memory until a page is written
+    cause no false positives, so the rate of a filter that was just filled rises when it is closed."""
     false_positive_rate_asked: float
     """The one that it was made with."""
     is_full: bool
@@ -90,7 +114,8 @@ class FlashFilter(Filter, Closes):
             raise ValueError(f"memory is {memory} bytes, more than the {there} of this machine")
         keys = whole("capacity", 1 if capacity is None else capacity, 1)
         grows = when_full == "grow"
-        new: FlashFilter = super().__new__(cls, os.fsdecode(path), mode, keys, false_positive_rate, grows, int(memory))
+        wrong = rate("false_positive_rate", false_positive_rate)
+        new: FlashFilter = super().__new__(cls, absolute(path), mode, keys, wrong, grows, int(memory))
         if mode != "r":
             new._set_when_full(when_full)
         return new

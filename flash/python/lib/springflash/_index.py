@@ -1,13 +1,12 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import ItemsView, Iterable, Iterator, Mapping, MutableMapping, ValuesView
 from typing import Any, NamedTuple
 
 from ._batches import Column, pairs, told
 from ._closes import Closes
-from ._filter import Key, Mode, Path, Progress, check_mode, whole
+from ._filter import Key, Mode, Path, Progress, absolute, check_mode, whole
 from ._springflash import Index
 
 _MISSING: Any = object()
@@ -57,7 +56,7 @@ class FlashIndex(Index, Closes, MutableMapping[bytes, bytes]):
 
     def __new__(cls, path: Path, mode: Mode = "c", *, expected_keys: float = 0) -> FlashIndex:
         check_mode(mode)
-        new: FlashIndex = super().__new__(cls, os.fsdecode(path), mode, whole("expected_keys", expected_keys, 0))
+        new: FlashIndex = super().__new__(cls, absolute(path), mode, whole("expected_keys", expected_keys, 0))
         return new
 
     def __getitem__(self, key: Key) -> bytes:

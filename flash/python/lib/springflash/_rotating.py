@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import contextlib
+import errno
+import numbers
 import os
 import re
 import shutil
@@ -12,7 +15,7 @@ from typing import Any
 from ._batches import Column, each
 from ._closes import Closes
 from ._files import FolderLock, fault, sync
-from ._filter import FlashFilter, Key, Path, whole
+from ._filter import FlashFilter, Key, Path, absolute, rate, whole
 from ._springflash import ForkedError, FullError
 
 #: Before the name of a generation until it is made, and from its removal until it is gone.
@@ -40,16 +43,14 @@ class RotatingFilter(Closes):
         false_positive_rate: float = 0.01,
         memory: int = 16 << 20,
     ) -> None:
-        if not 0 < false_positive_rate < 1:
-            raise ValueError(f"false_positive_rate is {false_positive_rate!r}, expected between 0 and 1, both excluded")
-        if max_age is not None and not max_age > 0:
-            raise ValueError(f"max_age is {max_age!r}, expected seconds above 0, or None")
+        if max_age is not None and (not isinstance(max_age, numbers.Real) or not max_age > 0):
+            raise ValueError(f"max_age is {max_age!r:.40}, expected seconds above 0, or None")
         self._settings: dict[str, Any] = {
             "capacity": whole("capacity", capacity, 1),
-            "false_positive_rate": false_positive_rate / whole("generations", generations, 2),
+            "false_positive_rate": rate("false_positive_rate", false_positive_rate) / whole("generations", generations, 2),
             "memory": memory,
         }
-        self._folder = Folder(os.fsdecode(path))
+        self._folder = Folder(absolute(path))
         self._kept, self._max_age = generations, max_age
         self._process, self._unguarded = os.getpid(), threading.RLock()
         made = [folder for folder in (self._folder, *self._folder.parents) if not folder.exists()]
@@ -60,7 +61,8 @@ class RotatingFilter(Closes):
         there = sorted(os.listdir(self._folder))
         strange = [name for name in there if not _GENERATION.fullmatch(name)]
         if strange:
-            raise FileExistsError(f"{self._folder} holds {', '.join(strange[:4])}, expected generations of a RotatingFilter alone")
+            reason = f"{self._folder} holds {', '.join(strange[:4])}, expected generations of a RotatingFilter alone"
+            raise FileExistsError(errno.EEXIST, reason, str(self._folder))
         names = [name for name in there if name.isdigit()]
         self._generations = [FlashFilter(self._folder / name, "w", memory=memory) for name in names]
         # These are of a process that was killed.
@@ -166,6 +168,8 @@ class RotatingFilter(Closes):
     def close(self) -> None:
         """Makes all added keys durable and closes. `with` does the same at its end."""
         with self._lock:
-            for generation in self._generations:
-                generation.close()
-            self._folder_lock.release()
+            # Whatever fails, the others are closed.
+            with contextlib.ExitStack() as closing:
+                closing.callback(self._folder_lock.release)
+                for generation in self._generations:
+                    closing.callback(generation.close)

@@ -106,8 +106,12 @@ class DupeFilter(BaseDupeFilter):
         fingerprinter = self._crawler.request_fingerprinter
         assert fingerprinter is not None
         key = self._prefix + fingerprinter.fingerprint(request)
+        # Most links are known, and keeping a request costs more than to ask for it. Nothing else puts this spider's keys meanwhile.
+        if key in self._index:
+            return True
         request.meta[_KEYS] = [*request.meta.get(_KEYS, ()), key]
-        return self._index.setdefault_many([key], [self._kept(request)])[0] is not None
+        self._index[key] = self._kept(request)
+        return False
 
     def keep(self, request: Request) -> None:
         """Keeps a request that a callback yields. Scrapy may schedule it only when the callback has ended."""
