@@ -10,7 +10,8 @@ use springbloom_published_policies::PolicyKind;
 use springbloom_rocksdb::{ElasticFilters, HOTNESS_FILE_NAME, UnitSettings};
 
 use crate::common::{
-    AMPLE_BYTES, IDLE_TIMEOUT, contents, copy_files, folder, installed, small_tree, unsafe_calls::is_from,
+    AMPLE_BYTES, IDLE_TIMEOUT, contents, copy_files, folder, installed, resident_units, small_tree,
+    unsafe_calls::is_from,
 };
 
 /// Half of them are present: enough for two segments.
@@ -56,12 +57,6 @@ fn elastic(policy: PolicyKind, units: UnitSettings, further: &str) -> ElasticFil
         .expect("the settings are sound")
 }
 
-/// Resident units of all segments together.
-fn resident_units(elastic: &ElasticFilters) -> u64 {
-    let levels = elastic.stats().levels;
-    levels.iter().flat_map(|level| (0..).zip(&level.segments)).map(|(units, segments)| units * segments).sum()
-}
-
 #[test]
 fn databases_of_every_release_open_and_are_filtered() {
     if !is_from((10, 4, 0)) {
@@ -87,7 +82,8 @@ fn databases_of_every_release_open_and_are_filtered() {
             let status = elastic.status(&db).expect("status");
             assert!(status.is_active && status.tables_with_units > 0, "{name}: {status:?}");
             assert_eq!(status.tables_without_units, 0, "{name}");
-            let (units, segments) = (resident_units(&elastic), elastic.stats().segments as u64);
+            let stats = elastic.stats();
+            let (units, segments) = (resident_units(&stats), stats.segments as u64);
             // The file says that every unit was resident.
             let least = if is_warm { 6 * segments } else { segments };
             assert!(segments > 1 && units >= least, "{name}: {units} units of {segments} segments");

@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use rocksdb::{BlockBasedOptions, DB, Options, WriteOptions};
 use springbloom_rocksdb::{ElasticFilters, HOTNESS_FILE_NAME};
 
-use crate::common::{IDLE_TIMEOUT, contents, folder, installed, wait_until};
+use crate::common::{IDLE_TIMEOUT, contents, folder, installed, median, number, wait_until};
 
 const STORES: usize = 50;
 const TABLES: u32 = 4;
@@ -30,11 +30,6 @@ const BUDGET_BYTES: u64 = 64 << 20;
 
 /// One test at a time: each measures.
 static MACHINE: Mutex<()> = Mutex::new(());
-
-fn number(variable: &str, default: usize) -> usize {
-    std::env::var(variable)
-        .map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{variable} is a number")))
-}
 
 fn store_count() -> usize {
     number("SPRINGBLOOM_STORES", STORES)
@@ -162,11 +157,6 @@ fn closing(kinds: Both<(&Options, &Path)>, before: Use, threads: usize) -> Both<
         std::thread::sleep(Duration::from_secs(1));
         close(stores, threads)
     })
-}
-
-fn median(mut times: Vec<f64>) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
 }
 
 #[test]

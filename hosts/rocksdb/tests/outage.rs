@@ -85,6 +85,7 @@ fn a_fault_that_passes_leaves_no_trace() {
         wait_for_all_filters(&elastic, &db, "no fault yet");
         for outage in 0..outages / 2 {
             let fault = Fault::ALL[random.random_range(0..Fault::ALL.len())];
+            let corrupt_units = elastic.stats().corrupt_units;
             let length_ms = shortest_ms * f64::powf(longest_ms / shortest_ms, random.random_range(0.0..1.0));
             let length = Duration::from_millis(length_ms as u64);
             fault.set();
@@ -99,6 +100,7 @@ fn a_fault_that_passes_leaves_no_trace() {
             Fault::None.set();
             let after = format!("outage {outage}, {fault:?} for {length:?}, {open_files} open files");
             longest_recovery = longest_recovery.max(wait_for_all_filters(&elastic, &db, &after));
+            assert!(fault == Fault::WrongBytes || elastic.stats().corrupt_units == corrupt_units, "{after}");
             check_db(&db, "outage");
         }
         assert_eq!(elastic.stats().thread_panics, 0);

@@ -18,7 +18,7 @@ use springbloom_testkit::{
     seed::{TestRng, rng},
 };
 
-use crate::common::{IDLE_TIMEOUT, folder, installed};
+use crate::common::{IDLE_TIMEOUT, folder, installed, median, number};
 
 /// Each has so many edges: ten of a source, five of a source and a type.
 const SOURCES: u64 = 30_000;
@@ -127,15 +127,10 @@ fn lookups(db: &DB, rng: &mut TestRng) {
     }
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
 #[test]
 fn units_over_prefixes_cost_others_little() {
     let mut rng = rng("units_over_prefixes_cost_others_little");
-    let rounds = std::env::var("SPRINGBLOOM_ROUNDS").map_or(3, |text| text.parse().expect("a number"));
+    let rounds = number("SPRINGBLOOM_ROUNDS", 3);
     let stores = KINDS.map(Store::new);
     let folders = KINDS.map(|_| folder());
     let mut ratios = KINDS.map(|_| [const { Vec::new() }; 4]);

@@ -19,7 +19,7 @@ use crate::common::{
     IDLE_TIMEOUT,
     contents::{NUMBERS, check_db, fill_db, is_present, key},
     faults::StrictCache,
-    folder, installed, small_tree, wait_until,
+    folder, installed, number, small_tree, wait_until,
 };
 
 const MIB: usize = 1 << 20;
@@ -40,7 +40,7 @@ fn check_iterator(db: &DB) {
 
 /// `SPRINGBLOOM_RESIZES` asks for more.
 fn resizes(default: u32) -> u32 {
-    std::env::var("SPRINGBLOOM_RESIZES").map_or(default, |n| n.parse().expect("a number"))
+    number("SPRINGBLOOM_RESIZES", default)
 }
 
 #[test]

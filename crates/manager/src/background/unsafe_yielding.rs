@@ -2,8 +2,8 @@
 
 #![allow(unsafe_code)]
 
-/// From now on, the calling thread and those that it starts do not take a core from a running thread when they wake up. They wait for the
-/// end of its slice, and get as much of the core as before. A wake-up by a flush or a lookup would cost just the thread that made it. Where
+/// From now on, the calling thread and those that it starts do not take a core from a running thread when they wake up: they wait for the
+/// end of its slice. Else a flush or a lookup that wakes them loses its core to them. They get as much of the processor as before. Where
 /// the system refuses it, nothing changes.
 pub(super) fn yield_to_others() {
     // SAFETY: an all-zero `sched_param` is a valid one, and it lives for the call.

@@ -337,6 +337,10 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
       why_prefixes = unit_table->Open(read_options, SB_PREFIXES, *family, rep, rep.file.get(), &prefixes);
     }
   }
+  if (why == SB_CORRUPT || why_prefixes == SB_CORRUPT) {
+    rocksdb::Warn(family->log, "springbloom: %s is read without filter units: its filter block is damaged or of a newer version",
+                  rep.file->file_name().c_str());
+  }
   if (!MayBeUsed(why) && !MayBeUsed(why_prefixes)) {
     return s;
   }

@@ -105,7 +105,6 @@ int DeferredTables<Reader>::TryOne(Reader* reader, OpenedUnits* opened) const {
   if (!unit_table) {
     return UnitTable::IsIn(*rep.table_properties) ? SB_UNREADABLE : SB_CORRUPT;
   }
-  unit_table->ExpectFaults();
   const int why = unit_table->Open(read_options, Reader::kContents, family_, rep, &file, opened);
   // What was read may be damaged, and not the file.
   return why == SB_CORRUPT ? SB_UNREADABLE : why;

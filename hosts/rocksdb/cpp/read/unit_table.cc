@@ -126,7 +126,6 @@ int UnitTable::Open(const ReadOptions& read_options, int contents, const ColumnF
   }
   if (contents == SB_PREFIXES && contents_of_block() == SB_KEYS_BEFORE_PREFIXES) {
     UnitTable prefixes(rocksdb::BlockHandle(block_.offset() + prefixes_at, block_.size() - prefixes_at), "");
-    prefixes.expects_faults_ = expects_faults_;
     prefixes.ReadHead(read_options, /*verify=*/false, file, "");
     return prefixes.OpenFirst(read_options, contents, family, stock, file, opened);
   }
@@ -152,9 +151,6 @@ int UnitTable::OpenFirst(const ReadOptions& read_options, int contents, const Co
   }
   if (why == SB_NO_ROOM) {
     family.WarnOfNoRoom();
-  } else if (why == SB_CORRUPT && !expects_faults_) {
-    rocksdb::Warn(family.log, "springbloom: %s is read without filter units: its filter block is damaged or of a newer version",
-                  stock.file->file_name().c_str());
   }
   return why;
 }

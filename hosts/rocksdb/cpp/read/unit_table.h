@@ -45,11 +45,8 @@ class UnitTable {
   // As far as the head tells that was read.
   bool MayHavePrefixes() const;
 
-  // Does not tell the log of damage: it was told that the units cannot be read, and what is read now may be wrong.
-  void ExpectFaults() { expects_faults_ = true; }
-
   // Opens the units over keys (SB_KEYS), or those over prefixes (SB_PREFIXES). SB_OPENED, and the units; or why (of springbloom_abi.h) it
-  // is read without units, which the log is told. A corrupt head is read once more, as RocksDB's block fetcher does it where the file
+  // is read without units. A corrupt head is read once more, as RocksDB's block fetcher does it where the file
   // system can verify and reconstruct what it reads. `stock`: of the table's stock reader, whose `ioptions` may be gone: a reader may
   // outlive RocksDB's column family. `file`: the table's.
   int Open(const rocksdb::ReadOptions& read_options, int contents, const ColumnFamily& family,
@@ -77,7 +74,6 @@ class UnitTable {
   // Header and directory; empty if they could not be read or are damaged.
   std::string head_;
   bool is_unreadable_ = false;
-  bool expects_faults_ = false;
 };
 
 }  // namespace springbloom

@@ -29,7 +29,7 @@ use crate::{
     budget_watch::BudgetWatch,
     common::{
         faults::{Fault, with_faulty_files},
-        folder, merge_by_append, small_tree,
+        folder, merge_by_append, number, small_tree,
     },
     operation::Operation,
     outage::Outages,
@@ -160,8 +160,7 @@ fn elastic(random: &mut TestRng) -> ElasticFilters {
 
 #[test]
 fn nothing_fails_that_does_not_fail_with_stock_filters() {
-    let seconds =
-        std::env::var("SPRINGBLOOM_CHAOS_SECONDS").map_or(SECONDS, |n| n.parse().expect("a number"));
+    let seconds = number("SPRINGBLOOM_CHAOS_SECONDS", SECONDS);
     let (begun, length) = (Instant::now(), Duration::from_secs(seconds));
     let folder = folder();
     let mut chaos = Chaos::new(rng("chaos"), folder.path());
@@ -176,6 +175,7 @@ fn nothing_fails_that_does_not_fail_with_stock_filters() {
     println!("{}{} times looked at the budget", chaos.tally, watch.end());
     let stats = filters.stats();
     assert_eq!(stats.thread_panics, 0, "{stats:?}");
+    assert!(stats.corrupt_units == 0 || chaos.tally.has_had(Fault::WrongBytes), "{stats:?}");
     assert!(
         stats.outcomes.rejected > 0 && stats.evictions > 0 && stats.loads > 0,
         "nothing happened: {stats:?}"

@@ -27,8 +27,8 @@ pub(crate) fn wait(side: &Side) -> Duration {
         let lookups = look_up_absent(side);
         let stats = elastic.stats();
         let wasted = stats.outcomes.wasted_reads - before;
-        // Sixteen units let one in 65,536 pass, in each of a few tables. Keys that are known to be absent would pass none either, but for
-        // tables that no reader has open, units that found no room are not asked for until lookups do.
+        // Sixteen units let one in 65,536 pass, in each of a few tables. Known absences hide missing units, so units are counted, too.
+        // A table that no reader has open may lack some: after a read that found no room, lookups must ask for units again.
         let have_units = lacking_units(&stats) == 0 || stats.closed_tables > 0;
         if wasted <= lookups / 1_000 && stats.failing_tables == 0 && have_units {
             return begun.elapsed();

@@ -45,6 +45,10 @@ impl Tally {
         self.faults.entry(format!("{fault:?}")).or_default().0 += 1;
     }
 
+    pub(crate) fn has_had(&self, fault: Fault) -> bool {
+        self.faults.contains_key(&format!("{fault:?}"))
+    }
+
     pub(crate) fn broken(&mut self, broken: [bool; 2]) {
         add(&mut self.broken, broken);
     }

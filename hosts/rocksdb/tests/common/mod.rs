@@ -11,11 +11,12 @@ pub(crate) mod unsafe_calls;
 
 use std::{
     path::Path,
+    str::FromStr,
     time::{Duration, Instant},
 };
 
 use rocksdb::{DB, Options, WriteBatch};
-use springbloom_rocksdb::{ElasticFilters, Stats};
+use springbloom_rocksdb::{ElasticFilters, LevelUnits, Stats};
 use tempfile::TempDir;
 
 /// Generous, because the machine may be busy.
@@ -122,10 +123,26 @@ pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
+/// A number from the environment.
+pub(crate) fn number<N: FromStr>(variable: &str, default: N) -> N {
+    std::env::var(variable)
+        .map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{variable} is a number")))
+}
+
+/// The middle one.
+pub(crate) fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+/// Resident units of all segments together.
+pub(crate) fn resident_units(stats: &Stats) -> u64 {
+    stats.levels.iter().map(LevelUnits::units).sum()
+}
+
 /// Units of known tables that are not resident, of sixteen in each segment.
 pub(crate) fn lacking_units(stats: &Stats) -> u64 {
-    let resident = stats.levels.iter().map(|level| level.units()).sum::<u64>();
-    16 * stats.segments as u64 - resident
+    16 * stats.segments as u64 - resident_units(stats)
 }
 
 /// RocksDB's log of a database.
