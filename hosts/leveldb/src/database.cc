@@ -75,20 +75,22 @@ void Database::Open(OpenTable* table) {
   const int why = TryToOpen(table);
   if (why == SB_NONE_LEFT) {
     sb_filters_count_table_without_units(selected_.filters.get());
-  } else if (why == SB_NO_ROOM || why == SB_UNREADABLE) {
-    Defer(table, why);
   } else if (why == SB_CORRUPT) {
     leveldb::Log(log_, "springbloom: %s is read without filter units: its filter block is damaged or of a newer version",
                  PathOf(*table).c_str());
+    // What was read may be damaged, and not the file: it is read again later.
+    Defer(table);
+  } else if (why != SB_OPENED) {
+    if (!has_told_of_deferral_.exchange(true)) {
+      leveldb::Log(log_, "springbloom: %s is read without filter units for now: %s; others are not told of here",
+                   PathOf(*table).c_str(),
+                   why == SB_NO_ROOM ? "the budget has no room for its bookkeeping" : "they cannot be read");
+    }
+    Defer(table);
   }
 }
 
-void Database::Defer(OpenTable* table, int why) {
-  if (!has_told_of_deferral_.exchange(true)) {
-    leveldb::Log(log_, "springbloom: %s is read without filter units for now: %s; others are not told of here",
-                 PathOf(*table).c_str(),
-                 why == SB_NO_ROOM ? "the budget has no room for its bookkeeping" : "they cannot be read");
-  }
+void Database::Defer(OpenTable* table) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     table->deferred = deferred_.insert(deferred_.end(), table);
@@ -98,29 +100,36 @@ void Database::Defer(OpenTable* table, int why) {
 
 int Database::Retry(void* context) noexcept {
   auto* self = static_cast<Database*>(context);
-  // Held so that no table is closed meanwhile.
-  std::lock_guard<std::mutex> lock(self->mutex_);
-  const size_t tries = std::min<size_t>(self->deferred_.size(), kUnreadableAtOnce);
-  for (size_t unreadable = 0; unreadable < tries; ++unreadable) {
-    OpenTable* table = self->deferred_.front();
+  std::unique_lock<std::mutex> lock(self->mutex_);
+  for (size_t tries = std::min<size_t>(self->deferred_.size(), kUnreadableAtOnce); tries > 0 && !self->deferred_.empty();
+       --tries) {
+    OpenTable* const table = self->deferred_.front();
+    self->tried_ = table;
+    // A read may take long: other tables are opened and closed meanwhile.
+    lock.unlock();
     const int why = self->TryToOpen(table);
+    lock.lock();
+    self->tried_ = nullptr;
+    self->try_ended_.notify_all();
     if (why == SB_NO_ROOM) {
       return SB_NO_ROOM;
     }
     // What was read may be damaged, and not the file.
     if (why != SB_UNREADABLE && why != SB_CORRUPT) {
-      self->deferred_.pop_front();
+      self->deferred_.erase(*table->deferred);
       table->deferred.reset();
       return SB_OPENED;
     }
-    self->deferred_.splice(self->deferred_.end(), self->deferred_, self->deferred_.begin());
+    self->deferred_.splice(self->deferred_.end(), self->deferred_, *table->deferred);
   }
   return self->deferred_.empty() ? SB_NONE_LEFT : SB_UNREADABLE;
 }
 
 void Database::Close(OpenTable* table) {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::unique_lock<std::mutex> lock(mutex_);
+    ends_round_ = true;
+    try_ended_.wait(lock, [&] { return tried_ != table; });
     if (table->deferred) {
       deferred_.erase(*table->deferred);
       table->deferred.reset();

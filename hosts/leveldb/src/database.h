@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <list>
 #include <mutex>
@@ -50,7 +51,7 @@ class Database {
  private:
   // What opening units comes to, in the words of springbloom_abi.h; SB_NONE_LEFT: the table has none.
   int TryToOpen(OpenTable* table);
-  void Defer(OpenTable* table, int why);
+  void Defer(OpenTable* table);
   static int Retry(void* context) noexcept;
   std::string PathOf(const OpenTable& table) const;
 
@@ -60,9 +61,15 @@ class Database {
   const std::string session_;
   sb_column_family* const family_;
   std::atomic<bool> has_told_of_deferral_ = false;
-  // Guards those that are deferred. The one to try next comes first.
+  // Guards the following.
   std::mutex mutex_;
+  // The one to try next comes first.
   std::list<OpenTable*> deferred_;
+  // The one that is being tried, which stays until that is over.
+  const OpenTable* tried_ = nullptr;
+  std::condition_variable try_ended_;
+  // A table is being closed. The next ones to close are likely the next ones to try.
+  bool ends_round_ = false;
 };
 
 }  // namespace springbloom

@@ -41,7 +41,7 @@ bool IsWithin(const BlockHandle& handle, uint64_t file_size) {
          leveldb::kBlockTrailerSize <= file_size - handle.offset() - handle.size();
 }
 
-UnitBlock::Outcome Failed(const Status& s) { return s.IsIOError() ? UnitBlock::kUnreadable : UnitBlock::kNone; }
+UnitBlock::Outcome Failed(const Status& s) { return s.IsIOError() ? UnitBlock::kUnreadable : UnitBlock::kDamaged; }
 
 }  // namespace
 
@@ -92,7 +92,7 @@ UnitBlock::Outcome UnitBlock::Find(RandomAccessFile* file, uint64_t file_size, U
   Slice input(bytes);
   // ReadBlock allocates what the handle says.
   if (!footer.DecodeFrom(&input).ok() || !IsWithin(footer.metaindex_handle(), file_size)) {
-    return kNone;
+    return kDamaged;
   }
   leveldb::ReadOptions options;
   options.verify_checksums = true;
@@ -115,7 +115,7 @@ UnitBlock::Outcome UnitBlock::ReadHead(const RandomAccessFile& file, std::string
   uint64_t head_bytes = 0;
   uint64_t block_bytes = 0;
   if (!sb_block_extent(Bytes(*head), &head_bytes, &block_bytes) || block_bytes != handle.size() || head_bytes > block_bytes) {
-    return kNone;
+    return kDamaged;
   }
   if (head_bytes > head->size() && !ReadAt(file, handle.offset(), head_bytes, head)) {
     return kUnreadable;

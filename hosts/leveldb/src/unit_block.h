@@ -32,10 +32,10 @@ struct UnitBlock {
   // The value of the metaindex entry.
   std::string Encode() const;
 
-  enum Outcome { kFound, kNone, kUnreadable };
-  // Looks for it in a table file of `file_size` bytes. kNone: the table has no units, or none that can be told to be sound.
+  enum Outcome { kFound, kNone, kUnreadable, kDamaged };
+  // Looks for it in a table file of `file_size` bytes. kNone: the table has no units.
   static Outcome Find(leveldb::RandomAccessFile* file, uint64_t file_size, UnitBlock* found);
-  // Reads header and directory of the units. kNone: they are damaged.
+  // Reads header and directory of the units.
   Outcome ReadHead(const leveldb::RandomAccessFile& file, std::string* head) const;
 
  private:

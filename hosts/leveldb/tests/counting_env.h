@@ -1,7 +1,8 @@
-// An Env that counts reads of table files, and can be told to fail them.
+// An Env that counts reads of table files, and can be told to fail them or to bring other bytes.
 #pragma once
 
 #include <atomic>
+#include <cstring>
 #include <memory>
 #include <string>
 
@@ -24,6 +25,7 @@ class CountingEnv : public leveldb::EnvWrapper {
   std::atomic<uint64_t> reads = 0;
   static thread_local uint64_t reads_of_thread;
   std::atomic<bool> fails = false;
+  std::atomic<bool> damages_heads_of_units = false;
 
  private:
   class File : public leveldb::RandomAccessFile {
@@ -35,7 +37,13 @@ class CountingEnv : public leveldb::EnvWrapper {
       }
       env_->reads += 1;
       ++reads_of_thread;
-      return file_->Read(offset, size, result, scratch);
+      const leveldb::Status s = file_->Read(offset, size, result, scratch);
+      if (s.ok() && env_->damages_heads_of_units && result->starts_with("SpgBloom")) {
+        std::memmove(scratch, result->data(), result->size());
+        scratch[20] ^= 1;
+        *result = leveldb::Slice(scratch, result->size());
+      }
+      return s;
     }
 
    private:

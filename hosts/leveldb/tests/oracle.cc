@@ -162,7 +162,8 @@ class Oracle {
       rejected = Metric("springbloom_visits_total{outcome=\"rejected\"}");
     }
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-    std::printf("%s: tables rejected %llu lookups after %.1f s\n", world_.name, static_cast<unsigned long long>(rejected), elapsed.count());
+    std::printf("%s: tables rejected %llu lookups after %.1f s\n", world_.name, static_cast<unsigned long long>(rejected),
+                elapsed.count());
     CHECK(world_.uses_units ? rejected > 1000 : rejected == 0);
   }
 

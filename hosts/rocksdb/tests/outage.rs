@@ -108,7 +108,7 @@ fn a_fault_that_passes_leaves_no_trace() {
     println!("{outages} outages, the longest recovery took {longest_recovery:?}");
 }
 
-/// Only our own read fails when a table is opened, so that RocksDB goes on.
+/// Only our own reads fail, or bring wrong bytes, when a table is opened, so that RocksDB goes on.
 #[test]
 fn tables_whose_units_could_not_be_read_at_open_get_them_later() {
     let _one = ONE_AT_A_TIME.lock();
@@ -127,24 +127,56 @@ fn tables_whose_units_could_not_be_read_at_open_get_them_later() {
             db.flush().expect("flush");
         }
     }
-    let ends = Ends;
+    let _ends = Ends;
+    for (at_open, later, log) in [
+        (Fault::HeadsFail, Fault::HeadsWrong, "cannot be read; it is read without them until they can be"),
+        (Fault::HeadsWrong, Fault::HeadsFail, "its filter block is damaged"),
+    ] {
+        at_open.set();
+        let db = DB::open(&options, folder.path()).expect("RocksDB opens its tables");
+        assert!(db.get_pinned(1u32.to_be_bytes()).expect("and reads them").is_some());
+        assert_eq!(elastic.status(&db).expect("status").tables_with_units, 3);
+        assert_eq!(elastic.stats().tables, 0);
+        assert!(log_of(folder.path()).contains(log));
+        // Tries that fail, or read wrong bytes, do not end the tries.
+        later.set();
+        thread::sleep(Duration::from_secs(1));
+        assert_eq!((elastic.stats().tables, elastic.stats().failing_tables), (0, 3));
+        Fault::None.set();
+        wait_until("all tables have their units", || elastic.stats().tables == 3);
+        wait_until("none fails", || elastic.stats().failing_tables == 0);
+        wait_until("they are resident", || {
+            let before = elastic.stats().outcomes.wasted_reads;
+            (0..1_000u32).for_each(|n| assert!(db.get_pinned((n * 3).to_le_bytes()).is_ok()));
+            elastic.stats().outcomes.wasted_reads - before < 20
+        });
+    }
+}
+
+/// A device that fails late: a round of tries takes much longer than one of them.
+#[test]
+fn a_table_is_closed_while_others_are_tried() {
+    let _one = ONE_AT_A_TIME.lock();
+    let (folder, elastic) = (folder(), filters(AMPLE_BYTES));
+    let mut options = small_tree();
+    options.set_disable_auto_compactions(true);
+    with_faulty_files(&mut options, folder.path());
+    let options = installed(&elastic, &options);
+    let db = DB::open(&options, folder.path()).expect("open");
+    for table in 0..20 {
+        (0..1_000u32).for_each(|n| db.put((n * 20 + table).to_be_bytes(), b"v").expect("put"));
+        db.flush().expect("flush");
+    }
+    drop(db);
+    let _ends = Ends;
     Fault::HeadsFail.set();
     let db = DB::open(&options, folder.path()).expect("RocksDB opens its tables");
-    assert!(db.get_pinned(1u32.to_be_bytes()).expect("and reads them").is_some());
-    assert_eq!(elastic.status(&db).expect("status").tables_with_units, 3);
-    assert_eq!(elastic.stats().tables, 0);
-    assert!(log_of(folder.path()).contains("cannot be read; it is read without them until they can be"));
-    // What is read when they are tried again may be wrong, which does not end the tries.
-    Fault::HeadsWrong.set();
+    Fault::HeadsFailLate.set();
     thread::sleep(Duration::from_secs(1));
-    assert_eq!(elastic.stats().tables, 0);
-    drop(ends);
-    wait_until("all tables have their units", || elastic.stats().tables == 3);
-    wait_until("they are resident", || {
-        let before = elastic.stats().outcomes.wasted_reads;
-        (0..1_000u32).for_each(|n| assert!(db.get_pinned((n * 3).to_le_bytes()).is_ok()));
-        elastic.stats().outcomes.wasted_reads - before < 20
-    });
+    let begun = Instant::now();
+    drop(db);
+    let (closing, round) = (begun.elapsed(), 16 * Fault::LATE);
+    assert!(closing < round / 2, "closing took {closing:?}, and a round of tries takes {round:?}");
 }
 
 /// A secondary instance whose primary compacted, a folder that was renamed, a relative path after `chdir`.

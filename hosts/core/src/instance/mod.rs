@@ -136,6 +136,7 @@ impl Filters {
     pub fn stats(&self) -> Stats {
         let mut stats = self.tables.manager.stats();
         stats.thread_panics += self.maintenance_panics.load(Ordering::Relaxed);
+        stats.failing_tables += usize::try_from(self.tables.deferred.counts().1).unwrap_or(usize::MAX);
         stats
     }
 
@@ -183,7 +184,7 @@ impl Filters {
             stats,
             tables_without_units: self.tables_without_units(),
             tables_written_without_units: self.tables.written_without_units.load(Ordering::Relaxed),
-            tables_without_room: self.tables.deferred.count(),
+            tables_without_room: self.tables.deferred.counts().0,
             builder_bytes: self.tables.builder_memory.bytes(),
             families,
         })

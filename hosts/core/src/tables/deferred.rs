@@ -7,9 +7,15 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
+    time::{Duration, Instant},
 };
 
 use parking_lot::Mutex;
+
+/// A column family whose tables could not be read is left alone for so long at first, and for twice as long after each further failure.
+const PAUSE_MIN: Duration = Duration::from_millis(500);
+/// Where tables are damaged for good, they are read for ever: rarely. A fault that passes leaves no trace a minute later.
+const PAUSE_MAX: Duration = Duration::from_secs(16);
 
 /// What opening a deferred table came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +52,8 @@ struct Entry {
     retry: Tries,
     /// Tables deferred so far.
     deferred: u64,
+    pause: Duration,
+    due: Instant,
 }
 
 #[derive(Default)]
@@ -59,8 +67,13 @@ impl DeferredTables {
     /// The column family has a deferred table.
     pub(crate) fn add(&self, family: usize, retry: Box<dyn DeferredFamily>) {
         self.tables.fetch_add(1, Ordering::Relaxed);
-        let new = || Entry { retry: Arc::new(Mutex::new(Some(retry))), deferred: 0 };
-        self.state.lock().families.entry(family).or_insert_with(new).deferred += 1;
+        let due = Instant::now();
+        let new =
+            || Entry { retry: Arc::new(Mutex::new(Some(retry))), deferred: 0, pause: Duration::ZERO, due };
+        let mut state = self.state.lock();
+        let entry = state.families.entry(family).or_insert_with(new);
+        entry.deferred += 1;
+        entry.due = due;
     }
 
     /// A table is deferred no more: it was closed, or opened with its units.
@@ -68,9 +81,11 @@ impl DeferredTables {
         self.tables.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Deferred tables there are.
-    pub(crate) fn count(&self) -> u64 {
-        self.tables.load(Ordering::Relaxed)
+    /// Deferred tables that have no room, and those that cannot be read. While some cannot, all count as such: which ones is not kept.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        let tables = self.tables.load(Ordering::Relaxed);
+        let is_unreadable = |entry: &Entry| !entry.pause.is_zero();
+        if self.state.lock().families.values().any(is_unreadable) { (0, tables) } else { (tables, 0) }
     }
 
     /// When this returns, no table of the column family is being tried, and none will be.
@@ -94,11 +109,18 @@ impl DeferredTables {
     /// Tries all tables until one is refused. It is called again and again: whether there is more room than before is not asked, because
     /// the budget may have moved there and back while a table was tried.
     pub(crate) fn retry(&self) {
-        for family in self.in_turn() {
+        self.retry_at(Instant::now());
+    }
+
+    fn retry_at(&self, now: Instant) {
+        for family in self.in_turn(now) {
             while let Some((retry, deferred)) = self.entry(family) {
                 let tried = retry.lock().as_ref().map(|family| family.retry());
                 match tried {
-                    Some(RetryResult::Opened) => self.end_one(),
+                    Some(RetryResult::Opened) => {
+                        self.end_one();
+                        self.set_pause(family, now, |_| Duration::ZERO);
+                    }
                     Some(RetryResult::NoneLeft) => {
                         self.remove_unless_deferred_since(family, &retry, deferred)
                     }
@@ -106,17 +128,27 @@ impl DeferredTables {
                         self.state.lock().first = family + 1;
                         return;
                     }
-                    Some(RetryResult::Unreadable) | None => break, // `None`: it was removed meanwhile
+                    Some(RetryResult::Unreadable) => {
+                        self.set_pause(family, now, |last| (2 * last).clamp(PAUSE_MIN, PAUSE_MAX));
+                        break;
+                    }
+                    None => break, // it was removed meanwhile
                 }
             }
         }
     }
 
-    fn in_turn(&self) -> Vec<usize> {
+    fn set_pause(&self, family: usize, now: Instant, next: impl FnOnce(Duration) -> Duration) {
+        if let Some(entry) = self.state.lock().families.get_mut(&family) {
+            entry.pause = next(entry.pause);
+            entry.due = now + entry.pause;
+        }
+    }
+
+    fn in_turn(&self, now: Instant) -> Vec<usize> {
         let state = self.state.lock();
-        let keys = |(&family, _)| family;
         let (before, from) = (state.families.range(..state.first), state.families.range(state.first..));
-        from.map(keys).chain(before.map(keys)).collect()
+        from.chain(before).filter(|(_, entry)| entry.due <= now).map(|(&family, _)| family).collect()
     }
 
     fn entry(&self, family: usize) -> Option<(Tries, u64)> {
@@ -141,6 +173,16 @@ mod tests {
             self.begun.send(()).expect("the test waits for it");
             self.go_on.lock().recv().expect("the test lets it go on");
             RetryResult::NoneLeft
+        }
+    }
+
+    /// A column family whose table cannot be read.
+    struct Damaged(Arc<AtomicU64>);
+
+    impl DeferredFamily for Damaged {
+        fn retry(&self) -> RetryResult {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            RetryResult::Unreadable
         }
     }
 
@@ -172,10 +214,34 @@ mod tests {
             counts.each_ref().map(|count| count.swap(0, Ordering::Relaxed))
         };
         assert_eq!(tried(1), [1, 0, 0], "it is refused");
+        assert_eq!(deferred.counts(), (3, 0));
         assert_eq!(tried(1), [1, 1, 1]);
         assert_eq!(tried(3), [3, 0, 0], "the others have their units");
         room.store(5, Ordering::Relaxed);
         assert_eq!(tried(2), [1, 0, 0]);
+    }
+
+    #[test]
+    fn damage_that_stays_is_read_again_for_ever_at_a_bounded_rate() {
+        let (deferred, tries) = (DeferredTables::default(), Arc::<AtomicU64>::default());
+        let begun = Instant::now();
+        deferred.add(1, Box::new(Damaged(tries.clone())));
+        let mut at = Vec::new();
+        for half_seconds in 1..400 {
+            deferred.retry_at(begun + half_seconds * PAUSE_MIN);
+            if tries.swap(0, Ordering::Relaxed) > 0 {
+                at.push(half_seconds);
+            }
+        }
+        assert_eq!(at[..8], [1, 2, 4, 8, 16, 32, 64, 96]);
+        assert!(at.windows(2).skip(6).all(|pair| (pair[1] - pair[0]) * PAUSE_MIN == PAUSE_MAX), "{at:?}");
+        // The next one is tried soon.
+        deferred.add(1, Box::new(Damaged(tries.clone())));
+        deferred.retry_at(Instant::now());
+        assert_eq!((tries.load(Ordering::Relaxed), deferred.counts()), (1, (0, 2)));
+        deferred.remove(1);
+        (0..2).for_each(|_| deferred.end_one());
+        assert_eq!(deferred.counts(), (0, 0));
     }
 
     #[test]

@@ -327,11 +327,11 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
   }
   ColumnFamilyRef family(filters, reader_options, is_for_writing_.load(std::memory_order_relaxed));
   OpenedUnits keys;
-  const int why = is_unreadable ? SB_UNREADABLE : unit_table->Open(read_options, SB_KEYS, *family, rep, rep.file.get(), &keys);
+  int why = is_unreadable ? SB_UNREADABLE : unit_table->Open(read_options, SB_KEYS, *family, rep, rep.file.get(), &keys);
   OpenedUnits prefixes;
   int why_prefixes = SB_NO_SUCH_UNITS;
-  if (UnitTable::MayHavePrefixes(*rep.table_properties) && why != SB_CORRUPT) {
-    if (is_unreadable || why == SB_UNREADABLE) {
+  if (UnitTable::MayHavePrefixes(*rep.table_properties)) {
+    if (why == SB_UNREADABLE || why == SB_CORRUPT) {
       why_prefixes = SB_UNREADABLE;
     } else if (unit_table->MayHavePrefixes()) {
       why_prefixes = unit_table->Open(read_options, SB_PREFIXES, *family, rep, rep.file.get(), &prefixes);
@@ -340,12 +340,14 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
   if (why == SB_CORRUPT || why_prefixes == SB_CORRUPT) {
     rocksdb::Warn(family->log, "springbloom: %s is read without filter units: its filter block is damaged or of a newer version",
                   rep.file->file_name().c_str());
+    // What was read may be damaged, and not the file: it is read again later.
+    why = why == SB_CORRUPT ? SB_UNREADABLE : why;
+    why_prefixes = why_prefixes == SB_CORRUPT ? SB_UNREADABLE : why_prefixes;
+  } else if (why == SB_UNREADABLE || why_prefixes == SB_UNREADABLE) {
+    family->WarnOfUnreadable(rep.file->file_name());
   }
   if (!MayBeUsed(why) && !MayBeUsed(why_prefixes)) {
     return s;
-  }
-  if (why == SB_UNREADABLE || why_prefixes == SB_UNREADABLE) {
-    family->WarnOfUnreadable(rep.file->file_name());
   }
   auto reader = std::make_unique<ElasticTableReader>(std::move(*table_reader), std::move(family), reader_options.largest_seqno,
                                                      reader_options.level);

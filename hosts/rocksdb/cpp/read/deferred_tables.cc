@@ -61,7 +61,9 @@ void DeferredTables<Reader>::Unlink(Reader* reader) {
 
 template <typename Reader>
 void DeferredTables<Reader>::Remove(Reader* reader) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::unique_lock<std::mutex> lock(mutex_);
+  ends_round_ = true;
+  try_ended_.wait(lock, [&] { return tried_ != reader; });
   if (!reader->HasUnits() && reader->Links().next != nullptr) {
     Unlink(reader);
     sb_deferred_closed(family_.filters.get());
@@ -71,29 +73,44 @@ void DeferredTables<Reader>::Remove(Reader* reader) {
 template <typename Reader>
 int DeferredTables<Reader>::Retry(void* context) noexcept {
   auto* self = static_cast<DeferredTables*>(context);
-  // Held so that the reader is not destroyed meanwhile.
-  std::lock_guard<std::mutex> lock(self->mutex_);
+  std::unique_lock<std::mutex> lock(self->mutex_);
   const Reader* first = self->next_;
-  for (int unreadable = 0; self->next_ != nullptr && unreadable < kUnreadableAtOnce; ++unreadable) {
+  self->ends_round_ = false;
+  for (int unreadable = 0; self->next_ != nullptr && unreadable < kUnreadableAtOnce && !self->ends_round_; ++unreadable) {
     if (unreadable > 0 && self->next_ == first) {
       break;
     }
-    Reader* reader = self->next_;
-    OpenedUnits opened;
-    const int why = self->TryOne(reader, &opened);
-    if (why == SB_NO_ROOM) {
-      return SB_NO_ROOM;
-    }
+    const int why = self->TryNext(&lock);
     if (why != SB_UNREADABLE) {
-      self->Unlink(reader);
-      if (why == SB_OPENED) {
-        reader->Open(opened);
-      }
-      return SB_OPENED;
+      return why;
     }
-    self->next_ = After(reader);
   }
   return self->next_ == nullptr ? SB_NONE_LEFT : SB_UNREADABLE;
+}
+
+// Tries the next one without the lock: a read may take long, and other tables are opened and closed meanwhile.
+template <typename Reader>
+int DeferredTables<Reader>::TryNext(std::unique_lock<std::mutex>* lock) {
+  Reader* const reader = next_;
+  tried_ = reader;
+  lock->unlock();
+  OpenedUnits opened;
+  const int why = TryOne(reader, &opened);
+  lock->lock();
+  tried_ = nullptr;
+  try_ended_.notify_all();
+  if (why == SB_NO_ROOM) {
+    return why;
+  }
+  if (why == SB_UNREADABLE) {
+    next_ = After(reader);
+    return why;
+  }
+  Unlink(reader);
+  if (why == SB_OPENED) {
+    reader->Open(opened);
+  }
+  return SB_OPENED;
 }
 
 template <typename Reader>

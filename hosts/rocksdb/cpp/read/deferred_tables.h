@@ -2,6 +2,7 @@
 // units when that is over.
 #pragma once
 
+#include <condition_variable>
 #include <mutex>
 
 #include "abi.h"
@@ -26,12 +27,19 @@ class DeferredTables {
  private:
   // Callback of springbloom_abi.h; `context` is a DeferredTables*.
   static int Retry(void* context) noexcept;
+  int TryNext(std::unique_lock<std::mutex>* lock);
   int TryOne(Reader* reader, OpenedUnits* opened) const;
   void Unlink(Reader* reader);
   static Reader* After(Reader* reader) { return static_cast<Reader*>(reader->Links().next); }
 
   const ColumnFamily& family_;
+  // Guards the following, and the links of the readers.
   std::mutex mutex_;
+  // The one that is being tried, which stays until that is over.
+  const Reader* tried_ = nullptr;
+  std::condition_variable try_ended_;
+  // A table is being closed. The next ones to close are likely the next ones to try.
+  bool ends_round_ = false;
   // The one to try next; null if there is none. What was tried comes last, so that all have their turn.
   Reader* next_ = nullptr;
 };

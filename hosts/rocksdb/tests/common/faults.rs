@@ -5,6 +5,7 @@
 use std::{
     ffi::{c_char, c_int, c_void},
     path::Path,
+    time::Duration,
 };
 
 use rocksdb::{AsRawPtr, Options};
@@ -30,19 +31,25 @@ pub(crate) enum Fault {
     HeadsFail = 6,
     /// Reads of units bring wrong bytes, and no others.
     WrongBytes = 7,
-    /// The same for heads of filter blocks alone.
+    /// Reads of the heads of filter blocks bring wrong bytes, and no others.
     HeadsWrong = 8,
+    /// As [`HeadsFail`](Self::HeadsFail), after [`LATE`](Self::LATE).
+    HeadsFailLate = 9,
 }
 
 impl Fault {
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::NoDescriptors,
         Self::ReadsFail,
         Self::NamesGone,
         Self::Slow,
         Self::Unmounted,
         Self::WrongBytes,
+        Self::HeadsWrong,
     ];
+
+    /// As in `faulty_files.cc`.
+    pub(crate) const LATE: Duration = Duration::from_millis(300);
 
     /// From now on, in all databases with [`with_faulty_files`].
     pub(crate) fn set(self) {

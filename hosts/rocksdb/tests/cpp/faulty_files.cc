@@ -25,7 +25,8 @@ enum TableFault : int {
   kUnmounted = 5,
   kHeadsFail = 6,
   kWrongBytes = 7,
-  kHeadsWrong = 8
+  kHeadsWrong = 8,
+  kHeadsFailLate = 9
 };
 
 std::atomic<int>& TheTableFault() {
@@ -62,10 +63,13 @@ class FaultyTable final : public rocksdb::FSRandomAccessFileOwnerWrapper {
     const rocksdb::IOStatus s = FSRandomAccessFileOwnerWrapper::Read(offset, n, options, result, scratch, dbg);
     const bool is_head = s.ok() && result->starts_with("SpgBloom");
     const int fault = TheTableFault().load();
-    if (s.ok() && IsThreadOfFilters() && (fault == kWrongBytes || (fault == kHeadsWrong && is_head))) {
+    if (s.ok() && ((fault == kWrongBytes && IsThreadOfFilters()) || (fault == kHeadsWrong && is_head))) {
       *result = Damaged(*result, scratch);
     }
-    return is_head && fault == kHeadsFail ? rocksdb::IOStatus::IOError("a fault of the test") : s;
+    if (is_head && fault == kHeadsFailLate) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    }
+    return is_head && (fault == kHeadsFail || fault == kHeadsFailLate) ? rocksdb::IOStatus::IOError("a fault of the test") : s;
   }
   rocksdb::IOStatus MultiRead(rocksdb::FSReadRequest* requests, size_t count, const rocksdb::IOOptions& options,
                               rocksdb::IODebugContext* dbg) override {
