@@ -159,11 +159,14 @@ impl PrefixWriter {
     /// order, in which those of one prefix usually are neighbours.
     #[inline]
     pub fn add(&mut self, prefix: Option<&[u8]>, key: &[u8], entry_bytes: u64) {
-        match &mut self.newest {
-            Some((_, data_bytes)) if self.of_entry.is_also_of(prefix, key) => {
-                *data_bytes = data_bytes.saturating_add(entry_bytes);
-            }
-            _ => self.add_all(prefix, key, entry_bytes),
+        if self.further.is_empty() {
+            prefix.into_iter().for_each(|prefix| self.add_one(prefix, entry_bytes));
+        } else if self.of_entry.is_also_of(prefix, key)
+            && let Some((_, data_bytes)) = &mut self.newest
+        {
+            *data_bytes = data_bytes.saturating_add(entry_bytes);
+        } else {
+            self.add_all(prefix, key, entry_bytes);
         }
     }
 
@@ -189,12 +192,24 @@ impl PrefixWriter {
         }
     }
 
+    #[inline]
     fn add_one(&mut self, prefix: &[u8], entry_bytes: u64) {
+        match &mut self.newest {
+            Some((newest, data_bytes)) if newest == prefix => {
+                *data_bytes = data_bytes.saturating_add(entry_bytes)
+            }
+            _ => self.add_other(prefix, entry_bytes),
+        }
+    }
+
+    /// Another one than the newest.
+    #[inline(never)]
+    fn add_other(&mut self, prefix: &[u8], entry_bytes: u64) {
         let Some((newest, data_bytes)) = &mut self.newest else {
             self.newest = Some((prefix.to_vec(), entry_bytes));
             return;
         };
-        if newest == prefix || (self.begun.contains(&prefix.len()) && newest.starts_with(prefix)) {
+        if self.begun.contains(&prefix.len()) && newest.starts_with(prefix) {
             *data_bytes = data_bytes.saturating_add(entry_bytes);
             return;
         }
