@@ -31,7 +31,7 @@ fn keys_of(keys: &[Vec<u8>]) -> BlockWriter {
 
 fn prefixes_of(keys: &[Vec<u8>], length: usize) -> PrefixWriter {
     let mut writer = PrefixWriter::new(UnitSettings::default(), 2000, IDENTITY);
-    keys.iter().filter_map(|key| key.get(..length)).for_each(|prefix| writer.add(prefix, 100));
+    keys.iter().for_each(|key| writer.add(key.get(..length), key, 100));
     writer
 }
 
@@ -90,6 +90,8 @@ proptest! {
     #[test]
     fn further_prefixes_are_held_once_each_in_any_order_of_keys(
         keys in proptest::collection::vec(proptest::collection::vec(0..4u8, 0..7), 1..300),
+        // Where in the key its prefix is: an extractor may take one that is not a beginning.
+        start in 0..3usize,
         length in 0..6usize,
         rules in "(1|3|0x02\\*1)(\\+(2|4|0x01\\*2)){0,2}",
         order in 0..3,
@@ -103,10 +105,12 @@ proptest! {
         let rules: FurtherPrefixes = rules.parse().unwrap();
         let mut writer =
             PrefixWriter::new(UnitSettings::default(), 2000, IDENTITY).with_further(rules);
-        keys.iter().for_each(|key| writer.add_all(key.get(..length), key, 100));
+        let prefix_of = |key| <[u8]>::get(key, start..start + length);
+        keys.iter().for_each(|key| writer.add(prefix_of(key), key, 100));
         let block = writer.end().into_bytes().unwrap();
-        let expected: BTreeSet<_> =
-            keys.iter().flat_map(|key| key.get(..length).into_iter().chain(rules.of(key))).collect();
+        let given: Vec<Vec<_>> =
+            keys.iter().map(|key| prefix_of(key).into_iter().chain(rules.of(key)).collect()).collect();
+        let expected: BTreeSet<&[u8]> = given.iter().flatten().copied().collect();
         if block.is_empty() {
             prop_assert!(expected.is_empty());
             return Ok(());
@@ -116,6 +120,9 @@ proptest! {
         prop_assert_eq!(directory.further_prefixes(), rules);
         prop_assert_eq!(directory.key_count(), expected.len() as u64);
         prop_assert_eq!(directory.last_key(), *expected.last().unwrap());
+        let segments = 0..directory.segment_count();
+        let data_bytes: u64 = segments.map(|segment| directory.data_bytes(segment)).sum();
+        prop_assert_eq!(data_bytes, 100 * given.iter().filter(|given| !given.is_empty()).count() as u64);
         for prefix in expected {
             prop_assert!(may_match(&block, &directory, prefix));
         }
@@ -132,7 +139,7 @@ fn memory_for_further_prefixes_is_bounded() {
     const KEYS: u64 = 1_500_000;
     for number in 0..KEYS {
         let key = [&(number / 3).to_be_bytes()[..], &(number % 3).to_be_bytes()[4..], &[7; 8]].concat();
-        writer.add_all(Some(&key[..8]), &key, 1000);
+        writer.add(Some(&key[..8]), &key, 1000);
         if number % 1000 == 0 {
             most = most.max(writer.memory_bytes());
         }
@@ -187,7 +194,7 @@ fn memory_for_prefixes_is_bounded() {
         let mut writer = PrefixWriter::new(units, 8 << 20, IDENTITY);
         let mut most = 0;
         for at in 0..count {
-            writer.add(&prefix(number(at)), 1000);
+            writer.add(Some(&prefix(number(at))), &[], 1000);
             if at % 1000 == 0 {
                 most = most.max(writer.memory_bytes());
             }

@@ -154,9 +154,8 @@ sb_builder* sb_builder_new(const sb_filters* filters, int bytewise, sb_bytes ses
                            const sb_spill_files* spill) SB_NOEXCEPT;
 // Keys in the table's order, without timestamp. `entry_bytes`: key and value, uncompressed.
 void sb_builder_add(sb_builder* builder, sb_bytes key, uint64_t entry_bytes) SB_NOEXCEPT;
-// The prefix of the entry's key, where the table gets units over prefixes, in the order of the keys. Both, or this alone.
-void sb_builder_add_prefix(sb_builder* builder, sb_bytes prefix, uint64_t entry_bytes) SB_NOEXCEPT;
-// The same for every entry, where there are further prefixes. `prefix`: null: the key has none.
+// The prefixes of the entry's key, where the table gets units over them, in the order of the keys. Both, or this alone. `prefix`: by the
+// extractor; null: the key has none.
 void sb_builder_add_prefixes(sb_builder* builder, const sb_bytes* prefix, sb_bytes key, uint64_t entry_bytes) SB_NOEXCEPT;
 uint64_t sb_builder_key_count(const sb_builder* builder) SB_NOEXCEPT;
 uint64_t sb_builder_bytes_estimate(const sb_builder* builder) SB_NOEXCEPT;  // size of the block if it ended now

@@ -3,7 +3,7 @@
 use std::{fmt, str::FromStr};
 
 /// Rules that a block can have.
-const RULES_MAX: usize = 4;
+pub(super) const RULES_MAX: usize = 4;
 /// Bytes of the rules in a directory.
 pub(crate) const RULES_BYTES: usize = 2 * RULES_MAX;
 
@@ -43,6 +43,11 @@ impl FurtherPrefixes {
     /// Whether there is no rule.
     pub fn is_empty(self) -> bool {
         self == Self::default()
+    }
+
+    /// Number of rules.
+    pub(super) fn count(self) -> usize {
+        self.rules.iter().filter(|rule| **rule != Rule::default()).count()
     }
 
     /// What the rules give for a key.

@@ -2,6 +2,7 @@
 
 use springbloom_filter::UnitSettings;
 
+use super::further_prefixes::RULES_MAX;
 use super::{BlockWriter, FinishedBlock, FurtherPrefixes, SpillFile};
 
 /// Builds the block over the distinct prefixes of a table's keys. It is a block like that over keys, in the order of the prefixes' bytes,
@@ -16,6 +17,28 @@ pub struct PrefixWriter {
     /// Lengths of the beginnings of the newest prefix that were added before it.
     begun: Vec<usize>,
     further: FurtherPrefixes,
+    of_entry: OfEntry,
+}
+
+/// What the newest entry gave.
+#[derive(Default)]
+struct OfEntry {
+    /// Whether it gave something, and each rule did.
+    is_complete: bool,
+    has_prefix: bool,
+    prefix: Vec<u8>,
+    /// The longest by a rule.
+    further: Vec<u8>,
+}
+
+impl OfEntry {
+    /// Whether an entry surely gives the same. A key that begins with what a rule gives for another one has no other by that rule.
+    #[inline]
+    fn is_also_of(&self, prefix: Option<&[u8]>, key: &[u8]) -> bool {
+        self.is_complete
+            && prefix == self.has_prefix.then_some(&self.prefix)
+            && key.starts_with(&self.further)
+    }
 }
 
 /// Prefixes that come in order go to the writer from so many bytes on. Later ones must be in order too.
@@ -101,6 +124,11 @@ impl Before {
     }
 }
 
+fn copy(from: &[u8], to: &mut Vec<u8>) {
+    to.clear();
+    to.extend_from_slice(from);
+}
+
 impl PrefixWriter {
     /// `identity`: of the table, as its keys' block has it. Units of one are not taken for those of the other.
     pub fn new(settings: UnitSettings, segment_data_bytes: u64, identity: u32) -> Self {
@@ -113,6 +141,7 @@ impl PrefixWriter {
             newest: None,
             begun: Vec::new(),
             further: FurtherPrefixes::default(),
+            of_entry: OfEntry::default(),
         }
     }
 
@@ -126,39 +155,73 @@ impl PrefixWriter {
         Self { writer: self.writer.with_spill(file, window_bytes), ..self }
     }
 
-    /// Adds an entry of `entry_bytes` bytes under `key`: its prefix, if it has one, and those that the rules give.
-    pub fn add_all(&mut self, prefix: Option<&[u8]>, key: &[u8], entry_bytes: u64) {
-        let mut prefixes: Vec<&[u8]> = prefix.into_iter().chain(self.further.of(key)).collect();
-        // In the order in which the block has them.
-        prefixes.sort_unstable();
-        for (at, prefix) in prefixes.into_iter().enumerate() {
-            self.add(prefix, if at == 0 { entry_bytes } else { 0 });
+    /// Adds an entry of `entry_bytes` bytes under `key`: its prefix, if it has one, and those that the rules give. Keys come in the table's
+    /// order, in which those of one prefix usually are neighbours.
+    #[inline]
+    pub fn add(&mut self, prefix: Option<&[u8]>, key: &[u8], entry_bytes: u64) {
+        if self.further.is_empty() {
+            prefix.into_iter().for_each(|prefix| self.add_one(prefix, entry_bytes));
+        } else if self.of_entry.is_also_of(prefix, key)
+            && let Some((_, data_bytes)) = &mut self.newest
+        {
+            *data_bytes = data_bytes.saturating_add(entry_bytes);
+        } else {
+            self.add_all(prefix, key, entry_bytes);
         }
     }
 
-    /// Adds an entry of `entry_bytes` bytes whose key has this prefix. Keys come in the table's order, in which those of one prefix usually
-    /// are neighbours.
+    #[inline(never)]
+    fn add_all(&mut self, prefix: Option<&[u8]>, key: &[u8], entry_bytes: u64) {
+        let mut prefixes = [key; 1 + RULES_MAX];
+        let mut count = 0;
+        for given in prefix.into_iter().chain(self.further.of(key)) {
+            prefixes[count] = given;
+            count += 1;
+        }
+        let prefixes = &mut prefixes[..count];
+        let further = &prefixes[usize::from(prefix.is_some())..];
+        let longest = further.iter().max_by_key(|prefix| prefix.len());
+        self.of_entry.is_complete = count > 0 && further.len() == self.further.count();
+        self.of_entry.has_prefix = prefix.is_some();
+        copy(prefix.unwrap_or_default(), &mut self.of_entry.prefix);
+        copy(longest.copied().unwrap_or_default(), &mut self.of_entry.further);
+        // In the order in which the block has them.
+        prefixes.sort_unstable();
+        for (at, prefix) in prefixes.iter().enumerate() {
+            self.add_one(prefix, if at == 0 { entry_bytes } else { 0 });
+        }
+    }
+
     #[inline]
-    pub fn add(&mut self, prefix: &[u8], entry_bytes: u64) {
+    fn add_one(&mut self, prefix: &[u8], entry_bytes: u64) {
+        match &mut self.newest {
+            Some((newest, data_bytes)) if newest == prefix => {
+                *data_bytes = data_bytes.saturating_add(entry_bytes)
+            }
+            _ => self.add_other(prefix, entry_bytes),
+        }
+    }
+
+    /// Another one than the newest.
+    #[inline(never)]
+    fn add_other(&mut self, prefix: &[u8], entry_bytes: u64) {
         let Some((newest, data_bytes)) = &mut self.newest else {
             self.newest = Some((prefix.to_vec(), entry_bytes));
             return;
         };
-        if newest == prefix || (self.begun.contains(&prefix.len()) && newest.starts_with(prefix)) {
+        if self.begun.contains(&prefix.len()) && newest.starts_with(prefix) {
             *data_bytes = data_bytes.saturating_add(entry_bytes);
             return;
         }
         self.before.add(newest, *data_bytes, &mut self.writer);
-        let common = newest.iter().zip(prefix).take_while(|(a, b)| a == b).count();
-        self.begun.retain(|&begun| begun <= common);
-        if common == newest.len() {
-            self.begun.push(common);
+        self.begun.retain(|&begun| prefix.starts_with(&newest[..begun]));
+        if prefix.starts_with(newest) {
+            self.begun.push(newest.len());
         }
         if prefix < newest.as_slice() {
             self.before.note_disorder();
         }
-        newest.clear();
-        newest.extend_from_slice(prefix);
+        copy(prefix, newest);
         *data_bytes = entry_bytes;
     }
 
@@ -169,7 +232,8 @@ impl PrefixWriter {
             Before::Collected(collected) => collected.memory_bytes(),
             Before::Written | Before::GivenUp => 0,
         };
-        self.writer.memory_bytes() + newest + before
+        let of_entry = self.of_entry.prefix.capacity() + self.of_entry.further.capacity();
+        self.writer.memory_bytes() + newest + before + of_entry
     }
 
     /// The block. Empty if no prefix was added, or too many that were in no order.

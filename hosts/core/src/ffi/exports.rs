@@ -258,15 +258,6 @@ unsafe extern "C" fn sb_builder_add(builder: &mut UnitBuilder, key: Bytes, entry
 }
 
 /// # Safety
-/// The prefix is readable.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn sb_builder_add_prefix(builder: &mut UnitBuilder, prefix: Bytes, entry_bytes: u64) {
-    // SAFETY: borrowed for the call.
-    let prefix = unsafe { prefix.get() };
-    add_guarded(builder, |builder| builder.add_prefix(prefix, entry_bytes));
-}
-
-/// # Safety
 /// The prefix and the key are readable.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_builder_add_prefixes(
@@ -343,9 +334,10 @@ unsafe extern "C" fn sb_block_contents(head: Bytes, prefixes_at: &mut u64) -> c_
 unsafe extern "C" fn sb_block_further_prefixes(head: Bytes) -> u64 {
     // SAFETY: borrowed for the call.
     let head = unsafe { head.get() };
-    guarded(0, || {
-        Directory::parse(head)
-            .map_or(0, |directory| u64::from_ne_bytes(directory.further_prefixes().to_bytes()))
+    guarded(0, || match BlockHeader::parse(head) {
+        Ok(header) if header.contents == Contents::PrefixesByRules => Directory::parse(head)
+            .map_or(0, |directory| u64::from_ne_bytes(directory.further_prefixes().to_bytes())),
+        _ => 0,
     })
 }
 

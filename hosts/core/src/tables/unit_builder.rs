@@ -105,21 +105,11 @@ impl UnitBuilder {
         }
     }
 
-    /// Adds the prefix of an entry's key.
-    #[inline]
-    pub(crate) fn add_prefix(&mut self, prefix: &[u8], entry_bytes: u64) {
-        self.add_to_prefixes(|prefixes| prefixes.add(prefix, entry_bytes));
-    }
-
     /// Adds the prefix of an entry's key, if it has one, and the further ones.
-    pub(crate) fn add_prefixes(&mut self, prefix: Option<&[u8]>, key: &[u8], entry_bytes: u64) {
-        self.add_to_prefixes(|prefixes| prefixes.add_all(prefix, key, entry_bytes));
-    }
-
     #[inline]
-    fn add_to_prefixes(&mut self, add: impl FnOnce(&mut PrefixWriter)) {
+    pub(crate) fn add_prefixes(&mut self, prefix: Option<&[u8]>, key: &[u8], entry_bytes: u64) {
         if let Some(writers) = &mut self.writers {
-            add(&mut writers.prefixes);
+            writers.prefixes.add(prefix, key, entry_bytes);
             if self.prefix_count.is_multiple_of(KEYS_PER_COUNT) {
                 self.counted.set(writers.memory_bytes() as u64);
             }

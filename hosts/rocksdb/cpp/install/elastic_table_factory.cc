@@ -333,7 +333,7 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
   if (UnitTable::MayHavePrefixes(*rep.table_properties)) {
     if (why == SB_UNREADABLE || why == SB_CORRUPT) {
       why_prefixes = SB_UNREADABLE;
-    } else if (unit_table->MayHavePrefixes()) {
+    } else {
       why_prefixes = unit_table->Open(read_options, SB_PREFIXES, *family, rep, rep.file.get(), &prefixes);
     }
   }

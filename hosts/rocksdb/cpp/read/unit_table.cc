@@ -108,26 +108,23 @@ bool UnitTable::IsIn(const rocksdb::TableProperties& properties) {
 
 uint64_t UnitTable::BytesBehind(uint64_t file_size) const { return file_size - (block_.offset() + block_.size() + kTrailer); }
 
-bool UnitTable::MayHavePrefixes() const {
-  uint64_t prefixes_at = 0;
-  return sb_block_contents(Bytes(head_), &prefixes_at) != SB_KEYS;
-}
-
 int UnitTable::Open(const ReadOptions& read_options, int contents, const ColumnFamily& family,
                     const rocksdb::BlockBasedTable::Rep& stock, RandomAccessFileReader* file, OpenedUnits* opened) {
-  uint64_t prefixes_at = 0;
-  const auto contents_of_block = [&] { return sb_block_contents(Bytes(head_), &prefixes_at); };
-  if (contents == SB_PREFIXES && contents_of_block() == SB_UNKNOWN_CONTENTS) {
-    ReadHead(read_options, /*verify=*/false, file, "");
-  }
-  if (contents == SB_PREFIXES && contents_of_block() == SB_UNKNOWN_CONTENTS) {
+  if (contents == SB_PREFIXES) {
     // Which units it begins with must be known first.
-    ReadHead(read_options, release::CanVerifyAndReconstruct(family.file_system.get()), file, "");
-  }
-  if (contents == SB_PREFIXES && contents_of_block() == SB_KEYS_BEFORE_PREFIXES) {
-    UnitTable prefixes(rocksdb::BlockHandle(block_.offset() + prefixes_at, block_.size() - prefixes_at), "");
-    prefixes.ReadHead(read_options, /*verify=*/false, file, "");
-    return prefixes.OpenFirst(read_options, contents, family, stock, file, opened);
+    uint64_t prefixes_at = 0;
+    int begins_with = sb_block_contents(Bytes(head_), &prefixes_at);
+    for (const bool verify : {false, release::CanVerifyAndReconstruct(family.file_system.get())}) {
+      if (begins_with == SB_UNKNOWN_CONTENTS) {
+        ReadHead(read_options, verify, file, "");
+        begins_with = sb_block_contents(Bytes(head_), &prefixes_at);
+      }
+    }
+    if (begins_with == SB_KEYS_BEFORE_PREFIXES) {
+      UnitTable prefixes(rocksdb::BlockHandle(block_.offset() + prefixes_at, block_.size() - prefixes_at), "");
+      prefixes.ReadHead(read_options, /*verify=*/false, file, "");
+      return prefixes.OpenFirst(read_options, contents, family, stock, file, opened);
+    }
   }
   return OpenFirst(read_options, contents, family, stock, file, opened);
 }

@@ -42,8 +42,6 @@ class UnitTable {
   static bool MayHavePrefixes(const rocksdb::TableProperties& properties) {
     return !properties.prefix_extractor_name.empty() && properties.prefix_extractor_name != "nullptr";
   }
-  // As far as the head tells that was read.
-  bool MayHavePrefixes() const;
 
   // Opens the units over keys (SB_KEYS), or those over prefixes (SB_PREFIXES). SB_OPENED, and the units; or why (of springbloom_abi.h) it
   // is read without units. A corrupt head is read once more, as RocksDB's block fetcher does it where the file

@@ -55,12 +55,11 @@ void ElasticTableBuilder::Add(const rocksdb::Slice& internal_key, const rocksdb:
 }
 
 void ElasticTableBuilder::AddPrefixes(const rocksdb::Slice& key, size_t entry_bytes) {
-  const bool has_prefix = prefix_extractor_->InDomain(key);
-  const rocksdb::Slice prefix = has_prefix ? prefix_extractor_->Transform(key) : rocksdb::Slice();
-  if (adds_further_prefixes_) {
-    policy->AddPrefixes(has_prefix ? &prefix : nullptr, key, entry_bytes);
-  } else if (has_prefix) {
-    policy->AddPrefix(prefix, entry_bytes);
+  if (prefix_extractor_->InDomain(key)) {
+    const rocksdb::Slice prefix = prefix_extractor_->Transform(key);
+    policy->AddPrefixes(&prefix, key, entry_bytes);
+  } else if (adds_further_prefixes_) {
+    policy->AddPrefixes(nullptr, key, entry_bytes);
   }
 }
 

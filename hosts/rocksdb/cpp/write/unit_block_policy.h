@@ -47,12 +47,6 @@ class UnitBlockPolicy final : public rocksdb::FilterPolicy {
     sb_builder_add(units_.get(), Bytes(key), entry_bytes);
     CountEntry();
   }
-  // The same for the prefix of a key.
-  void AddPrefix(const rocksdb::Slice& prefix, size_t entry_bytes) {
-    sb_builder_add_prefix(units_.get(), Bytes(prefix), entry_bytes);
-    CountEntry();
-  }
-
   // The same for the prefixes of a key: the extractor's (null: it has none) and further ones.
   void AddPrefixes(const rocksdb::Slice* prefix, const rocksdb::Slice& key, size_t entry_bytes) {
     const sb_bytes bytes = prefix == nullptr ? sb_bytes{} : Bytes(*prefix);

@@ -37,6 +37,26 @@ class UpToBar final : public SliceTransform {
   static size_t Bar(const Slice& key) { return std::find(key.data(), key.data() + key.size(), '|') - key.data(); }
 };
 
+// The first two letters in the order of bytes, then the others from the last one on: keys with the same two are neighbours, those with more
+// in common need not be.
+class BackwardsBehindPairs final : public rocksdb::Comparator {
+ public:
+  const char* Name() const override { return "springbloom.test.BackwardsBehindPairs"; }
+  int Compare(const Slice& a, const Slice& b) const override { return Turned(a).compare(Turned(b)); }
+  bool CanKeysWithDifferentByteContentsBeEqual() const override { return false; }
+  void FindShortestSeparator(std::string*, const Slice&) const override {}
+  void FindShortSuccessor(std::string*) const override {}
+
+ private:
+  static std::string Turned(const Slice& key) {
+    std::string turned = key.ToString();
+    std::reverse(turned.begin() + std::min<size_t>(2, turned.size()), turned.end());
+    return turned;
+  }
+};
+
+const BackwardsBehindPairs backwards_behind_pairs;
+
 using Extractor = std::shared_ptr<const SliceTransform>;
 
 class Random {
@@ -532,8 +552,10 @@ uint64_t CompareFollower(const Database& database, Random& random) {
   return answers;
 }
 
-std::pair<Extractor, std::string> RandomExtractor(Random& random, bool by_text) {
-  switch (random.Below(by_text ? 4 : 5)) {
+// One of which keys with the same prefix are neighbours.
+std::pair<Extractor, std::string> RandomExtractor(Random& random, const rocksdb::Comparator* comparator, bool by_text) {
+  const size_t neighbours = comparator == &backwards_behind_pairs ? 2 : by_text ? 4 : 5;
+  switch (random.Below(neighbours)) {
     case 0:
       return {nullptr, "nullptr"};
     case 1:
@@ -553,13 +575,14 @@ uint64_t Live(const std::array<void*, 2>& rocksdb_options, const std::string& pa
   setting.kind = static_cast<Setting::Kind>(random.Below(4));
   setting.comparator = setting.kind == Setting::kTimestamps ? rocksdb::BytewiseComparatorWithU64Ts()
                        : random.OneIn(3)                    ? rocksdb::ReverseBytewiseComparator()
+                       : random.OneIn(4)                    ? &backwards_behind_pairs
                                                             : rocksdb::BytewiseComparator();
   setting.letters = 4 + random.Below(12);
   setting.least_bytes = random.OneIn(3) ? random.Below(2) : 4;
 
   rocksdb::Options options = springbloom::OptionsIn(rocksdb_options[0]);
   options.comparator = setting.comparator;
-  options.prefix_extractor = RandomExtractor(random, /*by_text=*/false).first;
+  options.prefix_extractor = RandomExtractor(random, setting.comparator, /*by_text=*/false).first;
   options.disable_auto_compactions = random.OneIn(2);
   constexpr uint64_t kSkips[] = {0, 1, 8};
   options.max_sequential_skip_in_iterations = kSkips[random.Below(3)];
@@ -603,12 +626,12 @@ uint64_t Live(const std::array<void*, 2>& rocksdb_options, const std::string& pa
       answers += CompareFollower(database, random);
     }
     if (random.OneIn(4)) {
-      const auto [extractor, text] = RandomExtractor(random, /*by_text=*/true);
+      const auto [extractor, text] = RandomExtractor(random, setting.comparator, /*by_text=*/true);
       database.Change(extractor, text);
       answers += CompareDatabase(database, random);
     }
     if (random.OneIn(5)) {
-      database.OpenAgain(RandomExtractor(random, /*by_text=*/false).first);
+      database.OpenAgain(RandomExtractor(random, setting.comparator, /*by_text=*/false).first);
     }
   }
   return answers;
