@@ -13,7 +13,7 @@ LIBRARIES := $(addprefix -p springbloom-,filter format manager host-core)
 WITHOUT_ROCKSDB := $(LIBRARIES) $(addprefix -p springbloom-,console testkit workload simulator records experiments)
 
 .PHONY: demo test check leveldb flash attack chaos build build-all setup lint msrv deny sanitize fuzz crashtest crashtest-short rocksdb-tests package \
-  test-releases test-processors jvm test-jvm jvm-soak jvm-compare setup-jvm
+  test-releases test-processors jvm test-jvm jvm-soak jvm-compare jvm-url-frontier setup-jvm
 
 demo:
 	@DEMO_DIR=$(DEMO_DIR) scripts/demo
@@ -101,8 +101,9 @@ crashtest-short:
 rocksdb-tests: build
 	@scripts/rocksdb-tests $(TESTS)
 
-# The host's tests on RocksDB 8.10.0, 10.1.3 and 11.12.0, which are compiled with assertions: half an hour the first time.
-test-releases: setup
+# The host's tests on RocksDB 8.10.0, 10.1.3 and 11.12.0, which are compiled with assertions: half an hour the first time; and on 9.7.3 and
+# 10.4.2 out of RocksJava's jars.
+test-releases: setup-jvm
 	@scripts/test-releases
 
 # On other processors, emulated.
@@ -128,6 +129,10 @@ jvm-soak: setup-jvm
 # A table of docs/guide-jvm.md.
 jvm-compare: setup-jvm
 	@mvn -B -q -ntp -f hosts/jvm/pom.xml -pl kafka-streams -am verify -Dtest=ComparisonRun -Dsurefire.failIfNoSpecifiedTests=false
+
+# Another one.
+jvm-url-frontier: setup-jvm
+	@mvn -B -q -ntp -f hosts/jvm/pom.xml -pl rocksdbjni verify -Dtest=UrlFrontierRun
 
 setup-jvm:
 	@scripts/setup --jvm

@@ -23,10 +23,9 @@
 #include "table/table_reader.h"
 
 #define SPRINGBLOOM_ROCKSDB (ROCKSDB_MAJOR * 10000 + ROCKSDB_MINOR * 100 + ROCKSDB_PATCH)
-// The internal headers change without notice, so that each release is named. scripts/check-releases compiles against each.
-#if !(SPRINGBLOOM_ROCKSDB == 81000 || SPRINGBLOOM_ROCKSDB == 91000 || SPRINGBLOOM_ROCKSDB == 100103 || \
-      SPRINGBLOOM_ROCKSDB == 101001 || SPRINGBLOOM_ROCKSDB == 110801 || SPRINGBLOOM_ROCKSDB == 111200)
-#error "Springbloom supports RocksDB 8.10.0, 9.10.0, 10.1.3, 10.10.1, 11.8.1 and 11.12.0: these headers are of another release"
+// The internal headers change without notice. scripts/check-releases compiles against releases of the whole range.
+#if SPRINGBLOOM_ROCKSDB != 81000 && (SPRINGBLOOM_ROCKSDB < 90703 || SPRINGBLOOM_ROCKSDB > 111200)
+#error "Springbloom supports RocksDB 8.10.0 and 9.7.3 to 11.12.0: these headers are of another release"
 #endif
 
 namespace springbloom::release {
@@ -101,7 +100,7 @@ class PrefixBlockReader : public rocksdb::FilterBlockReaderCommon<rocksdb::Parse
   // A prefix of `from` to ask for in place of the extractor's, if all keys from `from` on and below `end` (null: no bound) have it.
   virtual rocksdb::Slice PrefixOfRange(const rocksdb::Slice& from, const rocksdb::Slice* end) = 0;
 
-#if SPRINGBLOOM_ROCKSDB >= 91000
+#if SPRINGBLOOM_ROCKSDB >= 90703
   bool KeyMayMatch(const rocksdb::Slice&, const rocksdb::Slice*, rocksdb::GetContext*, rocksdb::BlockCacheLookupContext*,
                    const rocksdb::ReadOptions&) override {
     return true;
@@ -141,6 +140,9 @@ class PrefixBlockReader : public rocksdb::FilterBlockReaderCommon<rocksdb::Parse
 #endif
 };
 
+template <typename Class, typename Argument>
+Argument ArgumentOf(void (Class::*function)(Argument));
+
 // An iterator that forwards everything to another one. Most of these have bodies in the base class, so that a forgotten one would compile.
 class ForwardingIterator : public rocksdb::InternalIterator {
  public:
@@ -169,13 +171,11 @@ class ForwardingIterator : public rocksdb::InternalIterator {
   void GetReadaheadState(rocksdb::ReadaheadFileInfo* state) override { inner_.GetReadaheadState(state); }
   void SetReadaheadState(rocksdb::ReadaheadFileInfo* state) override { inner_.SetReadaheadState(state); }
   bool IsDeleteRangeSentinelKey() const override { return inner_.IsDeleteRangeSentinelKey(); }
-#if SPRINGBLOOM_ROCKSDB >= 91000
+#if SPRINGBLOOM_ROCKSDB >= 90703
   uint64_t write_unix_time() const override { return inner_.write_unix_time(); }
 #endif
-#if SPRINGBLOOM_ROCKSDB >= 110800
-  void Prepare(const rocksdb::MultiScanArgs* ranges) override { inner_.Prepare(ranges); }
-#elif SPRINGBLOOM_ROCKSDB >= 100103
-  void Prepare(const std::vector<rocksdb::ScanOptions>* ranges) override { inner_.Prepare(ranges); }
+#if SPRINGBLOOM_ROCKSDB >= 100100
+  void Prepare(decltype(ArgumentOf(&rocksdb::InternalIterator::Prepare)) ranges) override { inner_.Prepare(ranges); }
 #endif
 
  protected:

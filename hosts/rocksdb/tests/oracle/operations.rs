@@ -340,13 +340,13 @@ impl Operations {
             }
             let handle = session.column_family(cf);
             let has_prefix = |(key, _): &(&[u8], &[u8])| key.starts_with(&prefix);
+            let direction = if forward { Direction::Forward } else { Direction::Reverse };
+            let walk = session.db.iterator_cf_opt(handle, options, IteratorMode::From(&from, direction));
+            // Before 11.8 RocksDB itself also gives keys that are too short to have a prefix.
+            let walk = walk.filter(|entry| !entry.as_ref().is_ok_and(|(key, _)| key.len() < prefix_bytes));
             if forward {
-                let mode = IteratorMode::From(&from, Direction::Forward);
-                let walk = session.db.iterator_cf_opt(handle, options, mode);
                 self.compare_walk(walk, model.between(&from, None).take_while(has_prefix), STEPS_MAX);
             } else {
-                let mode = IteratorMode::From(&from, Direction::Reverse);
-                let walk = session.db.iterator_cf_opt(handle, options, mode);
                 self.compare_walk(walk, model.backward_from(&from).take_while(has_prefix), STEPS_MAX);
             }
         }
