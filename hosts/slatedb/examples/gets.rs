@@ -19,7 +19,7 @@ use slatedb::{
     BloomFilterPolicy, Db, DbReader, DbReaderMode, FilterPolicy, WriteBatch,
     config::{DbReaderOptions, Settings},
     db_cache::{
-        DbCache, SplitCache,
+        CacheFetch, CacheLoader, CachedEntry, CachedKey, DbCache, SplitCache,
         foyer::{FoyerCache, FoyerCacheOptions},
     },
     object_store::{ObjectStore, ObjectStoreExt, local::LocalFileSystem, memory::InMemory},
@@ -114,12 +114,60 @@ struct Opened {
     elastic: Option<ElasticFilters>,
 }
 
+/// Room for filters alone, so that memory for filters is what is compared. SlateDB's own caches share it with indexes.
+struct Caches {
+    filters: Arc<dyn DbCache>,
+    others: Arc<dyn DbCache>,
+}
+
 /// Without shards: a filter that is larger than one would never be cached.
-fn cache(block_bytes: u64, meta_bytes: u64) -> Arc<dyn DbCache> {
-    let [block, meta] = [block_bytes, meta_bytes].map(|max_capacity| -> Option<Arc<dyn DbCache>> {
-        Some(Arc::new(FoyerCache::new_with_opts(FoyerCacheOptions { max_capacity, shards: 1 })))
-    });
-    Arc::new(SplitCache::new().with_block_cache(block).with_meta_cache(meta).build())
+fn cache(max_capacity: u64) -> Arc<dyn DbCache> {
+    Arc::new(FoyerCache::new_with_opts(FoyerCacheOptions { max_capacity, shards: 1 }))
+}
+
+fn caches(block_bytes: u64, index_bytes: u64, filter_bytes: u64) -> Arc<dyn DbCache> {
+    let others = SplitCache::new()
+        .with_block_cache(Some(cache(block_bytes)))
+        .with_meta_cache(Some(cache(index_bytes)));
+    Arc::new(Caches { filters: cache(filter_bytes), others: Arc::new(others.build()) })
+}
+
+type Got = Result<Option<CachedEntry>, slatedb::Error>;
+
+#[async_trait::async_trait]
+impl DbCache for Caches {
+    async fn get_block(&self, key: &CachedKey) -> Got {
+        self.others.get_block(key).await
+    }
+
+    async fn get_index(&self, key: &CachedKey) -> Got {
+        self.others.get_index(key).await
+    }
+
+    async fn get_stats(&self, key: &CachedKey) -> Got {
+        self.others.get_stats(key).await
+    }
+
+    async fn get_filter(&self, key: &CachedKey) -> Got {
+        self.filters.get_filter(key).await
+    }
+
+    async fn fetch_filter(&self, key: CachedKey, loader: CacheLoader) -> Result<CacheFetch, slatedb::Error> {
+        self.filters.fetch_filter(key, loader).await
+    }
+
+    /// Readers come here with blocks and indexes only.
+    async fn insert(&self, key: CachedKey, value: CachedEntry) {
+        self.others.insert(key, value).await;
+    }
+
+    async fn remove(&self, key: &CachedKey) {
+        self.others.remove(key).await;
+    }
+
+    fn entry_count(&self) -> u64 {
+        self.others.entry_count() + self.filters.entry_count()
+    }
 }
 
 impl Bench {
@@ -151,7 +199,7 @@ impl Bench {
             ..settings(2 * L0_BYTES)
         };
         let db = Db::builder(folder_of(filters), meter).with_settings(settings);
-        let db = db.with_db_cache(cache(16 << 20, 64 << 20), 0).with_filter_policies(vec![policy]);
+        let db = db.with_db_cache(cache(64 << 20), 0).with_filter_policies(vec![policy]);
         (db.build().await.expect("it opens"), elastic)
     }
 
@@ -203,9 +251,11 @@ impl Bench {
     async fn open(&self, store: Arc<dyn ObjectStore>, filters: Filters, tree: Tree, bits: f64) -> Opened {
         let meter = Meter::new(store);
         let filter_bytes = (bits * self.keys as f64 / 8.0) as u64;
-        let in_cache = if filters == ELASTIC { tree.filters } else { filter_bytes };
+        let in_cache = if filters == ELASTIC { 2 * tree.filters } else { filter_bytes };
         let (policy, elastic) = self.policy(filters, &meter, filter_bytes.saturating_sub(in_cache));
-        let cache = cache((tree.data as f64 * BLOCK_CACHE_SHARE) as u64, tree.indexes * 5 / 4 + in_cache);
+        // A cache counts some bytes more for each entry.
+        let in_cache = in_cache + in_cache / 8;
+        let cache = caches((tree.data as f64 * BLOCK_CACHE_SHARE) as u64, 2 * tree.indexes, in_cache);
         let options = DbReaderOptions {
             manifest_poll_interval: Duration::from_secs(2),
             skip_wal_replay: true,
