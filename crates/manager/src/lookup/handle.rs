@@ -7,7 +7,7 @@ use springbloom_filter::{KeyDigest, ProbeLayout};
 use crate::budget::{MemoryBudget, MemoryKind};
 use crate::keys::{FencesRef, KeyOrder};
 use crate::lookup::TableShared;
-use crate::lookup::group_cell::BorrowedGroup;
+use crate::lookup::group_cell::{BorrowedGroup, GroupCell};
 use crate::lookup::negative_cache::{AbsentKey, NegativeCache};
 use crate::names::TableId;
 use crate::visits::{Outcome, VisitBuffer, VisitedTable};
@@ -61,6 +61,11 @@ impl TableHandle {
     pub fn rejection(&self, segment: u32, digest: KeyDigest) -> Option<Outcome> {
         let probe = self.table.layout(segment)?.probe(digest);
         self.table.cells().get(segment as usize)?.borrow().rejection(&probe)
+    }
+
+    /// Resident units of a segment, for a host whose engine does not say how a read ended. Lock-free, without allocation.
+    pub fn resident_units(&self, segment: u32) -> u8 {
+        self.table.cells().get(segment as usize).map_or(0, GroupCell::resident_units)
     }
 
     /// [`rejection`](Self::rejection) of each key of a batch, in order: `tell` gets the key's place and how it was rejected. Faster than

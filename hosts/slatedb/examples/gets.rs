@@ -1,0 +1,491 @@
+//! What lookups cost with SlateDB's Bloom filters and with elastic ones in the same memory: GETs, bytes, money, time.
+//!
+//!     cargo run --release --locked --example gets -- [keys=1000000] [seed=1] [parts=memory,restart,processes]
+
+#[path = "../tests/support/mod.rs"]
+mod support;
+
+use std::{
+    env,
+    path::Path,
+    process::{Command, Stdio},
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::{Duration, Instant},
+};
+
+use futures::{StreamExt, stream};
+use rand::{RngExt, SeedableRng, rngs::SmallRng, seq::SliceRandom};
+use slatedb::{
+    BloomFilterPolicy, Db, DbReader, DbReaderMode, FilterPolicy, WriteBatch,
+    config::{DbReaderOptions, Settings},
+    db_cache::{
+        CacheFetch, CacheLoader, CachedEntry, CachedKey, DbCache, SplitCache,
+        foyer::{FoyerCache, FoyerCacheOptions},
+    },
+    object_store::{ObjectStore, ObjectStoreExt, local::LocalFileSystem, memory::InMemory},
+};
+use springbloom_slatedb::ElasticFilters;
+use support::{Meter, flush, settings, settle};
+use xxhash_rust::xxh3::xxh3_64;
+
+const VALUE_BYTES: usize = 64;
+const L0_BYTES: usize = 4 << 20;
+/// Of the data.
+const BLOCK_CACHE_SHARE: f64 = 0.05;
+const DELAY: Duration = Duration::from_millis(15);
+/// Lookups at once where requests take long.
+const AT_ONCE: usize = 16;
+/// S3 Standard, us-east-1.
+const DOLLARS_PER_GET: f64 = 0.40e-6;
+const PROCESS_SECONDS: u64 = 20;
+/// Lookups before others are measured, and as many that are.
+const WARMING: usize = 12_000;
+
+/// 0: elastic filters. Otherwise SlateDB's, with so many bits per key.
+type Filters = u32;
+const ELASTIC: Filters = 0;
+
+fn name_of(filters: Filters) -> String {
+    if filters == ELASTIC { "elastic".to_owned() } else { format!("Bloom {filters}") }
+}
+
+fn folder_of(filters: Filters) -> String {
+    format!("filters{filters}")
+}
+
+/// Even numbers are present keys, odd ones absent.
+fn key(number: u64) -> String {
+    format!("{:016x}", xxh3_64(&number.to_le_bytes()))
+}
+
+/// Keys that are looked up.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    /// No absent key twice.
+    Fresh,
+    /// Absent keys by Zipf .99 (its continuous form).
+    Popular,
+    /// Keys by Zipf .99, half of them absent.
+    Mixed,
+}
+
+struct Workload {
+    kind: Kind,
+    keys: u64,
+    random: SmallRng,
+    fresh: u64,
+}
+
+impl Workload {
+    fn next(&mut self) -> u64 {
+        self.fresh += 1;
+        // Popularity has nothing to do with the order in which keys were written.
+        let exponent = 1.0 - 0.99;
+        let spread = (self.keys as f64).powf(exponent) - 1.0;
+        let rank = (1.0 + self.random.random::<f64>() * spread).powf(1.0 / exponent) as u64;
+        let popular = 2 * (xxh3_64(&rank.to_le_bytes()) % self.keys);
+        match self.kind {
+            Kind::Fresh => 2 * self.fresh + 1,
+            Kind::Popular => popular + 1,
+            Kind::Mixed => popular + u64::from(self.random.random_bool(0.5)),
+        }
+    }
+}
+
+/// Bytes of a tree: of its data, its indexes, its filter blocks.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tree {
+    data: u64,
+    indexes: u64,
+    filters: u64,
+}
+
+struct Bench {
+    folder: String,
+    /// Of the databases in the folder.
+    copy: Arc<InMemory>,
+    keys: u64,
+    seed: u64,
+}
+
+struct Opened {
+    db: DbReader,
+    meter: Arc<Meter>,
+    elastic: Option<ElasticFilters>,
+}
+
+/// Room for filters alone, so that memory for filters is what is compared. SlateDB's own caches share it with indexes.
+struct Caches {
+    filters: Arc<dyn DbCache>,
+    others: Arc<dyn DbCache>,
+}
+
+/// Without shards: a filter that is larger than one would never be cached.
+fn cache(max_capacity: u64) -> Arc<dyn DbCache> {
+    Arc::new(FoyerCache::new_with_opts(FoyerCacheOptions { max_capacity, shards: 1 }))
+}
+
+fn caches(block_bytes: u64, index_bytes: u64, filter_bytes: u64) -> Arc<dyn DbCache> {
+    let others = SplitCache::new()
+        .with_block_cache(Some(cache(block_bytes)))
+        .with_meta_cache(Some(cache(index_bytes)));
+    Arc::new(Caches { filters: cache(filter_bytes), others: Arc::new(others.build()) })
+}
+
+type Got = Result<Option<CachedEntry>, slatedb::Error>;
+
+#[async_trait::async_trait]
+impl DbCache for Caches {
+    async fn get_block(&self, key: &CachedKey) -> Got {
+        self.others.get_block(key).await
+    }
+
+    async fn get_index(&self, key: &CachedKey) -> Got {
+        self.others.get_index(key).await
+    }
+
+    async fn get_stats(&self, key: &CachedKey) -> Got {
+        self.others.get_stats(key).await
+    }
+
+    async fn get_filter(&self, key: &CachedKey) -> Got {
+        self.filters.get_filter(key).await
+    }
+
+    async fn fetch_filter(&self, key: CachedKey, loader: CacheLoader) -> Result<CacheFetch, slatedb::Error> {
+        self.filters.fetch_filter(key, loader).await
+    }
+
+    /// Readers come here with blocks and indexes only.
+    async fn insert(&self, key: CachedKey, value: CachedEntry) {
+        self.others.insert(key, value).await;
+    }
+
+    async fn remove(&self, key: &CachedKey) {
+        self.others.remove(key).await;
+    }
+
+    fn entry_count(&self) -> u64 {
+        self.others.entry_count() + self.filters.entry_count()
+    }
+}
+
+impl Bench {
+    fn folder(&self) -> Arc<dyn ObjectStore> {
+        Arc::new(LocalFileSystem::new_with_prefix(&self.folder).expect("the folder exists"))
+    }
+
+    fn policy(
+        &self,
+        filters: Filters,
+        meter: &Arc<Meter>,
+        budget: u64,
+    ) -> (Arc<dyn FilterPolicy>, Option<ElasticFilters>) {
+        if filters != ELASTIC {
+            return (Arc::new(BloomFilterPolicy::new(filters)), None);
+        }
+        let elastic =
+            ElasticFilters::builder().budget_bytes(budget as usize).segment_data_bytes(2 << 20).start();
+        (elastic.policy(folder_of(filters), meter.clone()), Some(elastic))
+    }
+
+    async fn writer(&self, filters: Filters) -> (Db, Option<ElasticFilters>) {
+        let meter = Meter::new(self.folder());
+        let (policy, elastic) = self.policy(filters, &meter, 1 << 20);
+        let settings = Settings {
+            max_unflushed_bytes: 64 << 20,
+            l0_max_ssts: 100,
+            l0_max_ssts_per_key: 100,
+            ..settings(2 * L0_BYTES)
+        };
+        let db = Db::builder(folder_of(filters), meter).with_settings(settings);
+        let db = db.with_db_cache(cache(64 << 20), 0).with_filter_policies(vec![policy]);
+        (db.build().await.expect("it opens"), elastic)
+    }
+
+    /// Writes all keys in random order. Waits for compactions after each table, so that all trees are the same.
+    async fn load(&self, filters: Filters) -> Tree {
+        let (db, elastic) = self.writer(filters).await;
+        let mut order: Vec<u64> = (0..self.keys).collect();
+        order.shuffle(&mut SmallRng::seed_from_u64(self.seed));
+        let begin = Instant::now();
+        for chunk in order.chunks(L0_BYTES / (16 + VALUE_BYTES)) {
+            for some in chunk.chunks(1000) {
+                let mut batch = WriteBatch::new();
+                some.iter().for_each(|&number| batch.put(key(2 * number), [number as u8; VALUE_BYTES]));
+                db.write(batch).await.expect("the store works");
+            }
+            flush(&db).await;
+            settle(&db).await;
+        }
+        let manifest = db.manifest();
+        let mut tree = Tree::default();
+        for view in manifest.all_sst_views() {
+            let info = &view.sst.info;
+            tree.data += info.filter_offset;
+            tree.indexes += info.index_len;
+            tree.filters += info.filter_len;
+        }
+        let (l0, runs, tables) =
+            (manifest.l0().len(), manifest.compacted().len(), manifest.all_sst_views().count());
+        db.close().await.expect("the store works");
+        println!(
+            "# {}: {l0} tables in level 0, {runs} runs, {tables} tables, {tree:?}, {:.0?}",
+            name_of(filters),
+            begin.elapsed()
+        );
+        if let Some(elastic) = elastic {
+            elastic.wait_written().await;
+            println!("# {:?}", elastic.requested());
+        }
+        let mut objects = self.folder().list(Some(&folder_of(filters).into()));
+        while let Some(object) = objects.next().await {
+            let path = object.expect("the store works").location;
+            let bytes = self.folder().get(&path).await.expect("listed").bytes().await.expect("listed");
+            self.copy.put(&path, bytes.into()).await.expect("there is room");
+        }
+        tree
+    }
+
+    /// Filters take so many bits per key, heads and bookkeeping included. Indexes have room of their own.
+    async fn open(&self, store: Arc<dyn ObjectStore>, filters: Filters, tree: Tree, bits: f64) -> Opened {
+        let meter = Meter::new(store);
+        let filter_bytes = (bits * self.keys as f64 / 8.0) as u64;
+        let in_cache = if filters == ELASTIC { 2 * tree.filters } else { filter_bytes };
+        let (policy, elastic) = self.policy(filters, &meter, filter_bytes.saturating_sub(in_cache));
+        // A cache counts some bytes more for each entry.
+        let in_cache = in_cache + in_cache / 8;
+        let cache = caches((tree.data as f64 * BLOCK_CACHE_SHARE) as u64, 2 * tree.indexes, in_cache);
+        let options = DbReaderOptions {
+            manifest_poll_interval: Duration::from_secs(2),
+            skip_wal_replay: true,
+            ..DbReaderOptions::default()
+        };
+        let db = DbReader::builder(folder_of(filters), meter.clone())
+            .with_reader_mode(DbReaderMode::ManagedCheckpoint)
+            .with_options(options)
+            .with_db_cache(cache, 0)
+            .with_filter_policies(vec![policy]);
+        Opened { db: db.build().await.expect("it opens"), meter, elastic }
+    }
+
+    fn workload(&self, kind: Kind, seed: u64) -> Workload {
+        Workload {
+            kind,
+            keys: self.keys,
+            random: SmallRng::seed_from_u64(seed),
+            fresh: self.keys + (seed << 40),
+        }
+    }
+
+    /// A process that writes and two that read fresh absent keys, while compactions go on.
+    fn processes(&self, filters: Filters, tree: Tree, bits: f64) {
+        let Tree { data, indexes, filters: blocks } = tree;
+        let children: Vec<_> = (0..3)
+            .map(|role: u64| {
+                let mut child = Command::new(env::current_exe().expect("it runs"));
+                child.args([
+                    format!("role={role}"),
+                    format!("folder={}", self.folder),
+                    format!("keys={}", self.keys),
+                    format!("seed={}", self.seed),
+                    format!("filters={filters}"),
+                    format!("bits={bits}"),
+                    format!("tree={data},{indexes},{blocks}"),
+                ]);
+                child.stdout(Stdio::piped()).spawn().expect("it runs")
+            })
+            .collect();
+        for child in children {
+            let output = child.wait_with_output().expect("it runs");
+            assert!(output.status.success());
+            print!("{}", String::from_utf8_lossy(&output.stdout));
+        }
+    }
+
+    /// A process of [`processes`](Self::processes).
+    async fn play(&self, role: u64, filters: Filters, tree: Tree, bits: f64) {
+        let begin = Instant::now();
+        let is_over = || begin.elapsed().as_secs() >= PROCESS_SECONDS;
+        if role > 0 {
+            let opened = self.open(self.folder(), filters, tree, bits).await;
+            let mut workload = self.workload(Kind::Fresh, self.seed + 10 + role);
+            opened.slow();
+            let (mut times, before) = (Vec::new(), opened.meter.reads());
+            while !is_over() {
+                times.extend(opened.look_up(&mut workload, 256, AT_ONCE).await);
+            }
+            return report(
+                &format!("{bits} | {} | reader {role}, {}", name_of(filters), times.len()),
+                opened.cost(before, times),
+            );
+        }
+        let (db, elastic) = self.writer(filters).await;
+        let mut random = SmallRng::seed_from_u64(self.seed);
+        while !is_over() {
+            let mut batch = WriteBatch::new();
+            (0..1000).for_each(|_| batch.put(key(2 * random.random_range(0..self.keys)), [1; VALUE_BYTES]));
+            db.write(batch).await.expect("the store works");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        db.close().await.expect("the store works");
+        if let Some(elastic) = elastic {
+            elastic.wait_written().await;
+        }
+    }
+}
+
+/// Per lookup; times in microseconds, sorted.
+struct Cost {
+    gets: f64,
+    bytes: f64,
+    times: Vec<f64>,
+}
+
+impl Opened {
+    fn slow(&self) {
+        self.meter.delay_micros.store(DELAY.as_micros() as u64, Relaxed);
+    }
+
+    /// Times of lookups in microseconds.
+    async fn look_up(&self, workload: &mut Workload, lookups: usize, at_once: usize) -> Vec<f64> {
+        let keys: Vec<u64> = (0..lookups).map(|_| workload.next()).collect();
+        let lookup = async |number| {
+            let begin = Instant::now();
+            let value = self.db.get(key(number)).await.expect("the store works");
+            assert_eq!(value.is_some(), number % 2 == 0, "{number}");
+            begin.elapsed().as_secs_f64() * 1e6
+        };
+        stream::iter(keys).map(lookup).buffer_unordered(at_once).collect().await
+    }
+
+    /// Of lookups that took these times, since the store had so many reads.
+    fn cost(&self, (gets, bytes): (u64, u64), mut times: Vec<f64>) -> Cost {
+        let (gets_after, bytes_after) = self.meter.reads();
+        let per_lookup = |count: u64| count as f64 / times.len() as f64;
+        let (gets, bytes) = (per_lookup(gets_after - gets), per_lookup(bytes_after - bytes));
+        times.sort_by(f64::total_cmp);
+        Cost { gets, bytes, times }
+    }
+
+    async fn measure(&self, workload: &mut Workload, lookups: usize, at_once: usize) -> Cost {
+        let before = self.meter.reads();
+        let times = self.look_up(workload, lookups, at_once).await;
+        self.cost(before, times)
+    }
+}
+
+/// The Bloom filters that one would take for so much memory: the largest that fit, and ten bits, the default.
+fn candidates(bits: f64) -> Vec<Filters> {
+    let fitting = [8, 4].into_iter().find(|&rival| f64::from(rival) <= bits).unwrap_or(2);
+    if bits >= 10.0 { vec![10, ELASTIC] } else { vec![fitting, 10, ELASTIC] }
+}
+
+fn heading(title: &str) {
+    println!("\n## {title}\n");
+    println!(
+        "| bits per key | filters | lookups | GETs | bytes | $ per million | mean | p50 | p99 |\n|---|---|---|---|---|---|---|---|---|"
+    );
+}
+
+fn report(what: &str, Cost { gets, bytes, times }: Cost) {
+    let mean = times.iter().sum::<f64>() / times.len() as f64;
+    let [p50, p99] = [0.5, 0.99].map(|share| times[((times.len() - 1) as f64 * share) as usize]);
+    let dollars = gets * DOLLARS_PER_GET * 1e6;
+    println!("| {what} | {gets:.4} | {bytes:.0} | {dollars:.4} | {mean:.0} | {p50:.0} | {p99:.0} |");
+}
+
+#[tokio::main]
+async fn main() {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let setting =
+        |name: &str| arguments.iter().find_map(|argument| argument.strip_prefix(name)?.strip_prefix('='));
+    let number =
+        |name: &str, default: u64| setting(name).map_or(default, |text| text.parse().expect("a number"));
+    let temporary = tempfile::tempdir().expect("there is room");
+    let folder = setting("folder").map_or_else(|| temporary.path().display().to_string(), str::to_owned);
+    let bench =
+        Bench { folder, copy: Arc::default(), keys: number("keys", 1_000_000), seed: number("seed", 1) };
+    if setting("role").is_some() {
+        let tree: Vec<u64> = setting("tree")
+            .iter()
+            .flat_map(|tree| tree.split(','))
+            .map(|n| n.parse().expect("a number"))
+            .collect();
+        let tree = Tree { data: tree[0], indexes: tree[1], filters: tree[2] };
+        let bits = setting("bits").and_then(|bits| bits.parse().ok()).expect("a number");
+        return bench.play(number("role", 0), number("filters", 0) as Filters, tree, bits).await;
+    }
+    let said = |program: &str, arguments: &[&str]| {
+        let output =
+            Command::new(program).args(arguments).current_dir(Path::new(env!("CARGO_MANIFEST_DIR"))).output();
+        output
+            .map(|output| String::from_utf8_lossy(&output.stdout).trim().replace('\n', ", "))
+            .unwrap_or_default()
+    };
+    println!(
+        "# commit {}; {}",
+        said("git", &["describe", "--always", "--dirty", "--abbrev=8"]),
+        arguments.join(" ")
+    );
+    println!("# {}", said("sh", &["-c", "grep -m1 'model name' /proc/cpuinfo; nproc; uname -r"]));
+    println!(
+        "# {} keys of 16 bytes, values of {VALUE_BYTES}, seed {}, memory tables of {L0_BYTES} bytes; {BLOCK_CACHE_SHARE} of the data in the \
+         block cache, all indexes cached; ${DOLLARS_PER_GET} a GET; the store is in memory, of processes a folder; times in microseconds",
+        bench.keys, bench.seed
+    );
+    let parts = setting("parts").unwrap_or("memory,restart,processes");
+    let mut trees = [Tree::default(); 11];
+    for filters in [2, 4, 8, 10, ELASTIC] {
+        trees[filters as usize] = bench.load(filters).await;
+    }
+    if parts.contains("memory") {
+        heading(
+            "Memory: each first without delay, one lookup at a time; then with 15 ms a request, 16 lookups at once",
+        );
+        for bits in [1.0, 2.0, 4.0, 8.0, 12.0] {
+            for kind in [Kind::Fresh, Kind::Popular, Kind::Mixed] {
+                for filters in candidates(bits) {
+                    let opened = bench.open(bench.copy.clone(), filters, trees[filters as usize], bits).await;
+                    let mut workload = bench.workload(kind, bench.seed + 1);
+                    opened.look_up(&mut workload, WARMING, 1).await;
+                    let what = format!("{bits} | {} | {kind:?}", name_of(filters));
+                    report(&what, opened.measure(&mut workload, WARMING, 1).await);
+                    opened.slow();
+                    report(
+                        &format!("{what}, 15 ms"),
+                        opened.measure(&mut workload, WARMING / 20, AT_ONCE).await,
+                    );
+                    if let (Some(elastic), true) = (&opened.elastic, env::var_os("GETS_STATS").is_some()) {
+                        println!("# {:?} {:?}", elastic.requested(), elastic.stats());
+                    }
+                }
+            }
+        }
+    }
+    if parts.contains("restart") {
+        heading("The first lookups after a start, of fresh absent keys: 15 ms a request, 16 lookups at once");
+        for (bits, filters) in
+            [4.0, 12.0].into_iter().flat_map(|bits| candidates(bits).into_iter().map(move |one| (bits, one)))
+        {
+            let opened = bench.open(bench.copy.clone(), filters, trees[filters as usize], bits).await;
+            opened.slow();
+            let (mut workload, mut until) = (bench.workload(Kind::Fresh, bench.seed + 2), 0);
+            for lookups in [100, 400, 1500, 4000] {
+                let cost = opened.measure(&mut workload, lookups, AT_ONCE).await;
+                report(&format!("{bits} | {} | {until} to {}", name_of(filters), until + lookups), cost);
+                until += lookups;
+            }
+        }
+    }
+    if parts.contains("processes") {
+        heading(
+            "Two readers beside a writer, each a process, fresh absent keys: 15 ms a request, 16 lookups at once",
+        );
+        for (bits, filters) in
+            [4.0, 12.0].into_iter().flat_map(|bits| candidates(bits).into_iter().map(move |one| (bits, one)))
+        {
+            bench.processes(filters, trees[filters as usize], bits);
+        }
+    }
+}

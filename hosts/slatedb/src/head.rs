@@ -1,0 +1,136 @@
+//! What a table's filter block holds: where the units are, and header and directory of their block.
+
+use springbloom_format::Directory;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+const MAGIC: [u8; 4] = *b"SBS1";
+
+/// Where the units of a table are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Folder of the object.
+    pub(crate) folder: String,
+    pub(crate) name: UnitsName,
+}
+
+/// Name of an object with units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct UnitsName {
+    /// Of the table's first and last key, which SlateDB stores with each table: so it is seen whether an object may still have a table.
+    pub(crate) keys: u64,
+    /// Random.
+    pub(crate) id: u128,
+}
+
+impl UnitsName {
+    pub(crate) fn keys_of(first: &[u8], last: &[u8]) -> u64 {
+        let mut hash = Xxh3::new();
+        hash.update(&(first.len() as u64).to_le_bytes());
+        hash.update(first);
+        hash.update(last);
+        hash.digest()
+    }
+
+    pub(crate) fn to_text(self) -> String {
+        format!("{:016x}-{:032x}", self.keys, self.id)
+    }
+
+    /// `None` for a name that [`to_text`](Self::to_text) did not give.
+    pub(crate) fn of_text(text: &str) -> Option<Self> {
+        let (keys, id) = text.split_once('-')?;
+        let name = Self { keys: u64::from_str_radix(keys, 16).ok()?, id: u128::from_str_radix(id, 16).ok()? };
+        (name.to_text() == text).then_some(name)
+    }
+
+    /// What the checksums of the units cover, so that those of another table do not pass for them.
+    pub(crate) fn identity(self) -> u32 {
+        self.id as u32
+    }
+
+    pub(crate) fn to_bytes(self) -> [u8; 24] {
+        let mut bytes = [0; 24];
+        bytes[..8].copy_from_slice(&self.keys.to_le_bytes());
+        bytes[8..].copy_from_slice(&self.id.to_le_bytes());
+        bytes
+    }
+
+    pub(crate) fn of_bytes(bytes: &[u8]) -> Option<Self> {
+        let (keys, id) = bytes.split_first_chunk()?;
+        Some(Self { keys: u64::from_le_bytes(*keys), id: u128::from_le_bytes(id.try_into().ok()?) })
+    }
+}
+
+/// `directory` is the beginning of the units' block.
+pub(crate) fn encode(place: &Place, directory: &[u8]) -> Vec<u8> {
+    let folder = place.folder.as_bytes();
+    let place = [&(folder.len() as u32).to_le_bytes()[..], folder, &place.name.to_bytes()].concat();
+    [&MAGIC[..], &place, &xxh3_64(&place).to_le_bytes(), directory].concat()
+}
+
+/// `None` for what cannot be used.
+pub(crate) fn decode(bytes: &[u8]) -> Option<(Place, Directory)> {
+    let bytes = bytes.strip_prefix(&MAGIC)?;
+    let (length, rest) = bytes.split_first_chunk()?;
+    let (folder, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+    let (name, rest) = rest.split_first_chunk::<24>()?;
+    let (stored, directory) = rest.split_first_chunk()?;
+    if xxh3_64(&bytes[..bytes.len() - rest.len()]) != u64::from_le_bytes(*stored) {
+        return None;
+    }
+    let place =
+        Place { folder: std::str::from_utf8(folder).ok()?.to_owned(), name: UnitsName::of_bytes(name)? };
+    let directory = Directory::parse(directory).ok()?;
+    (!directory.contents().are_prefixes() && directory.layout().identity() == place.name.identity())
+        .then_some((place, directory))
+}
+
+#[cfg(test)]
+mod tests {
+    use springbloom_filter::UnitSettings;
+    use springbloom_format::BlockWriter;
+
+    use super::*;
+
+    fn head() -> (Place, Vec<u8>) {
+        let name = UnitsName { keys: UnitsName::keys_of(b"a", b"b"), id: 5 << 100 | 7 };
+        let mut writer = BlockWriter::new(UnitSettings::default(), 1 << 20).with_identity(name.identity());
+        [b"a", b"b"].into_iter().for_each(|key| writer.add(key, 100));
+        let place = Place { folder: "db/springbloom".into(), name };
+        let block = writer.finish();
+        let units_at = Directory::parse(&block).expect("it was just written").layout().units_at();
+        (place.clone(), encode(&place, &block[..units_at as usize]))
+    }
+
+    #[test]
+    fn a_head_tells_where_the_units_are() {
+        let (place, head) = head();
+        let (decoded, directory) = decode(&head).expect("it is whole");
+        assert_eq!(decoded, place);
+        assert_eq!(directory.key_count(), 2);
+        assert_eq!(UnitsName::of_text(&place.name.to_text()), Some(place.name));
+    }
+
+    #[test]
+    fn no_damage_passes() {
+        let (_, head) = head();
+        for length in 0..head.len() {
+            assert_eq!(decode(&head[..length]), None);
+        }
+        for byte in 0..head.len() {
+            for bit in 0..8 {
+                let mut damaged = head.clone();
+                damaged[byte] ^= 1 << bit;
+                assert_eq!(decode(&damaged), None, "bit {bit} of byte {byte}");
+            }
+        }
+    }
+
+    #[test]
+    fn other_names_are_no_objects_with_units() {
+        for other in
+            ["", "-", "1-2", "0000000000000000-", "00000000000000FF-00000000000000000000000000000000"]
+        {
+            assert_eq!(UnitsName::of_text(other), None, "{other}");
+        }
+    }
+}

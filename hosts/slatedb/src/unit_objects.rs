@@ -1,0 +1,182 @@
+//! Objects with the units of tables, one for each: written when a table is built, read in pieces when its units are wanted.
+
+use std::{
+    collections::HashMap,
+    io,
+    ops::Range,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use slatedb::object_store::{self, ObjectStore, ObjectStoreExt, path::Path};
+use springbloom_format::{FormatError, UnitLayout};
+use springbloom_manager::{TableUnits, UnitReadError, UnitSource, UnitVisitor};
+use tokio::sync::watch;
+
+use crate::{head::UnitsName, requests::Requests};
+
+/// How long the units of a new table are kept in memory at least, so that this process need not read them.
+const FRESH_FOR: Duration = Duration::from_secs(5);
+/// Pauses before an object that was not there is asked for again. Each request costs money.
+const PAUSE_MIN: Duration = Duration::from_secs(1);
+const PAUSE_MAX: Duration = Duration::from_secs(3600);
+/// Attempts to write an object, beyond those of the store itself.
+const ATTEMPTS: u32 = 4;
+
+/// Requests for units that were made, by all folders.
+#[derive(Default)]
+pub(crate) struct Counters {
+    pub(crate) gets: AtomicU64,
+    pub(crate) get_bytes: AtomicU64,
+    pub(crate) puts: AtomicU64,
+    pub(crate) put_bytes: AtomicU64,
+    pub(crate) failed_puts: AtomicU64,
+}
+
+/// The objects of one folder.
+pub(crate) struct UnitObjects {
+    store: Arc<dyn ObjectStore>,
+    folder: Path,
+    requests: Requests,
+    counters: Arc<Counters>,
+    /// Units that were just built.
+    fresh: Arc<Mutex<HashMap<u128, Bytes>>>,
+    missing: Mutex<HashMap<u128, Missing>>,
+    /// Objects that are being written.
+    writing: watch::Sender<usize>,
+}
+
+struct Missing {
+    until: Instant,
+    pause: Duration,
+}
+
+impl UnitObjects {
+    pub(crate) fn new(
+        store: Arc<dyn ObjectStore>,
+        folder: &str,
+        requests: Requests,
+        counters: Arc<Counters>,
+        writing: watch::Sender<usize>,
+    ) -> Self {
+        let (fresh, missing) = Default::default();
+        Self { store, folder: Path::from(folder), requests, counters, fresh, missing, writing }
+    }
+
+    /// Begins to write an object. Until it is there, this process reads the units from memory, and others do without.
+    pub(crate) fn write(&self, name: UnitsName, units: Bytes) {
+        self.fresh.lock().insert(name.id, units.clone());
+        self.writing.send_modify(|writing| *writing += 1);
+        let (store, path) = (self.store.clone(), self.path(name));
+        let (fresh, writing) = (self.fresh.clone(), Writing(self.writing.clone()));
+        let (counters, requests) = (self.counters.clone(), self.requests.clone());
+        self.requests.spawn(async move {
+            let begin = Instant::now();
+            for attempt in 1.. {
+                counters.puts.fetch_add(1, Relaxed);
+                let Err(error) = store.put(&path, units.clone().into()).await else {
+                    counters.put_bytes.fetch_add(units.len() as u64, Relaxed);
+                    break;
+                };
+                if attempt == ATTEMPTS || requests.is_closed() {
+                    counters.failed_puts.fetch_add(1, Relaxed);
+                    log::warn!("a table will have no filters: writing {path} failed: {error}");
+                    break;
+                }
+                tokio::time::sleep(Duration::from_secs(1 << attempt)).await;
+            }
+            drop(writing);
+            tokio::time::sleep(FRESH_FOR.saturating_sub(begin.elapsed())).await;
+            fresh.lock().remove(&name.id);
+        });
+    }
+
+    fn path(&self, name: UnitsName) -> Path {
+        self.folder.clone().join(name.to_text())
+    }
+
+    fn read(&self, name: UnitsName, span: Range<u64>) -> Result<Bytes, UnitReadError> {
+        if let Some(units) = self.fresh.lock().get(&name.id) {
+            let span = span.start as usize..span.end as usize;
+            return units
+                .get(span)
+                .map(Bytes::copy_from_slice)
+                .ok_or_else(|| UnitReadError::Corrupt("the units are too short".into()));
+        }
+        if self.missing.lock().get(&name.id).is_some_and(|missing| Instant::now() < missing.until) {
+            return Err(UnitReadError::Gone);
+        }
+        self.counters.gets.fetch_add(1, Relaxed);
+        let (store, path, expected) = (self.store.clone(), self.path(name), span.end - span.start);
+        let answer = self.requests.wait(async move { store.get_range(&path, span).await });
+        match answer {
+            Some(Ok(bytes)) if bytes.len() as u64 == expected => {
+                self.counters.get_bytes.fetch_add(expected, Relaxed);
+                self.missing.lock().remove(&name.id);
+                Ok(bytes)
+            }
+            Some(Ok(bytes)) => Err(UnitReadError::Corrupt(format!("{} of {expected} bytes", bytes.len()))),
+            Some(Err(object_store::Error::NotFound { .. })) => {
+                let mut missing = self.missing.lock();
+                let now = Instant::now();
+                let missing = missing.entry(name.id).or_insert(Missing { until: now, pause: PAUSE_MIN });
+                missing.until = now + missing.pause;
+                missing.pause = (missing.pause * 2).min(PAUSE_MAX);
+                Err(UnitReadError::Gone)
+            }
+            Some(Err(error)) => Err(UnitReadError::Io(io::Error::other(error))),
+            None => Err(UnitReadError::Io(io::ErrorKind::Interrupted.into())),
+        }
+    }
+}
+
+/// An object that is being written.
+struct Writing(watch::Sender<usize>);
+
+impl Drop for Writing {
+    fn drop(&mut self) {
+        self.0.send_modify(|writing| *writing -= 1);
+    }
+}
+
+/// The name that a table was registered with, and the layout of its units in their object.
+fn name_and_layout(table: TableUnits<'_>) -> Result<(UnitsName, UnitLayout), UnitReadError> {
+    let found = UnitsName::of_bytes(table.locator)
+        .and_then(|name| Some((name, UnitLayout::of(0, name.identity(), table.shapes.iter().copied())?)));
+    // The directory that the shapes are from was parsed.
+    found.ok_or_else(|| UnitReadError::Corrupt("no block has such segments".into()))
+}
+
+fn corrupt(error: FormatError) -> UnitReadError {
+    UnitReadError::Corrupt(error.to_string())
+}
+
+impl UnitSource for UnitObjects {
+    fn read_unit(&self, table: TableUnits<'_>, segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError> {
+        let (name, layout) = name_and_layout(table)?;
+        let bytes = self.read(name, layout.unit_span(segment, unit))?;
+        layout.decode_unit(segment, unit, &bytes).map(<[u8]>::to_vec).map_err(corrupt)
+    }
+
+    fn read_rows(
+        &self,
+        table: TableUnits<'_>,
+        units: Range<u8>,
+        visit: UnitVisitor<'_>,
+    ) -> Result<(), UnitReadError> {
+        let (name, layout) = name_and_layout(table)?;
+        let (Some(last), first) = (units.clone().last(), units.start) else { return Ok(()) };
+        let bytes = self.read(name, layout.row_span(first).start..layout.row_span(last).end)?;
+        for (unit, row) in units.zip(bytes.chunks_exact(layout.row_bytes() as usize)) {
+            for (segment, decoded) in layout.decode_row(unit, row) {
+                visit(segment, unit, decoded.map_err(corrupt));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,148 @@
+//! Every answer is that of a map, whatever is written, compacted, reopened, damaged or deleted meanwhile.
+
+mod support;
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use rand::{RngExt, SeedableRng, rngs::SmallRng, seq::IndexedRandom};
+use slatedb::{
+    Db, DbReader, DbReaderMode, WriteBatch,
+    config::{CompressionCodec, DbReaderOptions},
+    object_store::{ObjectStore, ObjectStoreExt, memory::InMemory},
+};
+use springbloom_slatedb::{ElasticFilters, sweep};
+use support::{flush, settings, unit_objects};
+
+const PATH: &str = "db";
+const KEYS: u32 = 40_000;
+const ROUNDS: u32 = 40;
+/// Answers of a round, of the writer and of the reader each.
+const ANSWERS: u32 = 13_000;
+
+fn key(number: u32) -> Vec<u8> {
+    // Some keys are prefixes of others, and lengths differ.
+    let mut key = format!("{:08x}", number.wrapping_mul(2_654_435_761)).into_bytes();
+    key.truncate(3 + number as usize % 6);
+    key.extend_from_slice(&number.to_be_bytes()[2..]);
+    key
+}
+
+type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+
+async fn open(store: Arc<dyn ObjectStore>, elastic: &ElasticFilters, round: u32) -> Db {
+    let mut settings = settings(64 << 10);
+    settings.compression_codec = round.is_multiple_of(2).then_some(CompressionCodec::Zstd);
+    let policy = elastic.policy(PATH, store.clone());
+    Db::builder(PATH, store)
+        .with_settings(settings)
+        .with_filter_policies(vec![policy])
+        .build()
+        .await
+        .expect("it opens")
+}
+
+async fn open_reader(store: Arc<dyn ObjectStore>, elastic: &ElasticFilters) -> DbReader {
+    let policy = elastic.policy(PATH, store.clone());
+    let options =
+        DbReaderOptions { manifest_poll_interval: Duration::from_millis(50), ..DbReaderOptions::default() };
+    DbReader::builder(PATH, store)
+        .with_reader_mode(DbReaderMode::ManagedCheckpoint)
+        .with_options(options)
+        .with_filter_policies(vec![policy])
+        .build()
+        .await
+        .expect("it opens")
+}
+
+async fn write(db: &Db, model: &mut Model, random: &mut SmallRng) {
+    let mut batch = WriteBatch::new();
+    for _ in 0..4000 {
+        let key = key(random.random_range(0..KEYS));
+        if random.random_bool(0.3) {
+            batch.delete(&key);
+            model.remove(&key);
+        } else {
+            let value = vec![random.random(); random.random_range(0..60)];
+            batch.put(&key, &value);
+            model.insert(key, value);
+        }
+    }
+    db.write(batch).await.expect("the store works");
+}
+
+/// Damages or deletes some objects with units.
+async fn spoil(store: &dyn ObjectStore, random: &mut SmallRng) {
+    let objects = unit_objects(store, PATH).await;
+    for _ in 0..2 {
+        let Some(path) = objects.choose(random) else { return };
+        if random.random_bool(0.5) {
+            store.delete(path).await.expect("the store works");
+        } else {
+            let mut units = store.get(path).await.expect("listed").bytes().await.expect("listed").to_vec();
+            let at = random.random_range(0..units.len());
+            units[at] ^= 1 << random.random_range(0..8);
+            units.truncate(if random.random_bool(0.2) { at } else { units.len() });
+            store.put(path, units.into()).await.expect("the store works");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_million_answers_are_right() {
+    let seed = std::env::var("SPRINGBLOOM_SEED")
+        .map_or_else(|_| rand::random(), |seed| seed.parse().expect("a number"));
+    println!("SPRINGBLOOM_SEED={seed}");
+    let mut random = SmallRng::seed_from_u64(seed);
+    let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+    let start = || ElasticFilters::builder().budget_bytes(120_000).segment_data_bytes(32 << 10).start();
+    let (mut elastic, elastic_of_reader) = (start(), start());
+    let mut db = open(store.clone(), &elastic, 0).await;
+    let mut model = Model::new();
+    let (mut answers, mut rejected) = (0u32, 0);
+    for round in 0..ROUNDS {
+        write(&db, &mut model, &mut random).await;
+        flush(&db).await;
+        if round % 5 == 4 {
+            spoil(&*store, &mut random).await;
+        }
+        if round % 8 == 7 {
+            rejected += rejections(&elastic);
+            db.close().await.expect("the store works");
+            elastic = start();
+            db = open(store.clone(), &elastic, round).await;
+        }
+        if round % 10 == 9 {
+            sweep(PATH, store.clone(), Duration::from_secs(1)).await.expect("the store works");
+        }
+        elastic.set_budget_bytes(*[0, 30_000, 60_000, 120_000].choose(&mut random).expect("not empty"));
+        let reader = open_reader(store.clone(), &elastic_of_reader).await;
+        for answer in 0..ANSWERS {
+            let key = key(random.random_range(0..KEYS + KEYS / 2));
+            let expected = model.get(&key);
+            let got = db.get(&key).await.expect("the store works");
+            assert_eq!(
+                got.as_deref(),
+                expected.map(Vec::as_slice),
+                "{key:?}, answer {answer} of round {round}, seed {seed}"
+            );
+            let got = reader.get(&key).await.expect("the store works");
+            assert_eq!(
+                got.as_deref(),
+                expected.map(Vec::as_slice),
+                "reader: {key:?}, answer {answer} of round {round}, seed {seed}"
+            );
+            answers += 2;
+        }
+        reader.close().await.expect("the store works");
+        let stats = elastic.stats();
+        assert!(stats.used_bytes <= stats.budget_bytes, "{stats:?}");
+    }
+    rejected += rejections(&elastic) + rejections(&elastic_of_reader);
+    println!("{answers} answers, {rejected} rejections");
+    assert!(answers >= 1_000_000 && rejected > 500_000, "{answers} answers, {rejected} rejections");
+    db.close().await.expect("the store works");
+}
+
+fn rejections(elastic: &ElasticFilters) -> u64 {
+    elastic.stats().outcomes.rejected
+}

@@ -1,0 +1,144 @@
+//! What the tests and the measurements share.
+
+#![allow(dead_code)] // each uses a part
+
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use futures::{StreamExt, stream::BoxStream};
+use slatedb::{
+    Db,
+    config::{CompactionWorkerOptions, CompactorOptions, FlushOptions, FlushType, Settings},
+    object_store::{
+        CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
+        PutMultipartOptions, PutOptions, PutPayload, PutResult, Result, path::Path,
+    },
+};
+
+/// Counts the reads of a store, and delays each request.
+#[derive(Debug)]
+pub struct Meter {
+    store: Arc<dyn ObjectStore>,
+    pub gets: AtomicU64,
+    pub get_bytes: AtomicU64,
+    pub puts: AtomicU64,
+    pub delay_micros: AtomicU64,
+}
+
+impl Meter {
+    pub fn new(store: Arc<dyn ObjectStore>) -> Arc<Self> {
+        let (gets, get_bytes, puts, delay_micros) = Default::default();
+        Arc::new(Self { store, gets, get_bytes, puts, delay_micros })
+    }
+
+    pub fn reads(&self) -> (u64, u64) {
+        (self.gets.load(Relaxed), self.get_bytes.load(Relaxed))
+    }
+
+    async fn delay(&self) {
+        let micros = self.delay_micros.load(Relaxed);
+        if micros > 0 {
+            tokio::time::sleep(Duration::from_micros(micros)).await;
+        }
+    }
+}
+
+impl fmt::Display for Meter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "metered {}", self.store)
+    }
+}
+
+#[async_trait::async_trait]
+impl ObjectStore for Meter {
+    async fn put_opts(&self, path: &Path, payload: PutPayload, options: PutOptions) -> Result<PutResult> {
+        self.puts.fetch_add(1, Relaxed);
+        self.delay().await;
+        self.store.put_opts(path, payload, options).await
+    }
+
+    async fn put_multipart_opts(
+        &self,
+        path: &Path,
+        options: PutMultipartOptions,
+    ) -> Result<Box<dyn MultipartUpload>> {
+        self.puts.fetch_add(1, Relaxed);
+        self.delay().await;
+        self.store.put_multipart_opts(path, options).await
+    }
+
+    async fn get_opts(&self, path: &Path, options: GetOptions) -> Result<GetResult> {
+        self.gets.fetch_add(1, Relaxed);
+        self.delay().await;
+        let result = self.store.get_opts(path, options).await?;
+        self.get_bytes.fetch_add(result.range.end - result.range.start, Relaxed);
+        Ok(result)
+    }
+
+    fn delete_stream(&self, paths: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
+        self.store.delete_stream(paths)
+    }
+
+    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
+        self.store.list(prefix)
+    }
+
+    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
+        self.store.list_with_delimiter(prefix).await
+    }
+
+    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
+        self.store.copy_opts(from, to, options).await
+    }
+}
+
+/// Settings under which few keys make a tree of many tables.
+pub fn settings(l0_sst_size_bytes: usize) -> Settings {
+    Settings {
+        flush_interval: Some(Duration::from_millis(20)),
+        manifest_poll_interval: Duration::from_millis(50),
+        l0_sst_size_bytes,
+        compactor_options: Some(CompactorOptions {
+            poll_interval: Duration::from_millis(50),
+            commit_compacted_interval: Duration::from_millis(50),
+            worker: Some(CompactionWorkerOptions {
+                compactions_poll_interval: Duration::from_millis(50),
+                max_sst_size: 4 * l0_sst_size_bytes,
+                ..CompactionWorkerOptions::default()
+            }),
+            ..CompactorOptions::default()
+        }),
+        min_filter_keys: 10,
+        garbage_collector_options: None,
+        ..Settings::default()
+    }
+}
+
+/// Writes the memory tables to level 0.
+pub async fn flush(db: &Db) {
+    db.flush_with_options(FlushOptions { flush_type: FlushType::MemTable }).await.expect("the store works");
+}
+
+/// Waits until compactions have done what they will do.
+pub async fn settle(db: &Db) {
+    let tables = || db.manifest().all_sst_views().map(|view| view.sst.id).collect::<Vec<_>>();
+    let (mut before, mut unchanged) = (tables(), 0);
+    while unchanged < 8 {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let now = tables();
+        unchanged = if now == before { unchanged + 1 } else { 0 };
+        before = now;
+    }
+}
+
+/// Paths of the objects with units of the database.
+pub async fn unit_objects(store: &dyn ObjectStore, database: &str) -> Vec<Path> {
+    let folder = Path::from(database).join("springbloom");
+    store.list(Some(&folder)).map(|object| object.expect("the store works").location).collect().await
+}
