@@ -142,7 +142,7 @@ class Ndbm(Dbm):
 
     def add(self, keys):
         for key in keys:
-            self.it[key] = b""
+            self.it[key] = b"1"  # An empty value counts as absent.
 
 
 class Sqlite:
