@@ -51,10 +51,12 @@ class Set:
 
 
 class Filter:
+    settings = {}
+
     def __init__(self, folder, keys):
         from springflash import FlashFilter
 
-        self.it = FlashFilter(folder / "it", capacity=keys, when_full="exceed")
+        self.it = FlashFilter(folder / "it", capacity=keys, when_full="exceed", **self.settings)
 
     def add(self, keys):
         self.it.add_many(keys)
@@ -68,12 +70,13 @@ class Filter:
 
 
 class Index:
+    settings = {}
     value_bytes = 0
 
     def __init__(self, folder, keys):
         from springflash import FlashIndex
 
-        self.it = FlashIndex(folder / "it", expected_keys=keys)
+        self.it = FlashIndex(folder / "it", expected_keys=keys, **self.settings)
 
     def add(self, keys):
         self.it.put_many(keys, [bytes(self.value_bytes)] * len(keys))
@@ -305,6 +308,8 @@ def timed(name, work, batches, seconds, size, judge=lambda numbers, answers: Non
 def run(name, folder, keys, asked):
     """Measures one way in this process. Prints JSON after each phase, as the next one may be killed."""
     kind = OURS.get(name) or (WAYS | BACKUP)[name][0]
+    if asked.memory:
+        Filter.settings = Index.settings = {"memory": asked.memory << 20}
     is_backup = kind in (Borghash, ChunkIndex)
     size = 32 if is_backup else 20
     way = kind(folder, keys)
@@ -386,7 +391,7 @@ def measured(name, keys, asked):
     folder = tempfile.mkdtemp(dir=asked.folder)
     command = [sys.executable, __file__, str(keys), "--run", name, "--folder", folder]
     command += ["--seconds", str(asked.seconds), "--ask-seconds", str(asked.ask_seconds), "--seed", str(asked.seed)]
-    command += ["--batch", str(asked.batch)]
+    command += ["--batch", str(asked.batch), "--memory", str(asked.memory)]
     told, resident = {"disk_sync_ms": sync_ms(folder)}, 0
     # A phase ends with its batch. What takes longer than this is in one call.
     end = time.monotonic() + asked.seconds + asked.ask_seconds + asked.grace
@@ -457,6 +462,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--ask-seconds", type=float, help="of the phase that asks. As --seconds, if it is not said")
     parser.add_argument("--batch", type=int, default=BATCH, help="keys that are added, and made durable, at a time")
+    parser.add_argument("--memory", type=int, default=0, help="MiB that ours get for what they have not written. As they choose, if 0")
     parser.add_argument("--grace", type=float, default=120, help="seconds for what is no batch: making, opening, closing")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=1, help="pairs of each rival and ours")
@@ -496,7 +502,7 @@ def main():
             print("|", " | ".join([label, *(str(told.get(column, "")) for column in COLUMNS)]), "|", flush=True)
             if asked.record:
                 settings = {"keys": keys, "limit_mib": asked.limit, "seconds": asked.seconds, "ask_seconds": asked.ask_seconds}
-                settings |= {"batch": asked.batch, "rival": name}
+                settings |= {"batch": asked.batch, "memory_mib": asked.memory, "rival": name}
                 run_name = "python-backup" if asked.backup else "python-keys"
                 write_record(asked.record, run_name, asked.seed, start, settings=settings, way=label, figures=told)
 
