@@ -1,12 +1,12 @@
 """Compares ways to know fingerprints under a memory limit: benchmark.py [KEYS] [--limit MIB] [--seconds S] [--only NAME ...]
 
 Each way is a process in a control group of its own (needs root; the limit counts the page cache). It adds KEYS fingerprints of 20 bytes in
-batches of 8,192, each batch durable where the way can be, opens again, and asks for as many, half of them known, in random order. A phase
-ends after S seconds; rates are of what was done, and of its last minute. `cpu_us` is time of the processor for a key, which other work on
-the machine changes less. Before each rival runs the one of ours that answers as exactly, and ratios are of such a pair: below 1 the rival
-is faster. With --once, ours run once, before all rivals. With --backup, all keys have 32 bytes and values of 8, and are asked for in the
-order in which they were put, as a backup of unchanged files does. Packages that are not installed are left out. Prints a table in Markdown,
-and appends JSON lines to the file of --record.
+batches of --batch, each durable where the way can be, opens again, and asks for as many, half of them known, in random order. A phase ends after S seconds; rates are of what was done, and of its last minute. A way that is killed, or stays in one call for longer than
+--grace, has told how far it came. `cpu_us` is time of the processor for a key, which other work on the machine changes less, and
+`disk_sync_ms` the median time of a small durable write to this disk before the way ran. Before each rival runs the one of ours that answers
+as exactly, and ratios are of such a pair: below 1 the rival is faster. With --once, ours run once, before all rivals. With --backup, all
+keys have 32 bytes and values of 8, and are asked for in the order in which they were put, as a backup of unchanged files does. Packages
+that are not installed are left out and named. Prints a table in Markdown, and appends JSON lines to the file of --record.
 """
 
 import argparse
@@ -51,10 +51,12 @@ class Set:
 
 
 class Filter:
+    settings = {}
+
     def __init__(self, folder, keys):
         from springflash import FlashFilter
 
-        self.it = FlashFilter(folder / "it", capacity=keys, when_full="exceed")
+        self.it = FlashFilter(folder / "it", capacity=keys, when_full="exceed", **self.settings)
 
     def add(self, keys):
         self.it.add_many(keys)
@@ -68,12 +70,13 @@ class Filter:
 
 
 class Index:
+    settings = {}
     value_bytes = 0
 
     def __init__(self, folder, keys):
         from springflash import FlashIndex
 
-        self.it = FlashIndex(folder / "it", expected_keys=keys)
+        self.it = FlashIndex(folder / "it", expected_keys=keys, **self.settings)
 
     def add(self, keys):
         self.it.put_many(keys, [bytes(self.value_bytes)] * len(keys))
@@ -130,6 +133,19 @@ class Dbm:
 
     def close(self):
         self.it.close()
+
+
+class Ndbm(Dbm):
+    """On Debian, Berkeley DB. It cannot make a batch durable."""
+
+    def __init__(self, folder, keys):
+        import dbm.ndbm
+
+        self.it = dbm.ndbm.open(str(folder / "it"), "c")
+
+    def add(self, keys):
+        for key in keys:
+            self.it[key] = b"1"  # An empty value counts as absent.
 
 
 class Sqlite:
@@ -251,6 +267,7 @@ class Rbloom:
 WAYS = {
     "set": (Set, None, "FlashIndex"),
     "dbm.gnu": (Dbm, None, "FlashIndex"),
+    "dbm.ndbm": (Ndbm, None, "FlashIndex"),
     "sqlite3": (Sqlite, None, "FlashIndex"),
     "scrapy#7952": (ScrapyDraft, None, "FlashIndex"),
     "lmdb": (Lmdb, "lmdb", "FlashIndex"),
@@ -264,7 +281,7 @@ BACKUP = {"borghash": (Borghash, "borghash", "FlashIndex of chunks")}
 
 def timed(name, work, batches, seconds, size, judge=lambda numbers, answers: None):
     """Calls `work` with each batch, until the time is over, and `judge` with the answers. Returns the figures of the phase `name`."""
-    done, spent, computed = 0, 0.0, 0.0
+    done, spent, computed, told = 0, 0.0, 0.0, 0.0
     last_minute = collections.deque([(0.0, 0)])
     for numbers in batches:
         keys = fingerprints(numbers, size)
@@ -277,9 +294,10 @@ def timed(name, work, batches, seconds, size, judge=lambda numbers, answers: Non
         last_minute.append((spent, done))
         while spent - last_minute[0][0] > 60 and len(last_minute) > 2:
             last_minute.popleft()
-        if done // BATCH % 64 == 0:
+        if spent - told > 1:
             # Whoever is killed has told how far it came.
-            print(json.dumps({f"{name}ed": done}), flush=True)
+            told = spent
+            print(json.dumps({f"{name}ed": done, f"{name}s_per_second": round(done / spent)}), flush=True)
         if spent > seconds:
             break
     since, before = last_minute[0]
@@ -287,17 +305,21 @@ def timed(name, work, batches, seconds, size, judge=lambda numbers, answers: Non
     return {f"{name}ed": done, **{key: round(rate) for key, rate in rates.items()}, f"{name}_cpu_us": round(1e6 * computed / done, 2)}
 
 
-def run(name, folder, keys, seconds, ask_seconds, seed):
+def run(name, folder, keys, asked):
     """Measures one way in this process. Prints JSON after each phase, as the next one may be killed."""
     kind = OURS.get(name) or (WAYS | BACKUP)[name][0]
+    if asked.memory:
+        Filter.settings = Index.settings = {"memory": asked.memory << 20}
     is_backup = kind in (Borghash, ChunkIndex)
     size = 32 if is_backup else 20
     way = kind(folder, keys)
-    batches = (range(at, min(at + BATCH, keys)) for at in range(0, keys, BATCH))
-    adds = timed("add", way.add, batches, seconds, size)
+    batches = (range(at, min(at + asked.batch, keys)) for at in range(0, keys, asked.batch))
+    adds = timed("add", way.add, batches, asked.seconds, size)
     added = adds["added"]
     print(json.dumps(adds), flush=True)
+    start = time.perf_counter()
     way.close()
+    print(json.dumps({"close_seconds": round(time.perf_counter() - start, 3)}), flush=True)
     written = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())["write_bytes"]
     files = sum(path.stat().st_blocks * 512 for path in folder.rglob("*") if path.is_file())
     print(json.dumps({"bytes_written_per_key": round(int(written) / added), "bytes_on_disk_per_key": round(files / added)}), flush=True)
@@ -306,7 +328,7 @@ def run(name, folder, keys, seconds, ask_seconds, seed):
     way = kind(folder, keys)
     way.ask(fingerprints([0], size))
     print(json.dumps({"open_seconds": round(time.perf_counter() - start, 3)}), flush=True)
-    rng = random.Random(seed)
+    rng = random.Random(asked.seed)
     if is_backup:
         batches = (range(at, min(at + BATCH, added)) for at in range(0, added, BATCH))
     else:
@@ -318,9 +340,23 @@ def run(name, folder, keys, seconds, ask_seconds, seed):
         lost += sum(n < added and not known for n, known in zip(numbers, answers))
         wrong += sum(n >= added and known for n, known in zip(numbers, answers))
 
-    asks = timed("ask", way.ask, batches, ask_seconds, size, judge)
+    asks = timed("ask", way.ask, batches, asked.ask_seconds, size, judge)
     print(json.dumps({**asks, "lost": lost, "wrong_percent": round(200 * wrong / asks["asked"], 2)}), flush=True)
     way.close()
+
+
+def sync_ms(folder):
+    """The median time of a write of 4 KiB that is durable, which tells how busy the disk is."""
+    times = []
+    with open(Path(folder) / "probe", "wb") as file:
+        for _ in range(21):
+            start = time.perf_counter()
+            file.write(bytes(4096))
+            file.flush()
+            os.fsync(file.fileno())
+            times.append(time.perf_counter() - start)
+    os.unlink(file.name)
+    return round(1000 * sorted(times)[len(times) // 2], 1)
 
 
 class Group:
@@ -355,14 +391,18 @@ def measured(name, keys, asked):
     folder = tempfile.mkdtemp(dir=asked.folder)
     command = [sys.executable, __file__, str(keys), "--run", name, "--folder", folder]
     command += ["--seconds", str(asked.seconds), "--ask-seconds", str(asked.ask_seconds), "--seed", str(asked.seed)]
-    told, resident = {}, 0
+    command += ["--batch", str(asked.batch), "--memory", str(asked.memory)]
+    told, resident = {"disk_sync_ms": sync_ms(folder)}, 0
+    # A phase ends with its batch. What takes longer than this is in one call.
+    end = time.monotonic() + asked.seconds + asked.ask_seconds + asked.grace
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(command, stdout=out, stderr=errors, preexec_fn=group.enter)
         try:
-            while process.poll() is None:
+            while process.poll() is None and time.monotonic() < end:
                 time.sleep(0.05)
                 resident = max(resident, peak_kib(process.pid))
         finally:
+            is_stuck = process.poll() is None
             process.kill()
             process.wait()
             told |= {"peak_mib": group.peak() >> 20, "resident_mib": resident >> 10}
@@ -373,7 +413,9 @@ def measured(name, keys, asked):
         for line in out:
             told.update(json.loads(line))
         error = (errors.read().strip().splitlines() or [f"signal {-process.returncode}"])[-1]
-    if process.returncode:
+    if is_stuck:
+        told["end"] = f"killed in a call after {asked.grace:g} s more than asked"
+    elif process.returncode:
         told["end"] = error
     elif told["added"] < keys:
         told["end"] = f"stopped after {told['added']} keys"
@@ -409,7 +451,7 @@ def write_record(file, name, seed, start, **more):
 
 COMMIT = (["rev-parse", "--short=7", "HEAD"], ["status", "--porcelain", "--untracked-files=no"])
 COLUMNS = ["added", "adds_per_second", "adds_per_second_at_the_end", "add_cpu_us", "asks_per_second", "ask_cpu_us", "wrong_percent", "lost"]
-COLUMNS += ["peak_mib", "resident_mib"]
+COLUMNS += ["close_seconds", "disk_sync_ms", "peak_mib", "resident_mib"]
 COLUMNS += ["memory_per_key", "bytes_written_per_key", "bytes_on_disk_per_key", "open_seconds", "add_ratio", "ask_ratio", "end"]
 
 
@@ -419,6 +461,9 @@ def main():
     parser.add_argument("--limit", type=int, default=512, help="MiB of the control group")
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--ask-seconds", type=float, help="of the phase that asks. As --seconds, if it is not said")
+    parser.add_argument("--batch", type=int, default=BATCH, help="keys that are added, and made durable, at a time")
+    parser.add_argument("--memory", type=int, default=0, help="MiB that ours get for what they have not written. As they choose, if 0")
+    parser.add_argument("--grace", type=float, default=120, help="seconds for what is no batch: making, opening, closing")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=1, help="pairs of each rival and ours")
     parser.add_argument("--once", action="store_true", help="run each of ours once")
@@ -431,8 +476,8 @@ def main():
     asked.ask_seconds = asked.ask_seconds or asked.seconds
     keys = int(asked.keys)
     if asked.run:
-        return run(asked.run, Path(asked.folder), keys, asked.seconds, asked.ask_seconds, asked.seed)
-    print(f"{keys} keys, {asked.limit} MiB, at most {asked.seconds:g} s a phase, seed {asked.seed}\n")
+        return run(asked.run, Path(asked.folder), keys, asked)
+    print(f"{keys} keys in batches of {asked.batch}, {asked.limit} MiB, at most {asked.seconds:g} s a phase, seed {asked.seed}\n")
     print("|", " | ".join(["way", *COLUMNS]), "|\n" + "|---" * (len(COLUMNS) + 1) + "|", flush=True)
     ways, mine = BACKUP if asked.backup else WAYS, {}
     for name in [name for name in asked.only or ways if name in ways] * asked.rounds:
@@ -440,6 +485,7 @@ def main():
         try:
             version = " " + importlib.metadata.version(package) if package else ""
         except importlib.metadata.PackageNotFoundError:
+            print(f"{package} is not installed: {name} is left out", file=sys.stderr)
             continue
         for way in (ours, name):
             if asked.once and way in mine:
@@ -456,7 +502,7 @@ def main():
             print("|", " | ".join([label, *(str(told.get(column, "")) for column in COLUMNS)]), "|", flush=True)
             if asked.record:
                 settings = {"keys": keys, "limit_mib": asked.limit, "seconds": asked.seconds, "ask_seconds": asked.ask_seconds}
-                settings["rival"] = name
+                settings |= {"batch": asked.batch, "memory_mib": asked.memory, "rival": name}
                 run_name = "python-backup" if asked.backup else "python-keys"
                 write_record(asked.record, run_name, asked.seed, start, settings=settings, way=label, figures=told)
 

@@ -46,8 +46,9 @@ impl Index {
         folder: PathBuf,
         mode: &str,
         expected_keys: u64,
+        memory_bytes: u64,
     ) -> PyResult<PyClassInitializer<Index>> {
-        let memory = IndexMemory::standard();
+        let memory = IndexMemory { pending_bytes_min: memory_bytes, ..IndexMemory::standard() };
         let settings = IndexSettings::new(expected_keys);
         let handle = Handle::new(
             py,

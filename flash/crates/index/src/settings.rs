@@ -20,8 +20,8 @@ const BUCKET_SECTORS_MAX: u8 = 128;
 pub const EXPECTED_KEYS_MAX: u64 =
     (ENTRIES_PER_PARTITION * BUCKET_SECTORS_MAX as u64 / 16) << FIRST_DEPTH_MAX;
 /// Memory for pending entries, in bytes per initial partition. With less, an index far below its expected size would write a bucket for
-/// every key or two. A partition that is as full as expected has more from its records.
-const PENDING_BYTES_PER_PARTITION: u64 = 64;
+/// every few keys. A partition that is as full as expected has more from its records.
+const PENDING_BYTES_PER_PARTITION: u64 = 256;
 
 /// Fixed when an index is created, and stored in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

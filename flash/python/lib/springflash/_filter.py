@@ -42,6 +42,14 @@ def whole(name: str, number: float, least: int) -> int:
     return rounded
 
 
+def memory_bytes(memory: float) -> int:
+    budget = whole("memory", memory, 0)
+    there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if budget > there:
+        raise ValueError(f"memory is {budget} bytes, more than the {there} of this machine")
+    return budget
+
+
 def rate(name: str, number: float) -> float:
     try:
         if not isinstance(number, (str, bytes, bytearray)) and 0 < float(number) < 1:
@@ -109,13 +117,11 @@ class FlashFilter(Filter, Closes):
             if mode == "x":
                 raise TypeError("a new filter needs a capacity")
             mode = "w" if mode == "c" else mode
-        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        if whole("memory", memory, 0) > there:
-            raise ValueError(f"memory is {memory} bytes, more than the {there} of this machine")
+        budget = memory_bytes(memory)
         keys = whole("capacity", 1 if capacity is None else capacity, 1)
         grows = when_full == "grow"
         wrong = rate("false_positive_rate", false_positive_rate)
-        new: FlashFilter = super().__new__(cls, absolute(path), mode, keys, wrong, grows, int(memory))
+        new: FlashFilter = super().__new__(cls, absolute(path), mode, keys, wrong, grows, budget)
         if mode != "r":
             new._set_when_full(when_full)
         return new

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from ._batches import Column, pairs, told
 from ._closes import Closes
-from ._filter import Key, Mode, Path, Progress, absolute, check_mode, whole
+from ._filter import Key, Mode, Path, Progress, absolute, check_mode, memory_bytes, whole
 from ._springflash import Index
 
 _MISSING: Any = object()
@@ -40,7 +40,8 @@ class FlashIndex(Index, Closes, MutableMapping[bytes, bytes]):
 
     ``path`` is a folder. ``mode`` is as that of :mod:`dbm`, and ``x``: ``"r"`` reads (any number of processes), ``"w"`` reads and writes
     (one process), ``"c"`` also makes the index if there is none, ``"x"`` makes it and raises if there is something. ``expected_keys`` is
-    a hint for a new index, which grows beyond it.
+    a hint for a new index, which grows beyond it. ``memory`` is for keys that wait until they are written to their places, in bytes; an
+    index of more than four times as many keys takes more. More memory means fewer writes, and up to 2 GiB to read after a kill.
 
     Keys have 1 to 65,536 bytes, values up to 65,536. str is taken as its UTF-8; what comes back is bytes. There is no order.
 
@@ -54,9 +55,12 @@ class FlashIndex(Index, Closes, MutableMapping[bytes, bytes]):
 
     __slots__ = ()
 
-    def __new__(cls, path: Path, mode: Mode = "c", *, expected_keys: float = 0) -> FlashIndex:
+    def __new__(
+        cls, path: Path, mode: Mode = "c", *, expected_keys: float = 0, memory: int = 1 << 20
+    ) -> FlashIndex:
         check_mode(mode)
-        new: FlashIndex = super().__new__(cls, absolute(path), mode, whole("expected_keys", expected_keys, 0))
+        keys, budget = whole("expected_keys", expected_keys, 0), memory_bytes(memory)
+        new: FlashIndex = super().__new__(cls, absolute(path), mode, keys, budget)
         return new
 
     def __getitem__(self, key: Key) -> bytes:
