@@ -41,6 +41,7 @@ impl Rule {
 
 impl FurtherPrefixes {
     /// Whether there is no rule.
+    #[inline]
     pub fn is_empty(self) -> bool {
         self == Self::default()
     }
