@@ -430,8 +430,9 @@ async fn main() {
     );
     println!("# {}", said("sh", &["-c", "grep -m1 'model name' /proc/cpuinfo; nproc; uname -r"]));
     println!(
-        "# {} keys of 16 bytes, values of {VALUE_BYTES}, seed {}, memory tables of {L0_BYTES} bytes; {BLOCK_CACHE_SHARE} of the data in \
-         the block cache, all indexes cached; ${DOLLARS_PER_GET} a GET; the store is in memory, of processes a folder; times in microseconds",
+        "# {} keys of 16 bytes, values of {VALUE_BYTES}, seed {}, memory tables of {L0_BYTES} bytes; \
+         {BLOCK_CACHE_SHARE} of the data in the block cache, all indexes cached; ${DOLLARS_PER_GET} a GET; \
+         the store is in memory, of processes a folder; times in microseconds",
         bench.keys, bench.seed
     );
     let parts = setting("parts").unwrap_or("memory,restart,processes");
