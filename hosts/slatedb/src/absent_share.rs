@@ -1,5 +1,5 @@
-//! Which of the reads that a segment's units let pass were wasted. SlateDB does not say; what the units reject tells how many lookups are for
-//! absent keys, and so how many of these pass.
+//! Which of the reads that a segment's units let pass were wasted. SlateDB does not say; what the units reject tells how many lookups are
+//! for absent keys, and so how many of these pass.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -7,14 +7,14 @@ use springbloom_manager::Outcome;
 
 /// Visits that the share remembers.
 const MEMORY: f32 = 64.0;
-/// Without units nothing is learnt. In so many visits a segment that was used for present keys is tried again.
+/// Without units nothing is learnt. In about so many visits a segment that was used for present keys is tried again.
 const FORGETTING: f32 = 1024.0;
 /// Bounds, so that a share that was wrong can recover.
 const LEAST: f32 = 0.02;
 const MOST: f32 = 1.0 - 1.0 / 4096.0;
 
-/// The share of lookups of a segment that are for keys which it does not hold, and wasted reads that are not told yet. Threads that race lose
-/// a visit.
+/// The share of lookups of a segment that are for keys which it does not hold, and wasted reads that are not told yet. Threads that race
+/// lose a visit.
 pub(crate) struct AbsentShare(AtomicU64);
 
 impl Default for AbsentShare {

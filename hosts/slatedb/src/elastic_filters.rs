@@ -74,8 +74,8 @@ pub struct Requested {
 }
 
 impl Builder {
-    /// Memory for the units of all databases and all that is kept beside them, but for the heads, which are in SlateDB's cache. 0: tables get
-    /// units, for others to read. Default: 64 MiB.
+    /// Memory for the units of all databases and all that is kept beside them, but for the heads, which are in SlateDB's cache. 0: tables
+    /// get units, for others to read. Default: 64 MiB.
     pub fn budget_bytes(self, budget_bytes: usize) -> Self {
         Self { budget_bytes, ..self }
     }
@@ -112,8 +112,8 @@ impl ElasticFilters {
         Builder { budget_bytes: 64 << 20, segment_data_bytes: 8 << 20 }
     }
 
-    /// The policy for the database at `path` of `store`, which must be those of the database. Its `Db`, `DbReader`s and compactors may share
-    /// it. New tables have their units in the folder `springbloom` of the database.
+    /// The policy for the database at `path` of `store`, which must be those of the database. Its `Db`, `DbReader`s and compactors may
+    /// share it. New tables have their units in the folder `springbloom` of the database.
     ///
     /// # Panics
     /// Outside of a Tokio runtime. Requests for units are made on this one.

@@ -1,4 +1,5 @@
-//! Elastic filters for [SlateDB](slatedb), an LSM store on object storage: one memory budget holds the filter units that save the most GETs.
+//! Elastic filters for [SlateDB](slatedb), an LSM store on object storage: one memory budget holds the filter units that save the most
+//! GETs.
 //!
 //! A table's filter block holds a small head alone (`head.rs`). Its units lie in an object of their own beside the tables
 //! (`unit_objects.rs`), and are read in the background, as many as the budget has room for. SlateDB tells a filter neither its table nor
