@@ -1,12 +1,13 @@
 """Compares ways to know fingerprints under a memory limit: benchmark.py [KEYS] [--limit MIB] [--seconds S] [--only NAME ...]
 
 Each way is a process in a control group of its own (needs root; the limit counts the page cache). It adds KEYS fingerprints of 20 bytes in
-batches of --batch, each durable where the way can be, opens again, and asks for as many, half of them known, in random order. A phase ends after S seconds; rates are of what was done, and of its last minute. A way that is killed, or stays in one call for longer than
---grace, has told how far it came. `cpu_us` is time of the processor for a key, which other work on the machine changes less, and
-`disk_sync_ms` the median time of a small durable write to this disk before the way ran. Before each rival runs the one of ours that answers
-as exactly, and ratios are of such a pair: below 1 the rival is faster. With --once, ours run once, before all rivals. With --backup, all
-keys have 32 bytes and values of 8, and are asked for in the order in which they were put, as a backup of unchanged files does. Packages
-that are not installed are left out and named. Prints a table in Markdown, and appends JSON lines to the file of --record.
+batches of --batch, each durable where the way can be, opens again, and asks for as many, half of them known, in random order. A phase ends
+after S seconds; rates are of what was done, and of its last minute. A way that is killed, or stays in one call for longer than --grace, has
+told how far it came. `cpu_us` is time of the processor for a key, which other work on the machine changes less, and `disk_sync_ms` the
+median time of a small durable write to this disk before the way ran. Before each rival runs the one of ours that answers as exactly, and
+ratios are of such a pair: below 1 the rival is faster. With --once, ours run once, before all rivals. With --backup, all keys have 32 bytes
+and values of 8, and are asked for in the order in which they were put, as a backup of unchanged files does. Packages that are not installed
+are left out and named. Prints a table in Markdown, and appends JSON lines to the file of --record.
 """
 
 import argparse
@@ -443,7 +444,9 @@ def started():
 
 def write_record(file, name, seed, start, **more):
     """Appends a line to a file of records. `start` is what :func:`started` told."""
-    command = [Path(sys.argv[0]).name, *sys.argv[1:]]
+    # Names of this machine say nothing elsewhere.
+    names = {"--record": "FILE", "--folder": "FOLDER"}
+    command = [Path(sys.argv[0]).name, *(names.get(before, word) for before, word in zip(sys.argv, sys.argv[1:]))]
     record = {"run": name, "format": 1, "command": command, "build": commit(), "machine": machine(), "seed": seed, **start, **more}
     with file.open("a") as opened:
         opened.write(json.dumps(record) + "\n")

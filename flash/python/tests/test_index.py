@@ -46,6 +46,25 @@ def test_it_is_a_mapping(tmp_path):
         list(index)
 
 
+def test_more_memory_writes_less(tmp_path):
+    keys = [b"%d" % n for n in range(100_000)]
+    written = []
+    for memory in (0, 4 << 20):
+        with FlashIndex(tmp_path / str(memory), memory=memory) as index:
+            index.put_many(keys, keys)
+            written.append((tmp_path / str(memory) / "buckets").stat().st_size)
+        with FlashIndex(tmp_path / str(memory), "r") as index:
+            assert index.get_many(keys) == keys
+    assert written[0] > 0 == written[1], "all keys wait in memory"
+
+
+@pytest.mark.parametrize("memory", [-1, 0.5, 1 << 45, 1 << 64, float("nan"), "1", None])
+def test_impossible_memory_is_refused_before_a_folder_is_made(tmp_path, memory):
+    with pytest.raises(ValueError, match="memory"):
+        FlashIndex(tmp_path / "index", memory=memory)
+    assert not (tmp_path / "index").exists()
+
+
 def test_known_or_new_in_one_pass(tmp_path):
     with FlashIndex(tmp_path / "index") as index:
         index["old"] = "1"

@@ -44,6 +44,7 @@ def test_nothing_acknowledged_is_lost_when_python_is_killed(tmp_path, child, rec
     else:
         FlashIndex(folder).close()
     for kill in range(KILLS):
+        first = told
         process = child(ADDS.format(kind, call), folder, told)
         told = int(process.stdout.readline())
         time.sleep(rng.uniform(0, 0.3))
@@ -51,7 +52,9 @@ def test_nothing_acknowledged_is_lost_when_python_is_killed(tmp_path, child, rec
         for line in process.stdout:
             told = int(line) if line.endswith("\n") else told
         process.wait()
-        keys = [b"key %d" % n for n in range(told)]
+        # All that this process put, and some of what the ones before it did. After the last one, all.
+        numbers = range(told) if kill == KILLS - 1 else [*rng.sample(range(first), min(first, 10_000)), *range(first, told)]
+        keys = [b"key %d" % n for n in numbers]
         if kind == "FlashFilter":
             with FlashFilter(folder, "r") as structure:
                 assert all(structure.contains_many(keys)), f"kill {kill}"
@@ -299,16 +302,6 @@ for kind in (FlashFilter, FlashIndex):
     assert told[0].count(str(tmp_path)) == 4 or "Permission" not in told[1] and "ImportError" in told[1], told
 
 
-def test_damage_is_an_error_with_the_path(tmp_path):
-    with FlashIndex(tmp_path / "index") as index:
-        index.update((b"%d" % n, b"x" * 100) for n in range(5000))
-    records = tmp_path / "index" / "records"
-    os.truncate(records, 4096)
-    with pytest.raises(DamagedError, match="too short") as error:
-        FlashIndex(tmp_path / "index")
-    assert error.value.path == str(tmp_path / "index") and str(records) in error.value.reason
-
-
 def test_two_interpreters_write_in_turn(tmp_path, child):
     program = "import sys, springflash\nwith springflash.FlashIndex(sys.argv[1]) as index:\n    index['a'] = 'b'"
     with FlashIndex(tmp_path / "index"):
@@ -449,35 +442,3 @@ def test_a_rotating_filter_closes_all_generations_if_one_cannot_be_closed(tmp_pa
     monkeypatch.undo()
     assert first.closed and second.closed
     RotatingFilter(tmp_path / "set", capacity=1000, generations=3).close()
-
-
-@pytest.mark.parametrize("kind", [FlashFilter, FlashIndex])
-def test_flipped_blocks_cost_no_answer_silently(tmp_path, kind):
-    seed = random.randrange(1 << 32)
-    print("seed", seed)
-    rng = random.Random(seed)
-    keys = [b"%d" % n for n in range(15_000)]
-    settings = {"capacity": 20_000} if kind is FlashFilter else {}
-    for n in range(4 * KILLS):
-        folder = tmp_path / str(n)
-        with kind(folder, **settings) as it:
-            it.add_many(keys) if kind is FlashFilter else it.put_many(keys, keys)
-        file = folder / ("filter-0000" if kind is FlashFilter else "records")
-        at = rng.randrange(file.stat().st_size)
-        with open(file, "r+b") as opened:
-            opened.seek(at)
-            opened.write(rng.randbytes(rng.choice([1, 512, 4096])))
-        try:
-            with kind(folder) as it:
-                assert all(it.contains_many(keys)) if kind is FlashFilter else it.get_many(keys) == keys, f"{file} at {at}"
-                it.verify()
-        except DamagedError:
-            pass  # Told, instead of a wrong answer. Bytes that are not in use cost nothing.
-    # Whatever is in use is damaged now.
-    file.write_bytes(rng.randbytes(file.stat().st_size))
-    try:
-        with kind(folder) as it:
-            is_told = not it.verify()
-    except DamagedError:
-        is_told = True
-    assert is_told
