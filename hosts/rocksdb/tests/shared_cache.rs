@@ -240,7 +240,7 @@ fn filters_stay_where_giving_way_does_not_help() {
     let mut options = small_tree();
     options.set_target_file_size_base(2 << 20);
     options.set_max_bytes_for_level_base(4 << 20);
-    // One cache for both: it is chance how many shards the memtables fill.
+    // It is chance how many shards the memtables fill, and which tables have blocks there.
     let cache = StrictCache::of(&mut options, 64 * MIB, StrictCache::ANY_SHARDS, 16 * MIB);
     let open = |options: &Options| {
         let folder = folder();
@@ -254,7 +254,7 @@ fn filters_stay_where_giving_way_does_not_help() {
         (folder, db)
     };
     let (stock, with_units) = (open(&options), open(&installed(&elastic, &options)));
-    let mut shares = [0.0; 2];
+    let (mut shares, mut resident) = ([0.0; 2], Vec::new());
     for _ in 0..3 {
         for (share, (_, db), budget_bytes) in [(0, &stock, 0), (1, &with_units, 16 << 20)] {
             elastic.set_budget_bytes(budget_bytes).expect("a budget");
@@ -262,8 +262,10 @@ fn filters_stay_where_giving_way_does_not_help() {
             let (refused, all) = lookups_refused(db, &cache, key, KEYS);
             shares[share] += refused as f64 / all as f64 / 3.0;
         }
+        resident.push(elastic.stats().used.units);
     }
-    println!("refused with stock filters and with ours: {shares:.4?}");
-    // Without filters four times as many are refused.
-    assert!(shares[1] <= 2.0 * shares[0] + 0.02, "{shares:.4?}");
+    println!("refused with stock filters and with ours: {shares:.4?}; bytes of units: {resident:?}");
+    assert!(shares[1] > 0.0, "it was to refuse some");
+    let most = resident.iter().max().expect("three");
+    assert!(*most > 0 && resident.iter().all(|bytes| bytes * 10 >= most * 9), "{resident:?}");
 }
