@@ -41,17 +41,14 @@ impl Arrivals {
         } else if since >= self.pause {
             self.are_over = true;
         }
+        // Tables that come for long are those of flushes: lookups must not go without filters until that ends.
+        self.are_over |= self.began.elapsed() >= PAUSE_MAX;
         self.are_over
     }
 
     /// How long until they are over, if no more tables come.
     pub(super) fn left(&self) -> Duration {
         self.pause.saturating_sub(self.last_came.elapsed())
-    }
-
-    /// Whether to read before all is decided: tables have come for long.
-    pub(super) fn is_overdue(&self) -> bool {
-        self.began.elapsed() >= PAUSE_MAX
     }
 }
 
@@ -88,10 +85,10 @@ mod tests {
     }
 
     #[test]
-    fn reads_begin_where_tables_come_without_end() {
+    fn they_are_over_after_long_where_tables_come_without_end() {
         let mut arrivals = Arrivals::new();
-        assert!(!arrivals.are_over(1) && !arrivals.is_overdue());
+        assert!(!arrivals.are_over(1));
         arrivals.began -= PAUSE_MAX;
-        assert!(!arrivals.are_over(2) && arrivals.is_overdue());
+        assert!(arrivals.are_over(2));
     }
 }

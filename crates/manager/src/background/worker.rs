@@ -193,7 +193,7 @@ impl Shared {
         }
         self.registry.lock().maintain_negative_cache();
         // Nothing is read before all is decided: then a table takes fewer reads.
-        if are_over || pace.arrivals.is_overdue() {
+        if are_over {
             worked |= self.load(&mut pace.pause, &mut pace.read_time);
         }
         match worked {
