@@ -130,7 +130,7 @@ jvm-soak: setup-jvm
 jvm-compare: setup-jvm
 	@mvn -B -q -ntp -f hosts/jvm/pom.xml -pl kafka-streams -am verify -Dtest=ComparisonRun -Dsurefire.failIfNoSpecifiedTests=false
 
-# Another one.
+# Another table of it: the store of a crawler's frontier.
 jvm-url-frontier: setup-jvm
 	@mvn -B -q -ntp -f hosts/jvm/pom.xml -pl rocksdbjni verify -Dtest=UrlFrontierRun
 

@@ -11,12 +11,17 @@ fn main() {
     println!("cargo:rerun-if-changed=build");
     println!("cargo:rerun-if-changed=cpp");
     println!("cargo:rerun-if-changed=tests/cpp");
-    // For tests: how the crates with RocksDB differ (scripts/test-releases makes the last package).
-    println!("cargo::rustc-check-cfg=cfg(rust_rocksdb, crate_without_timestamps)");
-    match env::var("CARGO_PKG_NAME").as_deref() {
-        Ok("springbloom-rust-rocksdb") => println!("cargo::rustc-cfg=rust_rocksdb"),
-        Ok("springbloom-rocksdb-8-10-0") => println!("cargo::rustc-cfg=crate_without_timestamps"),
-        _ => {}
+    // For tests: how the crates with RocksDB differ (scripts/test-releases makes the last packages, all of older releases).
+    println!("cargo::rustc-check-cfg=cfg(rust_rocksdb, rocksdb_before_11_8, crate_without_timestamps)");
+    let package = env::var("CARGO_PKG_NAME").unwrap_or_default();
+    if package == "springbloom-rust-rocksdb" {
+        println!("cargo::rustc-cfg=rust_rocksdb");
+    }
+    if package.starts_with("springbloom-rocksdb-") {
+        println!("cargo::rustc-cfg=rocksdb_before_11_8");
+    }
+    if package == "springbloom-rocksdb-8-10-0" {
+        println!("cargo::rustc-cfg=crate_without_timestamps");
     }
     if is_for_documentation() {
         return;

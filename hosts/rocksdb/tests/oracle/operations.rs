@@ -343,7 +343,8 @@ impl Operations {
             let direction = if forward { Direction::Forward } else { Direction::Reverse };
             let walk = session.db.iterator_cf_opt(handle, options, IteratorMode::From(&from, direction));
             // Before 11.8 RocksDB itself also gives keys that are too short to have a prefix.
-            let walk = walk.filter(|entry| !entry.as_ref().is_ok_and(|(key, _)| key.len() < prefix_bytes));
+            let is_too_short = |key: &[u8]| cfg!(rocksdb_before_11_8) && key.len() < prefix_bytes;
+            let walk = walk.filter(|entry| !entry.as_ref().is_ok_and(|(key, _)| is_too_short(key)));
             if forward {
                 self.compare_walk(walk, model.between(&from, None).take_while(has_prefix), STEPS_MAX);
             } else {
