@@ -81,7 +81,8 @@ impl Chaos {
         self.end_outage();
         self.sides.iter().for_each(Side::make_room);
         self.tally.recovered(recovery::wait(self.elastic()));
-        self.sides.iter().for_each(Side::verify);
+        let secondaries = self.sides.each_mut().map(Side::verify);
+        self.tally.secondaries(secondaries);
     }
 
     fn step(&mut self) {

@@ -10,7 +10,7 @@ use crate::{
     operation::{Operation, Shake},
     script::numbers,
     secondary::Secondary,
-    store::{Done, Lookups, Store},
+    store::{Done, Expected, Lookups, Store},
 };
 
 pub(crate) const STORES: usize = 6;
@@ -92,7 +92,7 @@ impl Side {
 
     fn lookups(&self, store: usize) -> Result<Lookups<'_>, String> {
         let store = &self.stores[store];
-        Ok(Lookups { path: store.path(), db: store.db()?, model: Some(store.model()) })
+        Ok(Lookups { path: store.path(), db: store.db()?, expected: Expected::Of(store.model()) })
     }
 
     fn set_budget(&self, bytes: u64) {
@@ -143,9 +143,12 @@ impl Side {
         self.stores.iter().enumerate().filter_map(|(index, store)| Some((index, store.db().ok()?)))
     }
 
-    /// Compares all that is there.
-    pub(crate) fn verify(&self) {
+    /// Compares all that is there. Whether the secondary shows all of its store.
+    pub(crate) fn verify(&mut self) -> bool {
         self.stores.iter().filter(|store| store.db().is_ok()).for_each(Store::verify);
+        let followed = &self.stores[FOLLOWED];
+        self.secondary.follow(followed).expect("a secondary catches up without a fault");
+        self.secondary.is_like(followed)
     }
 
     /// Fills all stores by half.

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use rocksdb::{ColumnFamilyDescriptor, DB, Direction, Error, IteratorMode, Options, WaitForCompactOptions};
+use rocksdb::{
+    ColumnFamilyDescriptor, DB, DBIterator, Direction, Error, IteratorMode, Options, WaitForCompactOptions,
+};
 
 use crate::common::{model::Model, stock::verify_checksums};
 
@@ -98,7 +100,7 @@ impl Store {
     }
 
     pub(crate) fn walk(&self, from: &[u8], steps: usize) -> Done {
-        let mut walk = self.db()?.iterator(IteratorMode::From(from, Direction::Forward));
+        let mut walk = walk(self.db()?, from);
         let mut expected = self.model.between(from, None);
         for _ in 0..steps {
             let got = walk.next().transpose().map_err(Error::into_string)?;
@@ -118,15 +120,26 @@ impl Store {
     }
 }
 
+/// All entries from a key on. No filter is asked.
+pub(crate) fn walk<'db>(db: &'db DB, from: &[u8]) -> DBIterator<'db> {
+    db.iterator(IteratorMode::From(from, Direction::Forward))
+}
+
 pub(crate) fn done(result: Result<(), Error>) -> Done {
     result.map_err(Error::into_string)
 }
 
-/// Lookups in a database that must answer as `model` says. Without one, they must end.
+/// What lookups must answer.
+pub(crate) enum Expected<'s> {
+    Of(&'s Model),
+    /// What the database's own iterators say.
+    OfIterators,
+}
+
 pub(crate) struct Lookups<'s> {
     pub(crate) path: &'s Path,
     pub(crate) db: &'s DB,
-    pub(crate) model: Option<&'s Model>,
+    pub(crate) expected: Expected<'s>,
 }
 
 impl Lookups<'_> {
@@ -147,17 +160,16 @@ impl Lookups<'_> {
 
     fn check<V: AsRef<[u8]>>(&self, key: &[u8], got: Result<Option<V>, Error>) -> Done {
         let got = got.map_err(Error::into_string)?;
-        if let Some(model) = self.model {
-            let printable = |value: &[u8]| value.escape_ascii().to_string();
-            let (got, expected) = (got.as_ref().map(AsRef::as_ref), model.get(key));
-            assert_eq!(
-                got.map(printable),
-                expected.map(printable),
-                "{}: {}",
-                self.path.display(),
-                key.escape_ascii()
-            );
-        }
+        let printable = |value: &[u8]| value.escape_ascii().to_string();
+        let expected = match self.expected {
+            Expected::Of(model) => model.get(key).map(printable),
+            Expected::OfIterators => {
+                let next = walk(self.db, key).next().transpose().map_err(Error::into_string)?;
+                next.filter(|(found, _)| **found == *key).map(|(_, value)| printable(&value))
+            }
+        };
+        let got = got.as_ref().map(|value| printable(value.as_ref()));
+        assert_eq!(got, expected, "{}: {}", self.path.display(), key.escape_ascii());
         Ok(())
     }
 }

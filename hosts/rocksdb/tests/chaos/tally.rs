@@ -26,6 +26,8 @@ pub(crate) struct Tally {
     /// Stores that had to be opened anew after a fault.
     broken: Failures,
     recoveries: u64,
+    /// Of these times, those after which the secondary showed all of its store.
+    secondaries: [u64; 2],
     longest_recovery: Duration,
 }
 
@@ -56,6 +58,10 @@ impl Tally {
     pub(crate) fn recovered(&mut self, after: Duration) {
         self.recoveries += 1;
         self.longest_recovery = self.longest_recovery.max(after);
+    }
+
+    pub(crate) fn secondaries(&mut self, are_like: [bool; 2]) {
+        add(&mut self.secondaries, are_like);
     }
 
     pub(crate) fn print_progress(&self, elapsed: Duration) {
@@ -94,6 +100,8 @@ impl Display for Tally {
         for (name, (count, [stock, elastic])) in &self.faults {
             writeln!(f, "{:26} {count:>9} {stock:>8} {elastic:>8}", format!("fault {name}"))?;
         }
+        let [stock, elastic] = self.secondaries;
+        writeln!(f, "{:26} {:>9} {stock:>8} {elastic:>8}", "secondaries like stores", self.recoveries)?;
         writeln!(f, "{} times as before after {:.1?} at most", self.recoveries, self.longest_recovery)
     }
 }
