@@ -6,7 +6,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 
 use rocksdb::{AsRawPtr, Options};
 
-use crate::stock_filter::StockFilter;
+use springbloom_published_policies::StockFilter;
 
 /// Options that take no stock filter.
 #[derive(Debug, thiserror::Error)]

@@ -20,7 +20,7 @@ pub(crate) const VALUE_BYTES: RangeInclusive<u64> = value::MIN_VALUE_BYTES as u6
 /// Compare elastic filters with the filters of RocksDB, at the same memory and on the same tree
 ///
 /// Loads one tree, makes a copy of it for each configuration, runs the workload on all copies in turns and prints one table.
-/// Every answer is verified. The cost of loading is measured first, on separate databases.
+/// Every answer is verified.
 #[derive(Args, Debug)]
 #[command(args_override_self = true)]
 pub struct Compare {
@@ -101,7 +101,7 @@ pub struct Compare {
     #[arg(long, default_value_t = 1, value_parser = sizes::whole_within::<u64>(0..=u64::MAX), help_heading = "Workload")]
     pub(crate) seed: u64,
 
-    /// Measured loads per configuration, in turns; 0 disables them [default: 0; with --load-only 5]
+    /// Measured loads per configuration, in turns, with --load-only [default: 5]
     #[arg(long, value_name = "ROUNDS", value_parser = sizes::whole_within::<u32>(0..=ROUNDS_MAX), help_heading = "Load")]
     pub(crate) load_rounds: Option<u32>,
     /// Measure loads only, as ratios to bloom:10 (or else to the first configuration)

@@ -13,10 +13,10 @@ use crate::database::elastic::Elastic;
 use crate::inputs::Inputs;
 use crate::place;
 use crate::report::{Header, Loads, Lookups, comparison, loads};
-use crate::run::{self, Entrant, LoadCost, LoadPlan, Plan};
+use crate::run::{self, Entrant, LoadPlan, Plan};
 
 /// Enough for a median and a spread of ratios.
-const LOAD_ONLY_ROUNDS: u32 = 5;
+const LOAD_ROUNDS: u32 = 5;
 
 impl Compare {
     /// Runs the comparison and prints the report.
@@ -62,10 +62,11 @@ impl Compare {
     }
 
     fn compare_loads(&self, inputs: &Inputs<'_>) -> Result<()> {
-        let plan = self.load_plan(inputs, inputs.defaults.load_only_records, LOAD_ONLY_ROUNDS);
+        let plan = self.load_plan(inputs);
         place::require_space(inputs.dir, inputs.records.record_bytes() * plan.load_records, 2)?;
         let (rows, shape) = run::run_loads(&plan)?;
-        let header = Header { loads: Some(plan.described()), ..self.header(inputs, &shape)? };
+        let loads = Loads { load_records: plan.load_records, load_rounds: plan.rounds };
+        let header = Header { loads: Some(loads), ..self.header(inputs, &shape)? };
         output::report(|out| {
             if self.json {
                 loads::write_json(out, &header, &rows)
@@ -83,7 +84,7 @@ impl Compare {
         let manifest = self.manifest(records, common);
         if !(self.reuse && Folder::is_there(dir)) {
             let written = recorded.as_ref().map_or(0, |recorded| recorded.replay.operations());
-            let data_bytes = records.record_bytes() * (common.layout.all(records.keys.records()) + written);
+            let data_bytes = records.record_bytes() * (common.all(records.keys.records()) + written);
             place::require_space(dir, data_bytes, configs.len() as u64 + 1)?;
         }
         let folder = Folder::open(dir, self.reuse, &manifest, records, common)?;
@@ -91,13 +92,11 @@ impl Compare {
             inputs.common.tables_per_get = run::tables_per_get(&folder, records, common, &workload)?;
         }
         let Inputs { records, recorded, configs, common, defaults, .. } = &inputs;
-        let load_plan = self.load_plan(&inputs, defaults.load_records, 0);
-        let load_rows = if load_plan.rounds > 0 { run::run_loads(&load_plan)?.0 } else { Vec::new() };
         let entrants = configs
             .iter()
             .map(|config| {
                 let path = folder.database(config, common)?;
-                Ok(Entrant { config: config.clone(), path, load: LoadCost::of(&load_rows, config) })
+                Ok(Entrant { config: config.clone(), path })
             })
             .collect::<Result<Vec<_>>>()?;
         let plan = Plan {
@@ -116,32 +115,26 @@ impl Compare {
             entrants: &entrants,
         };
         let mut header = self.header(&inputs, &folder.shape)?;
-        header.loads = (load_plan.rounds > 0).then(|| load_plan.described());
         header.lookups = Some(Lookups::of(&plan, recorded.as_ref()));
         let rows = run::run(&plan)?;
         output::report(|out| {
             if self.json {
-                comparison::write_json(out, &header, &rows, &load_rows)
+                comparison::write_json(out, &header, &rows)
             } else {
                 comparison::write_table(out, &header, &rows)
             }
         })
     }
 
-    fn load_plan<'a>(&self, inputs: &'a Inputs<'_>, records: u64, rounds: u32) -> LoadPlan<'a> {
+    fn load_plan<'a>(&self, inputs: &'a Inputs<'_>) -> LoadPlan<'a> {
+        let records = self.set.load_records.unwrap_or(inputs.defaults.load_records);
         LoadPlan {
             dir: inputs.dir,
             configs: &inputs.configs,
             records: &inputs.records,
             common: &inputs.common,
-            load_records: self.set.load_records.unwrap_or(records).min(inputs.records.keys.records()),
-            rounds: self.load_rounds.unwrap_or(rounds),
+            load_records: records.min(inputs.records.keys.records()),
+            rounds: self.load_rounds.unwrap_or(LOAD_ROUNDS),
         }
-    }
-}
-
-impl LoadPlan<'_> {
-    fn described(&self) -> Loads {
-        Loads { load_records: self.load_records, load_rounds: self.rounds }
     }
 }

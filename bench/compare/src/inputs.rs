@@ -18,12 +18,15 @@ use crate::database::manifest::{FORMAT_VERSION, TreeManifest};
 use crate::database::options::{CommonSettings, Prefixes};
 use crate::database::preset::{Defaults, Preset};
 use crate::database::shape::Shape;
+use crate::database::stores::Layout;
 use crate::recorded::Recorded;
 use crate::report::Header;
 use crate::run::Workload;
 
 /// A block of data.
 const ONE_CACHE_BYTES_MIN: u64 = 4096;
+/// Others are compared with this configuration, or with the first one.
+const BASELINE: &str = "bloom:10";
 /// The name of keys that are computed from record numbers.
 fn made_keys(keys: &KeySpace) -> Option<&'static str> {
     match keys {
@@ -52,6 +55,9 @@ impl Compare {
     pub(crate) fn require_sense(&self) -> Result<()> {
         if self.load_only && self.load_rounds == Some(0) {
             return Err(bad_input("--load-only needs --load-rounds of at least 1"));
+        }
+        if !self.load_only && self.load_rounds.is_some_and(|rounds| rounds > 0) {
+            return Err(bad_input("--load-rounds needs --load-only"));
         }
         if let Some(twice) = repeated(&self.threads) {
             return Err(bad_input(format!("--threads: {twice} is given twice")));
@@ -94,7 +100,7 @@ impl Compare {
                 ))),
             };
         };
-        let all_records = common.layout.all(records.keys.records());
+        let all_records = common.all(records.keys.records());
         let budget = |config: &Config| common.budget_bytes(config, all_records);
         let is_too_large = |config: &&Config| {
             let elastic = config.elastic().filter(|elastic| cache.pays_for_all || elastic.is_charged());
@@ -187,10 +193,7 @@ impl Compare {
             Some(recorded) => Ok(Workload::Trace(recorded.replay.clone())),
             None => {
                 let stream = self.stream(keys)?;
-                Ok(match self.family_mix(stream.zero_result_ratio)? {
-                    Some(mix) => Workload::Families(stream, mix),
-                    None => Workload::Generated(stream),
-                })
+                Ok(Workload::Generated(stream, self.family_mix(stream.zero_result_ratio)?))
             }
         }
     }
@@ -219,7 +222,7 @@ impl Compare {
         const DEFAULT_BUDGET_BITS: f64 = 4.0;
         CommonSettings {
             tree: self.preset.shape(),
-            layout: self.layout(),
+            layout: Layout { families: self.families() },
             buffered: self.set.buffered,
             block_cache: self.block_cache.filter(|size| size.bytes > 0).map(|size| BlockCache {
                 bytes: size.bytes,
@@ -269,6 +272,12 @@ impl Compare {
             block_cache: common.block_cache,
             layout: common.layout,
             budget_bytes: common.budget_bytes(&Config::None, entries),
+            // The usual one where it is there.
+            baseline: configs
+                .iter()
+                .map(Config::to_string)
+                .reduce(|first, config| if config == BASELINE { config } else { first })
+                .unwrap_or_default(),
             elastic: ElasticSettings::default().described(),
             own_settings: configs
                 .iter()

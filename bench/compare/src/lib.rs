@@ -20,6 +20,5 @@ mod recorded;
 mod report;
 mod run;
 mod settings;
-mod spread;
 
 pub use arguments::Compare;

@@ -30,10 +30,8 @@ pub(crate) enum Here {
 pub(crate) enum Layout {
     /// A line for each filter of each run.
     Filters,
-    /// A line for each run, which `labels` names, and each of `figures`; a column for each filter.
+    /// A line for each run, with its label or its name, and each of `figures`; a column for each filter.
     Runs { labels: Vec<String>, figures: Vec<String> },
-    /// A line for each block cache that pays for all.
-    OneCache,
     /// A line for each block cache that is split between blocks and filters.
     Splits,
 }

@@ -12,7 +12,7 @@ use crate::experiment::{Claim, Experiment, Here, Whose};
 use crate::lab::{Lab, commits};
 use crate::reason::{Reason, told};
 use crate::tables::{Table, shown};
-use crate::verdict::{judge, rows};
+use crate::verdict::{Finding, judge};
 
 /// The name of the table of all verdicts.
 const VERDICTS: &str = "verdicts";
@@ -147,27 +147,16 @@ fn sizes(experiment: &Experiment, lab: &Lab) -> String {
 fn claims_of(experiment: &Experiment, lab: &Lab) -> Result<String> {
     let Here::Measured { claims, .. } = &experiment.here else { return Ok(String::new()) };
     let judged = judge(experiment, lab);
-    let columns: Vec<_> = judged.counts.iter().map(|(whose, _)| *whose).collect();
-    let mut text = "| figure | paper |".to_owned();
-    for whose in &columns {
-        write!(text, " {}, here |", whose.name())?;
-    }
-    writeln!(text, "\n|---|---|{}", "---|".repeat(columns.len()))?;
-    for row in rows(claims, &judged.findings) {
-        let Claim { says, is_timed, shown, .. } = row.claim;
+    let mut text = "| figure | whose | paper | here | |\n|---|---|---|---|---|\n".to_owned();
+    for (claim, finding) in claims.iter().zip(&judged.findings) {
+        let Claim { says, whose, is_timed, shown, .. } = claim;
         let timed = if *is_timed { ", by times" } else { "" };
-        write!(text, "| {says}{timed} | {} |", row.claim.paper_text())?;
-        for whose in &columns {
-            match row.cell(*whose) {
-                None => write!(text, " |")?,
-                Some(None) => write!(text, " not measured |")?,
-                Some(Some(finding)) => {
-                    let verdict = if finding.holds { "holds" } else { "**does not hold**" };
-                    write!(text, " {}: {verdict} |", shown.text(finding.ours))?;
-                }
-            }
-        }
-        writeln!(text)?;
+        let (here, verdict) = match finding {
+            None => (String::new(), "not measured"),
+            Some(Finding { ours, holds: true, .. }) => (shown.text(*ours), "holds"),
+            Some(Finding { ours, .. }) => (shown.text(*ours), "**does not hold**"),
+        };
+        writeln!(text, "| {says}{timed} | {} | {} | {here} | {verdict} |", whose.name(), claim.paper_text())?;
     }
     for reason in told(&judged.reasons) {
         writeln!(text, "\nWhy not: {reason}.")?;

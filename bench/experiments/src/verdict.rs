@@ -192,33 +192,6 @@ pub(crate) fn judge(experiment: &Experiment, lab: &Lab) -> Judged {
     Judged { verdict: Count::of(findings.iter()).verdict(), findings, counts, reasons }
 }
 
-/// A figure of the paper with those of all that it is compared with.
-pub(crate) struct Row<'a> {
-    /// One of its claims, which say the same.
-    pub(crate) claim: &'a Claim,
-    cells: Vec<(Whose, Option<&'a Finding>)>,
-}
-
-impl<'a> Row<'a> {
-    /// What was found of one kind: none if there is no such claim, and nothing in it if it is not measured.
-    pub(crate) fn cell(&self, whose: Whose) -> Option<Option<&'a Finding>> {
-        self.cells.iter().find(|(of, _)| *of == whose).map(|(_, finding)| *finding)
-    }
-}
-
-/// The claims of an experiment, those of the same figure together.
-pub(crate) fn rows<'a>(claims: &'a [Claim], findings: &'a [Option<Finding>]) -> Vec<Row<'a>> {
-    let mut rows: Vec<Row<'a>> = Vec::new();
-    for (claim, finding) in claims.iter().zip(findings) {
-        let cell = (claim.whose, finding.as_ref());
-        match rows.iter_mut().find(|row| row.claim.says == claim.says) {
-            Some(row) => row.cells.push(cell),
-            None => rows.push(Row { claim, cells: vec![cell] }),
-        }
-    }
-    rows
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -318,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn the_published_system_and_ours_are_counted_apart_and_stand_in_one_row() {
+    fn the_published_system_and_ours_are_counted_apart() {
         let judged = judged(vec![
             claim(Whose::Published, Some(0.5)),
             claim(Whose::Springbloom, Some(2.0)),
@@ -329,13 +302,5 @@ mod tests {
         assert_eq!(text(Whose::Springbloom).as_deref(), Some("1 of 1"));
         assert_eq!(text(Whose::Setting), None);
         assert_eq!(told(&judged.reasons), ["the disk is slow"]);
-        let claims = [claim(Whose::Published, None), claim(Whose::Springbloom, Some(2.0))];
-        let findings: Vec<_> = claims.iter().map(|claim| finding(claim, &Lab::default())).collect();
-        let rows = rows(&claims, &findings);
-        assert_eq!(rows.len(), 1);
-        let held = rows[0].cell(Whose::Springbloom).flatten().map(|finding| finding.holds);
-        assert_eq!(held, Some(true));
-        assert!(matches!(rows[0].cell(Whose::Published), Some(None)), "not measured");
-        assert!(rows[0].cell(Whose::Setting).is_none(), "no such claim");
     }
 }

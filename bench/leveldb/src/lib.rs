@@ -32,6 +32,17 @@ pub fn numbers<const N: usize>(names: [&str; N], defaults: [u64; N]) -> Result<[
     Ok(numbers)
 }
 
+/// A folder for databases, which goes when it is dropped: in that of the environment, if there is one.
+///
+/// # Errors
+/// It cannot be made.
+pub fn folder() -> Result<tempfile::TempDir> {
+    Ok(match env::var_os("SPRINGBLOOM_BENCH_DIR") {
+        Some(folder) => tempfile::tempdir_in(folder),
+        None => tempfile::tempdir(),
+    }?)
+}
+
 /// Whether a lookup of a record found this version of it, or rightly nothing.
 pub fn is_right(found: Option<&[u8]>, record: u64, version: Option<u32>, value_bytes: usize) -> bool {
     match (found, version) {

@@ -1,8 +1,30 @@
 //! Bits per key by level as Monkey allots them (Dayan, Athanassoulis, Idreos, SIGMOD'17): the sum of all runs' false
 //! positive rates is least, for a given memory, when each run's rate is proportional to its number of keys.
 
-/// The rate of a Bloom filter is `exp(-bits * exponent)`.
-pub const BLOOM_RATE_EXPONENT: f64 = std::f64::consts::LN_2 * std::f64::consts::LN_2;
+use std::f64::consts::LN_2;
+
+/// A filter of RocksDB that is kept whole in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StockFilter {
+    /// `NewBloomFilterPolicy`.
+    Bloom,
+    /// `NewRibbonFilterPolicy`.
+    Ribbon,
+}
+
+/// Bits of a Ribbon filter for each halving of its false positive rate. By RocksDB's formulas for 3 to 7 bits per key.
+const RIBBON_BITS_PER_HALVING: f64 = 1.05;
+
+impl StockFilter {
+    /// The false positive rate is `exp(-bits * exponent)`.
+    pub fn rate_exponent(self) -> f64 {
+        match self {
+            Self::Bloom => LN_2 * LN_2,
+            Self::Ribbon => LN_2 / RIBBON_BITS_PER_HALVING,
+        }
+    }
+}
+
 /// Halvings of the search interval; 2^-100 of it is below any rounding.
 const SEARCH_STEPS: u32 = 100;
 
@@ -15,9 +37,10 @@ pub struct Level {
     pub keys: u64,
 }
 
-/// Bits per key for each of `levels` such that all keys together get `average_bits`, of filters with the false positive
-/// rate `exp(-bits * rate_exponent)`. Every L0 file is a run of its own; a level whose filter would not pay gets 0.
-pub fn bits_per_level(levels: &[Level], average_bits: f64, rate_exponent: f64) -> Vec<f64> {
+/// Bits per key for each of `levels` such that all keys together get `average_bits`. Every L0 file is a run of its own; a level whose filter
+/// would not pay gets 0.
+pub fn bits_per_level(levels: &[Level], average_bits: f64, filter: StockFilter) -> Vec<f64> {
+    let rate_exponent = filter.rate_exponent();
     let level_keys: Vec<f64> = levels.iter().map(|level| level.keys as f64).collect();
     let mut run_keys = level_keys.clone();
     if let Some((keys, level)) = run_keys.first_mut().zip(levels.first().filter(|level| level.files > 0)) {
@@ -49,9 +72,6 @@ pub fn bits_per_level(levels: &[Level], average_bits: f64, rate_exponent: f64) -
 mod tests {
     use super::*;
 
-    /// Of a Ribbon filter, about.
-    const RIBBON_RATE_EXPONENT: f64 = std::f64::consts::LN_2 / 1.05;
-
     fn tree(levels: &[(u64, u64)]) -> Vec<Level> {
         levels.iter().map(|&(files, keys)| Level { files, keys }).collect()
     }
@@ -61,10 +81,8 @@ mod tests {
         let levels = tree(&[(0, 0), (1, 15_000), (10, 150_000), (109, 1_600_000), (220, 3_235_000)]);
         // Ten times the keys: ten times the rate. For Bloom filters these are ln(10) / (ln 2)^2 = 4.79 bits less, for Ribbon
         // filters log2(10) = 3.32 and their overhead.
-        for (rate_exponent, least, most) in
-            [(BLOOM_RATE_EXPONENT, 4.78, 4.80), (RIBBON_RATE_EXPONENT, 3.32, 3.65)]
-        {
-            let bits = bits_per_level(&levels, 4.0, rate_exponent);
+        for (filter, least, most) in [(StockFilter::Bloom, 4.78, 4.80), (StockFilter::Ribbon, 3.32, 3.65)] {
+            let bits = bits_per_level(&levels, 4.0, filter);
             let spent: f64 = bits.iter().zip(&levels).map(|(bits, level)| bits * level.keys as f64).sum();
             assert!((spent / 5_000_000.0 - 4.0).abs() < 1e-6, "{spent}");
             assert!((least..most).contains(&(bits[1] - bits[2])), "{bits:?}");
@@ -74,14 +92,14 @@ mod tests {
 
     #[test]
     fn little_memory_leaves_the_largest_level_without_a_filter() {
-        let bits = bits_per_level(&tree(&[(0, 0), (1, 1_000), (1, 1_000_000)]), 0.01, BLOOM_RATE_EXPONENT);
+        let bits = bits_per_level(&tree(&[(0, 0), (1, 1_000), (1, 1_000_000)]), 0.01, StockFilter::Bloom);
         assert_eq!(bits[2], 0.0);
         assert!((bits[1] * 1_000.0 - 0.01 * 1_001_000.0).abs() < 1e-3, "{bits:?}");
     }
 
     #[test]
     fn files_of_level_zero_are_runs_of_their_own() {
-        let bits = bits_per_level(&tree(&[(10, 100_000), (1, 10_000)]), 6.0, RIBBON_RATE_EXPONENT);
+        let bits = bits_per_level(&tree(&[(10, 100_000), (1, 10_000)]), 6.0, StockFilter::Ribbon);
         assert!((bits[0] - bits[1]).abs() < 1e-6, "{bits:?}");
     }
 }

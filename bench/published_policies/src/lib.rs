@@ -17,6 +17,6 @@ mod uniform;
 /// Segments that one call of a policy may change.
 const CHANGES_MAX: usize = 256;
 
-pub use level_bits::{BLOOM_RATE_EXPONENT, Level, bits_per_level};
+pub use level_bits::{Level, StockFilter, bits_per_level};
 pub use policy_kind::{PolicyKind, UnknownPolicy};
 pub use system::System;

@@ -1,7 +1,6 @@
 //! Figures with units.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +36,28 @@ impl Figure {
     /// A figure of a single measurement.
     pub fn new(name: &str, of: Labels, value: f64, unit: Unit) -> Self {
         Self { name: name.to_owned(), of, value, unit, least: None, most: None }
+    }
+
+    /// The median of several measurements with their extremes; `None` if there are none.
+    pub fn over(name: &str, of: Labels, values: impl IntoIterator<Item = f64>, unit: Unit) -> Option<Self> {
+        let mut values: Vec<f64> = values.into_iter().collect();
+        values.sort_by(f64::total_cmp);
+        let (least, most) = (*values.first()?, *values.last()?);
+        let middle = values.len() / 2;
+        let median = (values[middle] + values[values.len() - 1 - middle]) / 2.0;
+        let figure = Self::new(name, of, median, unit);
+        Some(if values.len() > 1 { figure.between(least, most) } else { figure })
+    }
+
+    /// `0.045`, or `0.045 (0.044-0.048)` where measurements differ.
+    pub fn text(&self, digits: usize) -> String {
+        let value = format!("{:.digits$}", self.value);
+        match (self.least, self.most) {
+            (Some(least), Some(most)) if least < most => {
+                format!("{value} ({least:.digits$}-{most:.digits$})")
+            }
+            _ => value,
+        }
     }
 
     /// The same with the extremes of all measurements.
@@ -89,18 +110,21 @@ pub enum Unit {
     TimeRatio,
 }
 
-impl fmt::Display for Unit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Count | Self::Ratio | Self::TimeRatio => "",
-            Self::PerLookup => "per lookup",
-            Self::PerInsertion => "per insertion",
-            Self::Bytes => "bytes",
-            Self::BytesPerKey => "bytes per key",
-            Self::BitsPerKey => "bits per key",
-            Self::Seconds => "s",
-            Self::Microseconds => "us",
-            Self::PerSecond => "per second",
-        })
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_measurements_are_a_median_with_its_extremes() {
+        let over = |values: &[f64]| Figure::over("reads", labels([]), values.iter().copied(), Unit::Count);
+        assert_eq!(over(&[]), None);
+        for (values, text) in [
+            (&[3.0, 1.0, 2.0][..], "2.0 (1.0-3.0)"),
+            (&[4.0, 1.0, 2.0, 3.0], "2.5 (1.0-4.0)"),
+            (&[2.0], "2.0"),
+            (&[2.0, 2.0], "2.0"),
+        ] {
+            assert_eq!(over(values).map(|figure| figure.text(1)).as_deref(), Some(text));
+        }
     }
 }

@@ -1,7 +1,6 @@
 //! Records of measurements.
 //!
 //! A [`Record`] has the figures of one run of one program, beside all that a reader needs to judge or repeat it. It is one JSON document.
-//! Programs may add fields with more detail to the document; readers of records pass over them.
 
 #![deny(unsafe_code)]
 

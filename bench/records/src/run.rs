@@ -53,19 +53,18 @@ impl Clock {
         })
     }
 
-    /// Writes the record of what the program `springbloom` measured since with the arguments of this process, then the fields of `detail`.
+    /// Writes the record of what the program `springbloom` measured since with the arguments of this process.
     ///
     /// # Errors
-    /// Those of `out`, and `settings` or a `detail` without names.
+    /// Those of `out`, and `settings` without names.
     pub fn write_record(
         &self,
         out: &mut impl Write,
         seed: u64,
         settings: &impl Serialize,
         figures: Vec<Figure>,
-        detail: &impl Serialize,
     ) -> Result<()> {
         let command = command_line("springbloom", env::args().skip(1));
-        self.finish(command, seed, settings, figures)?.write(out, detail)
+        self.finish(command, seed, settings, figures)?.write(out)
     }
 }

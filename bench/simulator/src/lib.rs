@@ -3,7 +3,7 @@
 //! - [`Tree`]: the tables and segments that a lookup visits, and the absent keys that pass each unit.
 //! - [`Lookups`]: the keys looked up, from `springbloom-workload`.
 //! - [`Rewriting`]: compaction, which rewrites tables while lookups run.
-//! - [`planned`]: a [`Planner`](springbloom_manager::Planner) alone, against the best allocation with foreknowledge.
+//! - [`optimum()`]: the best fixed units for lookups that are known.
 //! - [`managed`]: a whole [`Manager`](springbloom_manager::Manager), whose budget pays for bookkeeping and the negative cache.
 //! - [`written`]: stock filters, whose bits are chosen when a table is written.
 //! - [`command`]: `springbloom simulate`, which runs all of these on trees of any size.
@@ -14,12 +14,13 @@ pub mod command;
 mod family_run;
 mod lookups;
 pub mod managed;
-pub mod planned;
+mod optimum;
 mod rewriting;
 mod tree;
 pub mod written;
 
 pub use family_run::FamilyRun;
-pub use lookups::{Lookup, Lookups, Popularity};
+pub use lookups::{Lookup, Lookups};
+pub use optimum::optimum;
 pub use rewriting::Rewriting;
 pub use tree::{Tree, Visit};

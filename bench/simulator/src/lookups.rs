@@ -1,35 +1,7 @@
 //! Sequences of lookups.
 
 use springbloom_workload::hash::mix;
-use springbloom_workload::{
-    AbsentKeys, Distribution, FamilyMix, FamilyStream, KeySpace, Mix, Movement, Operation, StreamSettings,
-    WorkloadError,
-};
-
-/// Popularity of keys and its changes.
-#[derive(Clone, Copy, Debug)]
-pub struct Popularity {
-    /// Distribution of lookups over records.
-    pub distribution: Distribution,
-    /// How the hot set moves.
-    pub movement: Movement,
-    /// Operations. Only inserts matter here.
-    pub mix: Mix,
-    /// Whether absent keys are popular, too, or never come back.
-    pub absent: AbsentKeys,
-}
-
-impl Popularity {
-    /// Only gets, with a fixed hot set.
-    pub const fn still(distribution: Distribution) -> Self {
-        Self::moving(distribution, Movement::Still)
-    }
-
-    /// Only gets, with a moving hot set.
-    pub const fn moving(distribution: Distribution, movement: Movement) -> Self {
-        Self { distribution, movement, mix: Mix::GET, absent: AbsentKeys::Popular }
-    }
-}
+use springbloom_workload::{FamilyMix, FamilyStream, KeySpace, Operation, StreamSettings, WorkloadError};
 
 /// One lookup.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +14,7 @@ pub struct Lookup {
     pub is_absent: bool,
 }
 
-/// An endless sequence of lookups, half of them of absent keys unless the stream says otherwise. Equal settings give equal sequences.
+/// An endless sequence of lookups. Equal settings give equal sequences.
 #[derive(Clone, Debug)]
 pub struct Lookups {
     operations: FamilyStream,
@@ -74,26 +46,6 @@ impl Keys {
 }
 
 impl Lookups {
-    /// Lookups of `records` records. `salt` selects the popular records.
-    ///
-    /// # Panics If `popularity` is out of range.
-    pub fn new(popularity: Popularity, records: u64, salt: u64) -> Self {
-        let Popularity { distribution, movement, mix, absent } = popularity;
-        let stream = StreamSettings {
-            mix,
-            distribution,
-            movement,
-            zero_result_ratio: 0.5,
-            absent,
-            salt,
-            seed: salt,
-            stream: 0,
-            streams: 1,
-        };
-        let mix = FamilyMix { traffic: vec![1.0], absent: vec![stream.zero_result_ratio] };
-        Self::of(stream, &mix, records).expect("sound settings")
-    }
-
     /// Lookups of families of `records` records each.
     ///
     /// # Errors

@@ -13,23 +13,6 @@ use springbloom_workload::hash::mix;
 
 use crate::{FamilyRun, Lookup, Lookups, Rewriting, Tree};
 
-/// Encoding of keys. All forms keep the order of the numbers that they encode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KeyForm {
-    /// `user` and 20 decimal digits, as YCSB writes them.
-    Decimal,
-    /// As many bytes in the same order, without digits.
-    Letters,
-    /// A UUID as text: 36 bytes.
-    Uuid,
-    /// An address of the web: a host of 14 letters and a path of 8.
-    Url,
-    /// 16 bytes as RFC 4648 writes them in base 32: 26 bytes.
-    Base32,
-    /// 16 bytes of any value.
-    Binary,
-}
-
 /// Result of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
@@ -42,7 +25,6 @@ pub struct Run {
 /// A manager that knows all tables of a tree.
 pub struct Managed<'a> {
     tree: &'a Tree,
-    form: KeyForm,
     source: Arc<dyn UnitSource>,
     tables: Vec<Table>,
     rewriting: Option<Rewriting>,
@@ -92,11 +74,10 @@ impl<'a> Managed<'a> {
     ///
     /// # Panics
     /// If the manager's thread does not keep up.
-    pub fn new(tree: &'a Tree, form: KeyForm, manager: Arc<Manager>) -> Option<Self> {
+    pub fn new(tree: &'a Tree, manager: Arc<Manager>) -> Option<Self> {
         let source: Arc<dyn UnitSource> = Arc::new(Units(tree.group.units.clone()));
         let mut managed = Self {
             tree,
-            form,
             source,
             tables: Vec::new(),
             rewriting: None,
@@ -121,15 +102,13 @@ impl<'a> Managed<'a> {
     }
 
     fn open(&mut self, level: usize, nth: u32) -> Option<TableHandle> {
-        let (tree, form) = (self.tree, self.form);
+        let tree = self.tree;
         let (family, family_level) = tree.family_of(level);
         let first = nth * tree.table_segments;
         let end = (first + tree.table_segments).min(tree.levels[level]);
-        let key = |segment| key_bytes(tree.first_key(level, segment), form);
-        let last = key_bytes(
-            if end == tree.levels[level] { u64::MAX } else { tree.first_key(level, end) - 1 },
-            form,
-        );
+        let key = |segment| key_bytes(tree.first_key(level, segment));
+        let last = if end == tree.levels[level] { u64::MAX } else { tree.first_key(level, end) - 1 };
+        let last = key_bytes(last);
         self.next_id += 1;
         let spec = TableSpec {
             id: TableId(self.next_id),
@@ -201,7 +180,7 @@ impl<'a> Managed<'a> {
     }
 
     fn look_up(&self, lookup: Lookup) -> Seen {
-        let key = key_bytes(lookup.key, self.form);
+        let key = key_bytes(lookup.key);
         let digest = KeyDigest::of(&key);
         let mut seen = Seen::default();
         for visit in self.tree.visits(lookup) {
@@ -241,36 +220,7 @@ fn salted(digest: KeyDigest, level: usize, generation: u64) -> KeyDigest {
     KeyDigest { lo: mix(digest.lo ^ salt), hi: mix(digest.hi ^ salt) }
 }
 
-fn key_bytes(key: u64, form: KeyForm) -> Vec<u8> {
-    let wide = u128::from(key) << 64 | u128::from(mix(key));
-    match form {
-        KeyForm::Decimal => format!("user{key:020}").into_bytes(),
-        KeyForm::Letters => {
-            let digits = format!("{key:020}").into_bytes();
-            b"user".iter().copied().chain(digits.into_iter().map(|digit| digit + b'g' - b'0')).collect()
-        }
-        KeyForm::Uuid => {
-            let hex = format!("{wide:032x}");
-            format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
-                .into_bytes()
-        }
-        KeyForm::Url => {
-            let letters = b"abcdefghijklmnopqrstuvwxyz";
-            let (host, path) = (in_base(key.into(), letters, 14), in_base(mix(key).into(), letters, 8));
-            [b"https://www.", &*host, b".com/", &*path].concat()
-        }
-        KeyForm::Base32 => in_base(wide, b"234567ABCDEFGHIJKLMNOPQRSTUVWXYZ", 26),
-        KeyForm::Binary => wide.to_be_bytes().to_vec(),
-    }
-}
-
-/// The lowest `places` digits of a number, with these digits.
-fn in_base(mut number: u128, digits: &[u8], places: usize) -> Vec<u8> {
-    let base = digits.len() as u128;
-    let mut text = vec![0; places];
-    for place in text.iter_mut().rev() {
-        *place = digits[(number % base) as usize];
-        number /= base;
-    }
-    text
+/// `user` and 20 decimal digits, as YCSB writes them.
+fn key_bytes(key: u64) -> Vec<u8> {
+    format!("user{key:020}").into_bytes()
 }

@@ -1,6 +1,7 @@
 //! Stock filters: one for each table, whose bits are chosen when the table is written, and never after. No memory but the filters is
 //! counted.
 
+use springbloom_published_policies::StockFilter;
 use springbloom_workload::Shares;
 use springbloom_workload::hash::{mix, unit_interval};
 
@@ -9,26 +10,6 @@ use crate::{FamilyRun, Lookups, Rewriting, Tree};
 /// A table that no lookup visited lately gets the bits of one with so many visits.
 const LEAST_VISITS: f64 = 0.5;
 const SEARCH_STEPS: u32 = 60;
-
-/// Kinds of stock filters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stock {
-    /// Bloom filters.
-    Bloom,
-    /// Ribbon filters.
-    Ribbon,
-}
-
-impl Stock {
-    /// Bits per key for each halving of the false positive rate.
-    fn bits_per_halving(self) -> f64 {
-        match self {
-            Self::Bloom => std::f64::consts::LOG2_E,
-            // RocksDB's formulas for 3 to 7 bits per key.
-            Self::Ribbon => 1.05,
-        }
-    }
-}
 
 /// What the bits of a table that is written follow from.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,7 +50,7 @@ impl Table {
 /// A tree of tables with stock filters.
 pub struct Written<'a> {
     tree: &'a Tree,
-    stock: Stock,
+    stock: StockFilter,
     choice: Choice,
     rewriting: Option<Rewriting>,
     budget_bits: f64,
@@ -84,7 +65,7 @@ impl<'a> Written<'a> {
     pub fn new(
         tree: &'a Tree,
         bits_per_key: f64,
-        (stock, choice): (Stock, Choice),
+        (stock, choice): (StockFilter, Choice),
         rewriting: Option<Rewriting>,
     ) -> Self {
         let mut tables = Vec::new();
@@ -115,7 +96,7 @@ impl<'a> Written<'a> {
     /// Does `count` lookups and returns the wasted reads per lookup.
     pub fn run(&mut self, lookups: &mut Lookups, count: usize) -> f64 {
         self.families = FamilyRun::none(self.tree.families);
-        let bits_per_halving = self.stock.bits_per_halving();
+        let rate_exponent = self.stock.rate_exponent();
         for lookup in lookups.take(count) {
             if let Some(rewriting) = self.rewriting {
                 for (level, nth) in rewriting.before(self.tree, self.lookups) {
@@ -130,7 +111,7 @@ impl<'a> Written<'a> {
                     table.at = self.lookups;
                 }
                 let salt = mix(u64::from(number) << 32 | table.generation);
-                let passes = unit_interval(mix(lookup.key ^ salt)) < (-table.bits / bits_per_halving).exp2();
+                let passes = unit_interval(mix(lookup.key ^ salt)) < (-table.bits * rate_exponent).exp();
                 self.families[lookup.family].wasted_reads += f64::from(u8::from(passes));
             }
             self.families[lookup.family].lookups += 1;
@@ -160,7 +141,7 @@ impl<'a> Written<'a> {
     fn best_bits(&self, visits: impl Fn(&Table) -> f64) -> Vec<f64> {
         let densities: Vec<f64> =
             self.tables.iter().map(|table| (visits(table) / table.keys).log2()).collect();
-        let bits_per_halving = self.stock.bits_per_halving();
+        let bits_per_halving = std::f64::consts::LN_2 / self.stock.rate_exponent();
         let bits = |density: f64, price: f64| (bits_per_halving * (density - price)).max(0.0);
         let spent = |price: f64| -> f64 {
             self.tables
@@ -181,10 +162,9 @@ impl<'a> Written<'a> {
 #[cfg(test)]
 mod tests {
     use springbloom_filter::UnitSettings;
-    use springbloom_workload::Distribution;
+    use springbloom_workload::{Distribution, FamilyMix, StreamSettings};
 
     use super::*;
-    use crate::Popularity;
 
     const CYCLE: u64 = 20_000;
 
@@ -192,11 +172,16 @@ mod tests {
         Tree::new(&[2, 20, 200], 2, 100, UnitSettings::default())
     }
 
-    fn run(tree: &Tree, choice: Choice, popularity: Popularity) -> Written<'_> {
+    fn lookups(tree: &Tree, distribution: Distribution) -> Lookups {
+        let stream = StreamSettings { distribution, ..StreamSettings::gets(0.0, 0.5, 1, 1) };
+        let mix = FamilyMix { traffic: vec![1.0], absent: vec![stream.zero_result_ratio] };
+        Lookups::of(stream, &mix, tree.keys()).expect("sound settings")
+    }
+
+    fn run(tree: &Tree, choice: Choice, distribution: Distribution) -> Written<'_> {
         let rewriting = Some(Rewriting { cycle_lookups: CYCLE });
-        let mut written = Written::new(tree, 4.0, (Stock::Ribbon, choice), rewriting);
-        let mut lookups = Lookups::new(popularity, tree.keys(), 1);
-        written.run(&mut lookups, 2 * CYCLE as usize);
+        let mut written = Written::new(tree, 4.0, (StockFilter::Ribbon, choice), rewriting);
+        written.run(&mut lookups(tree, distribution), 2 * CYCLE as usize);
         written
     }
 
@@ -205,7 +190,7 @@ mod tests {
         let tree = tree();
         let visits = Choice::Visits { half_life: 1e4 };
         for choice in [Choice::RunSize, visits] {
-            let written = run(&tree, choice.clone(), Popularity::still(Distribution::Uniform));
+            let written = run(&tree, choice.clone(), Distribution::Uniform);
             let deepest = &written.tables[written.tables.len() - 100..];
             assert!(deepest.iter().all(|table| (1..=3).contains(&table.generation)), "{deepest:?}");
             let spent: f64 = written.tables.iter().map(|table| table.keys * table.bits).sum();
@@ -217,9 +202,8 @@ mod tests {
     #[test]
     fn bloom_filters_of_the_same_size_pass_what_they_should() {
         let tree = Tree::new(&[200], 2, 100, UnitSettings::default());
-        let mut written = Written::new(&tree, 4.0, (Stock::Bloom, Choice::Same), None);
-        let popularity = Popularity::still(Distribution::Uniform);
-        let wasted = written.run(&mut Lookups::new(popularity, tree.keys(), 1), 100_000);
+        let mut written = Written::new(&tree, 4.0, (StockFilter::Bloom, Choice::Same), None);
+        let wasted = written.run(&mut lookups(&tree, Distribution::Uniform), 100_000);
         // Half of the lookups are for absent keys, of which a Bloom filter of 4 bits passes 14.6%.
         assert!((wasted / 0.073 - 1.0).abs() < 0.05, "{wasted}");
     }
@@ -229,10 +213,8 @@ mod tests {
         let tree = tree();
         // Of ten ranges one has nine tenths of the lookups.
         let range_records = tree.keys().div_ceil(10);
-        let popularity = Popularity::still(Distribution::Ranges { range_records, exponent: 3.8 });
-        let wasted = |choice| {
-            run(&tree, choice, popularity).run(&mut Lookups::new(popularity, tree.keys(), 1), CYCLE as usize)
-        };
+        let ranges = Distribution::Ranges { range_records, exponent: 3.8 };
+        let wasted = |choice| run(&tree, choice, ranges).run(&mut lookups(&tree, ranges), CYCLE as usize);
         let (by_size, by_visits) = (wasted(Choice::RunSize), wasted(Choice::Visits { half_life: 1e4 }));
         assert!(by_visits < by_size * 0.4, "{by_visits} {by_size}");
     }

@@ -1,11 +1,10 @@
 //! Several column families under one budget.
 
 use springbloom_filter::UnitSettings;
-use springbloom_published_policies::PolicyKind;
-use springbloom_simulator::managed::{KeyForm, Managed, settings};
-use springbloom_simulator::planned::Planned;
-use springbloom_simulator::written::{Choice, Stock, Written};
-use springbloom_simulator::{FamilyRun, Lookups, Tree};
+use springbloom_published_policies::{PolicyKind, StockFilter};
+use springbloom_simulator::managed::{Managed, settings};
+use springbloom_simulator::written::{Choice, Written};
+use springbloom_simulator::{FamilyRun, Lookups, Tree, optimum};
 use springbloom_workload::{FamilyMix, StreamSettings};
 
 const BITS: f64 = 4.0;
@@ -18,19 +17,17 @@ fn the_family_that_is_asked_for_absent_keys_gets_the_memory() {
     let stream = StreamSettings::gets(0.99, mix.zero_result_ratio(), 1, 1);
     let lookups = || Lookups::of(stream, &mix, tree.family_keys()).expect("sound settings");
 
-    let mut managed =
-        Managed::new(&tree, KeyForm::Decimal, PolicyKind::Benefit.manager(settings(&tree, BITS)))
-            .expect("room");
+    let mut managed = Managed::new(&tree, PolicyKind::Benefit.manager(settings(&tree, BITS))).expect("room");
     let mut of_manager = lookups();
     managed.run(&mut of_manager, LOOKUPS);
     let elastic = managed.run(&mut of_manager, LOOKUPS).wasted_per_lookup;
-    let mut written = Written::new(&tree, BITS, (Stock::Ribbon, Choice::Same), None);
+    let mut written = Written::new(&tree, BITS, (StockFilter::Ribbon, Choice::Same), None);
     let equal = written.run(&mut lookups(), LOOKUPS);
     let by_hand = Choice::Family("13/1".parse().expect("bits"));
-    let mut by_hand = Written::new(&tree, BITS, (Stock::Ribbon, by_hand), None);
+    let mut by_hand = Written::new(&tree, BITS, (StockFilter::Ribbon, by_hand), None);
     let by_hand_wasted = by_hand.run(&mut lookups(), LOOKUPS);
-    let mut planned = Planned::new(&tree, PolicyKind::Benefit.policy(None), BITS);
-    let optimum = planned.measure(&mut lookups(), LOOKUPS).optimum;
+    let best = optimum(&tree, BITS, lookups().take(LOOKUPS));
+    let optimum = FamilyRun::wasted_per_lookup(&best);
     println!(
         "elastic {elastic:.4}, equal bits {equal:.4}, by hand {by_hand_wasted:.4}, optimum {optimum:.4}"
     );
@@ -41,7 +38,7 @@ fn the_family_that_is_asked_for_absent_keys_gets_the_memory() {
     let bits = |families: &[FamilyRun]| -> Vec<f64> {
         families.iter().map(|family| family.resident_bits_per_key).collect()
     };
-    for families in [&managed.families, &planned.families, &by_hand.families] {
+    for families in [&managed.families, &best, &by_hand.families] {
         let bits = bits(families);
         assert!(bits[0] > BITS && bits[1..].iter().all(|of_other| *of_other < bits[0]), "{bits:?}");
         assert!(bits.iter().sum::<f64>() <= 4.0 * BITS * 1.001, "{bits:?}");

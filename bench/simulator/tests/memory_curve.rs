@@ -1,11 +1,15 @@
 //! What the memory curve promises for other budgets, against runs with these budgets.
 
+mod common;
+
 use springbloom_filter::UnitSettings;
 use springbloom_manager::{ManagerSettings, MemoryCurve};
 use springbloom_published_policies::PolicyKind;
-use springbloom_simulator::managed::{KeyForm, Managed, READER_BYTES};
-use springbloom_simulator::{Lookups, Popularity, Tree};
+use springbloom_simulator::Tree;
+use springbloom_simulator::managed::{Managed, READER_BYTES};
 use springbloom_workload::Distribution;
+
+use common::{Popularity, lookups};
 
 const BUDGET_BYTES: usize = 1 << 20;
 /// Budgets whose wasted reads are promised from what was measured under [`BUDGET_BYTES`].
@@ -43,9 +47,9 @@ fn run(
         negative_cache: remembers,
         ..ManagerSettings::default()
     };
-    let mut managed = Managed::new(tree, KeyForm::Decimal, PolicyKind::Benefit.manager(settings))
-        .expect("room for every table");
-    let mut lookups = Lookups::new(Popularity::still(distribution), tree.keys(), 1);
+    let mut managed =
+        Managed::new(tree, PolicyKind::Benefit.manager(settings)).expect("room for every table");
+    let mut lookups = lookups(Popularity::still(distribution), tree.keys(), 1);
     managed.run(&mut lookups, LEARNT);
     let before = managed.manager.outcomes();
     managed.run(&mut lookups, COUNTED);
@@ -56,7 +60,7 @@ fn run(
 
 /// Without filters, visits for absent keys are wasted.
 fn negatives(tree: &Tree, distribution: Distribution) -> Wasted {
-    let lookups = Lookups::new(Popularity::still(distribution), tree.keys(), 1).take(COUNTED);
+    let lookups = lookups(Popularity::still(distribution), tree.keys(), 1).take(COUNTED);
     let mut wasted = Wasted { reads: 0, visits: 0 };
     for visit in lookups.flat_map(|lookup| tree.visits(lookup)) {
         wasted.visits += 1;

@@ -1,10 +1,14 @@
 //! The share of the negative cache in a tree that wastes few reads.
 
+mod common;
+
 use springbloom_filter::UnitSettings;
 use springbloom_manager::{Manager, ManagerSettings};
-use springbloom_simulator::managed::{KeyForm, Managed};
-use springbloom_simulator::{Lookups, Popularity, Tree};
+use springbloom_simulator::Tree;
+use springbloom_simulator::managed::Managed;
 use springbloom_workload::Distribution;
+
+use common::{Popularity, lookups};
 
 /// A 32nd of the budget is room for some 20,000 absences, which take hundreds of thousands of lookups to come. Until then no entry is one
 /// too many, and those that are there say whether they pay.
@@ -14,9 +18,8 @@ fn a_cache_that_is_not_full_stays_if_it_pays() {
     let settings = ManagerSettings { budget_bytes: (tree.keys() / 2) as usize, ..ManagerSettings::default() };
     let first_share = settings.budget_bytes / 32;
     let cache_bytes = |distribution| {
-        let mut managed = Managed::new(&tree, KeyForm::Decimal, Manager::new(settings.clone()))
-            .expect("room for every table");
-        let mut lookups = Lookups::new(Popularity::still(distribution), tree.keys(), 1);
+        let mut managed = Managed::new(&tree, Manager::new(settings.clone())).expect("room for every table");
+        let mut lookups = lookups(Popularity::still(distribution), tree.keys(), 1);
         managed.run(&mut lookups, 300_000);
         managed.manager.stats().used.negative_cache
     };
@@ -32,10 +35,9 @@ fn chance_does_not_shrink_it_where_lookups_ask_many_runs() {
     let runs: Vec<u32> = [1; 24].into_iter().chain([5; 4]).chain([52; 4]).chain([436; 4]).collect();
     let tree = Tree::new(&runs, 8, 8388, UnitSettings::default());
     let settings = ManagerSettings { budget_bytes: (tree.keys() / 2) as usize, ..ManagerSettings::default() };
-    let mut managed =
-        Managed::new(&tree, KeyForm::Decimal, Manager::new(settings.clone())).expect("room for every table");
+    let mut managed = Managed::new(&tree, Manager::new(settings.clone())).expect("room for every table");
     let still = Popularity::still(Distribution::Zipf { exponent: 0.99 });
-    let mut lookups = Lookups::new(still, tree.keys(), 1);
+    let mut lookups = lookups(still, tree.keys(), 1);
     let sizes: Vec<usize> = (0..12)
         .map(|_| {
             managed.run(&mut lookups, 50_000);

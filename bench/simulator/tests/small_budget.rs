@@ -1,6 +1,8 @@
 //! A budget without room for a second copy of a group. Units are then read again. `benefit` must still cost no more reads than `uniform`,
 //! unit reads included, for every workload.
 
+mod common;
+
 use std::sync::Arc;
 
 use springbloom_filter::{BuiltGroup, KeyDigest, UnitSettings};
@@ -9,9 +11,11 @@ use springbloom_manager::{
     TableUnits, UnitReadError, UnitSource,
 };
 use springbloom_published_policies::PolicyKind;
-use springbloom_simulator::{Lookup, Lookups, Popularity};
+use springbloom_simulator::Lookup;
 use springbloom_workload::hash::{mix, unit_interval};
 use springbloom_workload::{Distribution, Movement};
+
+use common::{Popularity, lookups};
 use std::time::Duration;
 
 const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
@@ -83,7 +87,7 @@ impl Store {
 
     /// Reads of data and of units per lookup.
     fn run(&self, popularity: Popularity, count: usize) -> (f64, f64) {
-        let mut lookups = Lookups::new(popularity, TABLES.iter().sum::<u64>() * KEYS_PER_TABLE, 7);
+        let mut lookups = lookups(popularity, TABLES.iter().sum::<u64>() * KEYS_PER_TABLE, 7);
         let mut pass = || -> u64 {
             let numbered = lookups.by_ref().take(count).enumerate();
             numbered

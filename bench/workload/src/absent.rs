@@ -23,7 +23,7 @@ impl FromStr for AbsentKeys {
         match text {
             "popular" => Ok(AbsentKeys::Popular),
             "fresh" => Ok(AbsentKeys::Fresh),
-            _ => Err(WorkloadError::UnknownAbsentKeys { got: text.to_owned() }),
+            _ => Err(WorkloadError(format!("unknown absent keys {text:?}: expected popular or fresh"))),
         }
     }
 }

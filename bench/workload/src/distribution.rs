@@ -50,7 +50,12 @@ impl FromStr for Distribution {
     type Err = WorkloadError;
 
     fn from_str(text: &str) -> Result<Self, WorkloadError> {
-        let unknown = || WorkloadError::UnknownDistribution { got: text.to_owned() };
+        let unknown = || {
+            WorkloadError(format!(
+                "unknown distribution {text:?}: expected uniform, zipf:EXPONENT, latest:EXPONENT, \
+                 hotspot:RECORD_SHARE:ACCESS_SHARE or ranges:RECORDS:EXPONENT"
+            ))
+        };
         let mut parts = text.split(':');
         let name = parts.next().unwrap_or_default();
         let numbers = parts.map(f64::from_str).collect::<Result<Vec<_>, _>>().map_err(|_| unknown())?;
@@ -92,11 +97,11 @@ impl Distribution {
     fn check(&self) -> Result<(), WorkloadError> {
         let share = |what, got: f64| match got {
             got if got > 0.0 && got < 1.0 => Ok(()),
-            got => Err(WorkloadError::OutOfRange { what, got, expected: "more than 0 and less than 1" }),
+            got => Err(WorkloadError::out_of_range(what, got, "more than 0 and less than 1")),
         };
         let constant = |got: f64| match got {
             got if (0.0..=100.0).contains(&got) => Ok(()),
-            got => Err(WorkloadError::OutOfRange { what: "Zipf constant", got, expected: "0 to 100" }),
+            got => Err(WorkloadError::out_of_range("Zipf constant", got, "0 to 100")),
         };
         match *self {
             Distribution::Uniform => Ok(()),
@@ -105,8 +110,7 @@ impl Distribution {
                 if (1..=RANGE_RECORDS_MAX).contains(&range_records) {
                     constant(exponent)
                 } else {
-                    let (what, expected) = ("records of a range", "1 to 1e12");
-                    Err(WorkloadError::OutOfRange { what, got: range_records as f64, expected })
+                    Err(WorkloadError::out_of_range("records of a range", range_records, "1 to 1e12"))
                 }
             }
             Distribution::Hotspot { record_share, access_share } => {
@@ -132,11 +136,11 @@ impl Distribution {
     /// The sampler of ranks `0..ranks(records)`.
     ///
     /// # Errors
-    /// [`WorkloadError::OutOfRange`] for no records, or parameters outside their ranges.
+    /// No records, or parameters outside their ranges.
     pub fn sampler(&self, records: u64) -> Result<Sampler, WorkloadError> {
         self.check()?;
         if records == 0 {
-            return Err(WorkloadError::OutOfRange { what: "records", got: 0.0, expected: "at least 1" });
+            return Err(WorkloadError::out_of_range("records", 0, "at least 1"));
         }
         Ok(match *self {
             Distribution::Uniform => Sampler::Uniform { records },
@@ -145,11 +149,8 @@ impl Distribution {
             | Distribution::Ranges { exponent, .. } => {
                 let records = self.ranks(records);
                 let exponent = if (exponent - 1.0).abs() < NEAR_ONE { 1.0 } else { exponent };
-                let zipf = Zipf::new(records as f64, exponent).map_err(|_| WorkloadError::OutOfRange {
-                    what: "Zipf constant",
-                    got: exponent,
-                    expected: "0 to 100",
-                })?;
+                let zipf = Zipf::new(records as f64, exponent)
+                    .map_err(|_| WorkloadError::out_of_range("Zipf constant", exponent, "0 to 100"))?;
                 Sampler::Zipf { records, zipf }
             }
             Distribution::Hotspot { record_share, access_share } => {

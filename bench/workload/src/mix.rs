@@ -60,7 +60,11 @@ impl Mix {
     /// # Errors
     /// Another form, an unknown kind or one given twice, and shares whose sum is not 1.
     pub fn of_shares(text: &str) -> Result<Self, WorkloadError> {
-        let bad = || WorkloadError::BadMix { got: text.to_owned() };
+        let bad = || {
+            WorkloadError(format!(
+                "{text:?}: expected shares that sum to 1, of read, update, insert, scan and rmw, such as read=.9,update=.1"
+            ))
+        };
         let mut shares = [None; KINDS.len()];
         for part in text.split(',') {
             let (kind, share) = part.split_once('=').ok_or_else(bad)?;
@@ -120,7 +124,10 @@ impl FromStr for Mix {
         Mix::ALL
             .into_iter()
             .find(|mix| mix.name.is_some_and(|name| name.eq_ignore_ascii_case(text)))
-            .ok_or_else(|| WorkloadError::UnknownMix { got: text.to_owned() })
+            .ok_or_else(|| {
+                let expected = "expected get, or one of the letters a to f of YCSB";
+                WorkloadError(format!("unknown workload {text:?}: {expected}"))
+            })
     }
 }
 

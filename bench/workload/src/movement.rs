@@ -55,7 +55,11 @@ impl FromStr for Movement {
     type Err = WorkloadError;
 
     fn from_str(text: &str) -> Result<Self, WorkloadError> {
-        let unknown = || WorkloadError::UnknownMovement { got: text.to_owned() };
+        let unknown = || {
+            WorkloadError(format!(
+                "unknown movement {text:?}: expected none, jump:LOOKUPS, drift:LOOKUPS or alternate:LOOKUPS, with at least 1"
+            ))
+        };
         if text == "none" {
             return Ok(Movement::Still);
         }

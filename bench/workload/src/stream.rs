@@ -123,33 +123,38 @@ impl OperationStream {
     /// # Errors
     /// [`WorkloadError`] for settings outside their ranges, and for inserts and fresh absent keys with keys that cannot grow.
     pub fn new(settings: StreamSettings, keys: &KeySpace) -> Result<Self, WorkloadError> {
-        let out_of_range =
-            |what, got: u64, expected| WorkloadError::OutOfRange { what, got: got as f64, expected };
+        let refused = |why: &str| Err(WorkloadError(why.to_owned()));
         if !(0.0..=1.0).contains(&settings.zero_result_ratio) {
             let got = settings.zero_result_ratio;
-            return Err(WorkloadError::OutOfRange { what: "zero-result ratio", got, expected: "0 to 1" });
+            return Err(WorkloadError::out_of_range("zero-result ratio", got, "0 to 1"));
         }
         if settings.stream >= settings.streams {
-            return Err(out_of_range("stream", settings.stream, "less than the number of streams"));
+            return refused("expected the number of a stream below that of streams");
         }
         if settings.movement.period_ops() == Some(0) {
-            return Err(out_of_range("period", 0, "at least 1 operation"));
+            return refused("expected a period of at least 1 operation");
         }
         if settings.mix.seeks() && !matches!(keys, KeySpace::Edges { .. }) {
-            return Err(WorkloadError::NoPrefixes);
+            return refused(
+                "seeks ask for prefixes of synthetic keys: expected no file of keys and no --distribution ranges",
+            );
         }
         if settings.mix.inserts() && !keys.can_grow() {
-            return Err(WorkloadError::CannotInsert);
+            return refused(
+                "this workload inserts records, which keys from a file do not allow: use synthetic keys, or a mix without inserts",
+            );
         }
         if settings.absent == AbsentKeys::Fresh && !keys.can_grow() {
-            return Err(WorkloadError::NoFreshKeys);
+            return refused(
+                "keys from a file have too few absent keys to ask for each only once: use synthetic keys, or popular absent keys",
+            );
         }
         if settings.distribution.needs_key_order() && !keys.is_in_order() {
-            return Err(WorkloadError::ScatteredKeys);
+            return refused("ranges of neighbouring keys need keys in the order of their records");
         }
         let records = keys.records();
         if matches!(keys, KeySpace::Ordered { .. }) && records > ORDERED_RECORDS_MAX / 2 {
-            return Err(out_of_range("records with keys in order", records, "at most 2^35"));
+            return Err(WorkloadError::out_of_range("records with keys in order", records, "at most 2^35"));
         }
         let sampler = settings.distribution.sampler(records)?;
         let ranks = settings.distribution.ranks(records);
@@ -499,7 +504,7 @@ mod tests {
             assert_eq!(reads_again > 0, absent == AbsentKeys::Popular);
         }
         let settings = StreamSettings { distribution, ..settings("ranges of scattered keys") };
-        assert!(matches!(OperationStream::new(settings, &KEYS), Err(WorkloadError::ScatteredKeys)));
+        assert!(OperationStream::new(settings, &KEYS).is_err_and(|error| error.0.contains("in the order")));
     }
 
     #[test]
@@ -561,6 +566,8 @@ mod tests {
         file.write_all(b"a\nb\nc").expect("write");
         let keys = KeySpace::File(FileKeys::read(file.path(), None).expect("keys"));
         let fresh = StreamSettings { absent: AbsentKeys::Fresh, ..settings };
-        assert!(matches!(OperationStream::new(fresh, &keys), Err(WorkloadError::NoFreshKeys)));
+        assert!(
+            OperationStream::new(fresh, &keys).is_err_and(|error| error.0.contains("too few absent keys"))
+        );
     }
 }

@@ -7,7 +7,6 @@ mod support;
 
 use std::{
     env,
-    path::Path,
     process::{Command, Stdio},
     sync::{Arc, atomic::Ordering::Relaxed},
     time::{Duration, Instant},
@@ -111,7 +110,8 @@ struct Bench {
 struct Opened {
     db: DbReader,
     meter: Arc<Meter>,
-    elastic: Option<ElasticFilters>,
+    /// Started as long as the reader is.
+    _elastic: Option<ElasticFilters>,
 }
 
 /// Room for filters alone, so that memory for filters is what is compared. SlateDB's own caches share it with indexes.
@@ -266,7 +266,7 @@ impl Bench {
             .with_options(options)
             .with_db_cache(cache, 0)
             .with_filter_policies(vec![policy]);
-        Opened { db: db.build().await.expect("it opens"), meter, elastic }
+        Opened { db: db.build().await.expect("it opens"), meter, _elastic: elastic }
     }
 
     fn workload(&self, kind: Kind, seed: u64) -> Workload {
@@ -416,19 +416,6 @@ async fn main() {
         let bits = setting("bits").and_then(|bits| bits.parse().ok()).expect("a number");
         return bench.play(number("role", 0), number("filters", 0) as Filters, tree, bits).await;
     }
-    let said = |program: &str, arguments: &[&str]| {
-        let output =
-            Command::new(program).args(arguments).current_dir(Path::new(env!("CARGO_MANIFEST_DIR"))).output();
-        output
-            .map(|output| String::from_utf8_lossy(&output.stdout).trim().replace('\n', ", "))
-            .unwrap_or_default()
-    };
-    println!(
-        "# commit {}; {}",
-        said("git", &["describe", "--always", "--dirty", "--abbrev=8"]),
-        arguments.join(" ")
-    );
-    println!("# {}", said("sh", &["-c", "grep -m1 'model name' /proc/cpuinfo; nproc; uname -r"]));
     println!(
         "# {} keys of 16 bytes, values of {VALUE_BYTES}, seed {}, memory tables of {L0_BYTES} bytes; \
          {BLOCK_CACHE_SHARE} of the data in the block cache, all indexes cached; ${DOLLARS_PER_GET} a GET; \
@@ -436,6 +423,8 @@ async fn main() {
         bench.keys, bench.seed
     );
     let parts = setting("parts").unwrap_or("memory,restart,processes");
+    let little_and_much =
+        [4.0, 12.0].into_iter().flat_map(|bits| candidates(bits).into_iter().map(move |filters| (bits, filters)));
     let mut trees = [Tree::default(); 11];
     for filters in [2, 4, 8, 10, ELASTIC] {
         trees[filters as usize] = bench.load(filters).await;
@@ -457,18 +446,13 @@ async fn main() {
                         &format!("{what}, 15 ms"),
                         opened.measure(&mut workload, WARMING / 20, AT_ONCE).await,
                     );
-                    if let (Some(elastic), true) = (&opened.elastic, env::var_os("GETS_STATS").is_some()) {
-                        println!("# {:?} {:?}", elastic.requested(), elastic.stats());
-                    }
                 }
             }
         }
     }
     if parts.contains("restart") {
         heading("The first lookups after a start, of fresh absent keys: 15 ms a request, 16 lookups at once");
-        for (bits, filters) in
-            [4.0, 12.0].into_iter().flat_map(|bits| candidates(bits).into_iter().map(move |one| (bits, one)))
-        {
+        for (bits, filters) in little_and_much.clone() {
             let opened = bench.open(bench.copy.clone(), filters, trees[filters as usize], bits).await;
             opened.slow();
             let (mut workload, mut until) = (bench.workload(Kind::Fresh, bench.seed + 2), 0);
@@ -483,9 +467,7 @@ async fn main() {
         heading(
             "Two readers beside a writer, each a process, fresh absent keys: 15 ms a request, 16 lookups at once",
         );
-        for (bits, filters) in
-            [4.0, 12.0].into_iter().flat_map(|bits| candidates(bits).into_iter().map(move |one| (bits, one)))
-        {
+        for (bits, filters) in little_and_much {
             bench.processes(filters, trees[filters as usize], bits);
         }
     }

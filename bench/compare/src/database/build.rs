@@ -15,7 +15,7 @@ use springbloom_console::bad_input;
 
 use crate::database::config::Config;
 use crate::database::load::{Records, load_tree};
-use crate::database::manifest::{self, BuiltWith, TreeManifest};
+use crate::database::manifest::TreeManifest;
 use crate::database::options::{AutoCompaction, CommonSettings};
 use crate::database::remove;
 use crate::database::shape::Shape;
@@ -43,7 +43,7 @@ impl Folder {
     ) -> Result<Self> {
         let manifest_path = Self::manifest_path(path);
         let tree_path = path.join("tree");
-        match manifest::read::<TreeManifest>(&manifest_path)? {
+        match TreeManifest::read(&manifest_path)? {
             Some(_) if !reuse => Err(bad_input(format!(
                 "{} holds databases of an earlier run: use them with --reuse, or choose another --dir",
                 path.display()
@@ -53,7 +53,7 @@ impl Folder {
                 path.display()
             ))),
             Some(there) => {
-                let differences = manifest::differences(&there, wanted)?;
+                let differences = there.differences(wanted)?;
                 if !differences.is_empty() {
                     return Err(bad_input(format!(
                         "the databases in {} were made with other settings: {differences}; give the same settings, or \
@@ -71,7 +71,7 @@ impl Folder {
                 fs::create_dir_all(path).with_context(|| format!("cannot create {}", path.display()))?;
                 let shape = remove::and_make(&tree_path, || {
                     let shape = load_tree(&tree_path, records, common)?;
-                    manifest::write(&manifest_path, wanted)?;
+                    wanted.write(&manifest_path)?;
                     Ok(shape)
                 })?;
                 Ok(Folder { path: path.to_owned(), shape })
@@ -93,37 +93,19 @@ impl Folder {
         self.path.join("tree")
     }
 
-    /// Path of the database of `config`: the one that is there if it was built with the same settings, else a new one.
-    ///
-    /// # Errors
-    /// [`BadInput`](springbloom_console::BadInput) if the one that is there was built with other settings.
+    /// Path of the database of `config`: the one that is there, else a new one. Its name tells the settings that its tables depend on.
     pub(crate) fn database(&self, config: &Config, common: &CommonSettings) -> Result<PathBuf> {
-        let name = common.folder(config)?;
-        let path = self.path.join(&name);
-        let manifest_path = self.path.join(format!("{name}.json"));
-        let built_with = BuiltWith { config: config.to_string(), settings: common.built_settings(config)? };
-        if let Some(there) = manifest::read::<BuiltWith>(&manifest_path)? {
-            let differences = manifest::differences(&there, &built_with)?;
-            if !differences.is_empty() {
-                return Err(bad_input(format!(
-                    "the database {} was made with other settings: {differences}; give the same settings, or another --dir",
-                    path.display()
-                )));
-            }
-            return Ok(path);
+        let path = self.path.join(common.folder(config)?);
+        if !remove::is_finished(&path) {
+            remove::and_make(&path, || self.rewrite(&path, config, common))?;
         }
-        // Without a manifest it is what an interrupted build left.
-        remove::and_make(&path, || {
-            self.rewrite(&path, config, common)?;
-            manifest::write(&manifest_path, &built_with)
-        })?;
         Ok(path)
     }
 
     fn rewrite(&self, path: &Path, config: &Config, common: &CommonSettings) -> Result<()> {
         common.open_tree(&self.tree())?.clone_to(path)?;
         let prepared = common.prepare(config, &self.shape, AutoCompaction::Off)?;
-        let stores = Stores::open(path, common.layout, &prepared.options)?;
+        let stores = Stores::open(path, &prepared.options)?;
         let step = Step::start(&format!("writing tables with {config}"), self.shape.bytes());
         for family in stores.families()? {
             rewrite(family, &step).map_err(|error| error.context(format!("{}: {config}", path.display())))?;

@@ -5,9 +5,8 @@
 
 use std::path::Path;
 
-use anyhow::{Error, Result};
+use anyhow::Result;
 use rocksdb::{Options, WaitForCompactOptions};
-use springbloom_baselines::set_options;
 use springbloom_console::Step;
 use springbloom_workload::{KeySpace, value};
 
@@ -33,7 +32,7 @@ impl Records {
 /// Writes `records` into each family of new databases at `path`, without filters, and leaves the shape that the preset defines.
 pub(crate) fn load_tree(path: &Path, records: &Records, common: &CommonSettings) -> Result<Shape> {
     let count = records.keys.records();
-    let all = common.layout.all(count);
+    let all = common.all(count);
     let step = Step::start(&format!("loading {all} records"), all);
     let mut options = vec![common.tree_options(AutoCompaction::Off); common.layout.families as usize];
     Shape::of(&load(path, &mut options, records, count, common, &step)?)
@@ -57,7 +56,7 @@ pub(crate) fn load(
         // The load triggers flushes itself, so the memtable must not fill up before.
         options.set_write_buffer_size(tree.write_buffer_bytes as usize * 8);
     }
-    let stores = Stores::create(path, common.layout, options)?;
+    let stores = Stores::open(path, options)?;
     let write_options = CommonSettings::write_options();
     let order = records.keys.load_order(count, records.seed);
     let schedule = Schedule::new(count, records.record_bytes(), tree);
@@ -86,19 +85,16 @@ pub(crate) fn load(
     Ok(stores)
 }
 
-/// Lets RocksDB compact all families until it finds nothing to do, in one family after the other: one compaction runs at a time.
+/// Lets RocksDB compact all families until it finds nothing to do: one compaction runs at a time.
 fn compact(stores: &Stores, l0_trigger: u32) -> Result<()> {
     let trigger = l0_trigger.to_string();
-    let families = stores.families()?;
-    for of_database in families.chunks(families.len() / stores.databases().len()) {
-        let (db, handles) = (of_database[0].db, of_database.iter().map(|family| family.handle));
-        let handles: Vec<_> = handles.collect();
-        let set = |options: &[(&str, &str)]| set_options(db, &handles, options).map_err(Error::msg);
-        set(&[("level0_file_num_compaction_trigger", &trigger), ("disable_auto_compactions", "false")])?;
-        db.wait_for_compact(&WaitForCompactOptions::default())?;
-        set(&[("disable_auto_compactions", "true")])?;
-    }
-    Ok(())
+    let set = |options: &[(&str, &str)]| {
+        let families = stores.families()?;
+        anyhow::Ok(families.iter().try_for_each(|family| family.db.set_options_cf(family.handle, options))?)
+    };
+    set(&[("level0_file_num_compaction_trigger", &trigger), ("disable_auto_compactions", "false")])?;
+    stores.db().wait_for_compact(&WaitForCompactOptions::default())?;
+    set(&[("disable_auto_compactions", "true")])
 }
 
 /// When a load flushes and compacts.

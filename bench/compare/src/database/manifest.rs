@@ -1,13 +1,11 @@
 //! Records the settings of a folder of databases, so that a run with other settings refuses to reuse it.
 //!
-//! `DIR/tree.json` describes the records and the shape, `DIR/<configuration>.json` one database. Each is written when its
-//! database is complete; a folder without one is not reused.
+//! `DIR/tree.json` describes the records and the shape. It is written when the tree is complete; a folder without it is not reused.
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use springbloom_console::{bad_input, output};
 
@@ -31,41 +29,35 @@ pub(crate) struct TreeManifest {
     pub(crate) layout: Layout,
 }
 
-/// What one database was built with: the settings of a configuration that are fixed at build, as text.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct BuiltWith {
-    pub(crate) config: String,
-    pub(crate) settings: String,
-}
-
-/// Reads a manifest; `None` if there is none.
-pub(crate) fn read<M: DeserializeOwned>(path: &Path) -> Result<Option<M>> {
-    match fs::read_to_string(path) {
-        Ok(text) => serde_json::from_str(&text).map(Some).map_err(|error| {
-            bad_input(format!(
-                "{} is damaged ({error}): remove it and the folder {}, and the database is made anew",
-                path.display(),
-                path.with_extension("").display()
-            ))
-        }),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+impl TreeManifest {
+    /// Reads that of the databases in a folder; `None` if there is none.
+    pub(crate) fn read(path: &Path) -> Result<Option<Self>> {
+        match fs::read_to_string(path) {
+            Ok(text) => serde_json::from_str(&text).map(Some).map_err(|error| {
+                bad_input(format!(
+                    "{} is damaged ({error}): remove it and the folder {}, and the database is made anew",
+                    path.display(),
+                    path.with_extension("").display()
+                ))
+            }),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+        }
     }
-}
 
-/// Writes a manifest atomically.
-pub(crate) fn write<M: Serialize>(path: &Path, manifest: &M) -> Result<()> {
-    let text = serde_json::to_string_pretty(manifest).context("manifest")?;
-    output::write_whole(path, (text + "\n").as_bytes())
-        .with_context(|| format!("cannot write {}", path.display()))
-}
+    /// Writes it atomically.
+    pub(crate) fn write(&self, path: &Path) -> Result<()> {
+        let text = serde_json::to_string_pretty(self).context("manifest")?;
+        output::write_whole(path, (text + "\n").as_bytes())
+            .with_context(|| format!("cannot write {}", path.display()))
+    }
 
-/// The settings in which `there` differs from `wanted`, as text for people; empty if they are equal.
-pub(crate) fn differences<M: Serialize>(there: &M, wanted: &M) -> Result<String> {
-    let (there, wanted) = (serde_json::to_value(there)?, serde_json::to_value(wanted)?);
-    let mut found = Vec::new();
-    collect_differences("", &there, &wanted, &mut found);
-    Ok(found.join(", "))
+    /// The settings in which it differs from `wanted`, as text for people; empty if they are equal.
+    pub(crate) fn differences(&self, wanted: &Self) -> Result<String> {
+        let mut found = Vec::new();
+        collect_differences("", &serde_json::to_value(self)?, &serde_json::to_value(wanted)?, &mut found);
+        Ok(found.join(", "))
+    }
 }
 
 fn collect_differences(
@@ -88,29 +80,36 @@ fn collect_differences(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::database::preset::Preset;
 
-    fn built() -> BuiltWith {
-        BuiltWith { config: "bloom:4".to_owned(), settings: "stock".to_owned() }
+    fn manifest() -> TreeManifest {
+        TreeManifest {
+            format_version: FORMAT_VERSION,
+            rocksdb: "1.2.3".to_owned(),
+            keys: "synthetic".to_owned(),
+            records: 10,
+            value_bytes: 100,
+            seed: 1,
+            shape: Preset::Small.shape(),
+            layout: Layout::default(),
+        }
     }
 
     #[test]
     fn manifests_come_back_and_absent_ones_are_none() {
         let folder = tempfile::tempdir().expect("folder");
         let path = folder.path().join("tree.json");
-        assert_eq!(read::<BuiltWith>(&path).expect("read"), None);
-        write(&path, &built()).expect("write");
-        assert_eq!(read::<BuiltWith>(&path).expect("read"), Some(built()));
+        assert_eq!(TreeManifest::read(&path).expect("read"), None);
+        manifest().write(&path).expect("write");
+        assert_eq!(TreeManifest::read(&path).expect("read"), Some(manifest()));
         fs::write(&path, "{").expect("damage");
-        assert!(read::<BuiltWith>(&path).expect_err("damaged").to_string().contains("damaged"));
+        assert!(TreeManifest::read(&path).expect_err("damaged").to_string().contains("damaged"));
     }
 
     #[test]
     fn differences_name_the_settings() {
-        assert_eq!(differences(&built(), &built()).expect("json"), "");
-        let other = BuiltWith { settings: "other".to_owned(), ..built() };
-        assert_eq!(
-            differences(&built(), &other).expect("json"),
-            "settings is \"stock\", asked for is \"other\""
-        );
+        assert_eq!(manifest().differences(&manifest()).expect("json"), "");
+        let other = TreeManifest { records: 20, ..manifest() };
+        assert_eq!(manifest().differences(&other).expect("json"), "records is 10, asked for is 20");
     }
 }

@@ -7,7 +7,8 @@ use rocksdb::{
     BlockBasedOptions, Cache, DBCompactionStyle, DBCompressionType, Options, SliceTransform,
     UniversalCompactOptions, WriteOptions,
 };
-use springbloom_baselines::{self as baselines, StockFilter};
+use springbloom_baselines as baselines;
+use springbloom_published_policies::StockFilter;
 use springbloom_rocksdb::{ElasticFilters, Settings};
 use springbloom_workload::edges;
 
@@ -65,23 +66,15 @@ pub(crate) struct Prepared {
 }
 
 impl CommonSettings {
+    /// Records of all families, each of which has so many.
+    pub(crate) fn all(&self, records: u64) -> u64 {
+        records * u64::from(self.layout.families)
+    }
+
     /// Memory of a capped configuration whose databases have `entries`.
     pub(crate) fn budget_bytes(&self, config: &Config, entries: u64) -> u64 {
         let bits = config.elastic().and_then(|elastic| elastic.bits).unwrap_or(self.budget_bits);
         self.budget_bytes.unwrap_or((entries as f64 * bits / 8.0) as u64)
-    }
-
-    /// The settings of `config` that its tables depend on, as text.
-    pub(crate) fn built_settings(&self, config: &Config) -> Result<String> {
-        let filters = match config.elastic() {
-            Some(elastic) => {
-                let filters = elastic.filters().map_err(Error::msg)?;
-                let Settings { units, segment_data_bytes, .. } = filters.builder.settings();
-                format!("{units}, segments of {segment_data_bytes} B")
-            }
-            None => "stock".to_owned(),
-        };
-        Ok(if self.one_cache() { filters + ", partitioned indexes" } else { filters } + self.contents())
     }
 
     /// What filters hold, where that is not keys.

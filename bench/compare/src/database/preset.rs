@@ -68,9 +68,8 @@ pub(crate) struct Defaults {
     pub(crate) ops: u64,
     pub(crate) salts: u32,
     pub(crate) rounds: u32,
-    /// Records of measured loads, and where loads alone are measured.
+    /// Of measured loads.
     pub(crate) load_records: u64,
-    pub(crate) load_only_records: u64,
 }
 
 const MIB: u64 = 1 << 20;
@@ -143,8 +142,7 @@ impl Preset {
             ops: 1_000_000,
             salts: 4,
             rounds: 5,
-            load_records: 200_000,
-            load_only_records: 1_000_000,
+            load_records: 1_000_000,
         };
         let small = Defaults {
             families: 1,
@@ -154,8 +152,7 @@ impl Preset {
             ops: 30_000,
             salts: 1,
             rounds: 3,
-            load_records: 250_000,
-            load_only_records: 2_000_000,
+            load_records: 2_000_000,
         };
         match self {
             Preset::Leveled

@@ -10,8 +10,7 @@ use crate::database::stores::{Family, Stores};
 /// One table.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TableShape {
-    /// Number of its database, and its column family.
-    pub(crate) family: (usize, String),
+    pub(crate) family: String,
     pub(crate) level: usize,
     pub(crate) first_key: Vec<u8>,
     pub(crate) last_key: Vec<u8>,
@@ -44,8 +43,6 @@ pub(crate) struct Shape {
     pub(crate) levels: Vec<LevelShape>,
     /// Sorted.
     pub(crate) tables: Vec<TableShape>,
-    /// Index blocks of all tables.
-    pub(crate) index_bytes: u64,
     /// Filter blocks of all tables (those of stock filters, not units).
     pub(crate) filter_bytes: u64,
 }
@@ -54,29 +51,26 @@ impl Shape {
     /// The shape that all families of `stores` have now, together.
     pub(crate) fn of(stores: &Stores) -> Result<Self> {
         let mut shape = Shape::default();
-        for (database, db) in stores.databases().iter().enumerate() {
-            for file in db.live_files()? {
-                let level = usize::try_from(file.level).unwrap_or_default();
-                if shape.levels.len() <= level {
-                    shape.levels.resize(level + 1, LevelShape::default());
-                }
-                let tables = &mut shape.levels[level];
-                tables.files += 1;
-                tables.entries += file.num_entries;
-                tables.bytes += file.size as u64;
-                shape.tables.push(TableShape {
-                    family: (database, file.column_family_name),
-                    level,
-                    first_key: file.start_key.unwrap_or_default(),
-                    last_key: file.end_key.unwrap_or_default(),
-                    entries: file.num_entries,
-                });
+        for file in stores.db().live_files()? {
+            let level = usize::try_from(file.level).unwrap_or_default();
+            if shape.levels.len() <= level {
+                shape.levels.resize(level + 1, LevelShape::default());
             }
+            let tables = &mut shape.levels[level];
+            tables.files += 1;
+            tables.entries += file.num_entries;
+            tables.bytes += file.size as u64;
+            shape.tables.push(TableShape {
+                family: file.column_family_name,
+                level,
+                first_key: file.start_key.unwrap_or_default(),
+                last_key: file.end_key.unwrap_or_default(),
+                entries: file.num_entries,
+            });
         }
         shape.tables.sort();
         for Family { db, handle, .. } in stores.families()? {
             if let Some(properties) = db.property_value_cf(handle, properties::AGGREGATED_TABLE_PROPERTIES)? {
-                shape.index_bytes += property(&properties, "index block size");
                 shape.filter_bytes += property(&properties, "filter block size");
             }
         }

@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use springbloom_console::percent;
 use springbloom_console::sizes::Size;
 use springbloom_records::{Build, Clock, Figure, Machine};
-use springbloom_workload::{AbsentKeys, Counts, FamilyMix, Movement};
+use springbloom_workload::{AbsentKeys, FamilyMix, Movement};
 
 use crate::database::block_cache::BlockCache;
 use crate::database::preset::Preset;
@@ -36,6 +36,8 @@ pub(crate) struct Header {
     pub(crate) layout: Layout,
     /// Memory of `partitioned`, and of `elastic` configurations that name no other.
     pub(crate) budget_bytes: u64,
+    /// The configuration that ratios are to.
+    pub(crate) baseline: String,
     pub(crate) elastic: String,
     /// The same of configurations that have settings of their own.
     pub(crate) own_settings: Vec<String>,
@@ -63,28 +65,15 @@ pub(crate) struct Lookups {
     pub(crate) family_traffic: Option<Vec<f64>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) family_absent: Option<Vec<f64>>,
+    /// Operations of a trace that filled the databases.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) trace: Option<TraceCounts>,
+    pub(crate) load_ops: Option<u64>,
     /// Reads that are one `MultiGet`; 1 for `Get`.
     pub(crate) multi_get: u32,
     pub(crate) warmup_ops: u64,
     pub(crate) ops: u64,
     pub(crate) rounds: u32,
     pub(crate) salts: u32,
-}
-
-/// What of a trace was run.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct TraceCounts {
-    /// Operations that filled the databases.
-    load_ops: u64,
-    /// Of the measured operations.
-    gets: u64,
-    absent_gets: u64,
-    keys_looked_up: u64,
-    puts: u64,
-    deletes: u64,
-    seeks: u64,
 }
 
 const RECORDED: &str = "recorded";
@@ -102,28 +91,15 @@ fn as_text<S: Serializer>(
 impl Lookups {
     pub(crate) fn of(plan: &Plan<'_>, recorded: Option<&Recorded>) -> Self {
         let Plan { batch, warmup_ops, ops, rounds, salts, .. } = *plan;
-        let counts = recorded.map(|recorded| {
-            let Counts { gets, absent_gets, keys_looked_up, puts, deletes, seeks } =
-                recorded.replay.counts(warmup_ops..warmup_ops + ops);
-            TraceCounts {
-                load_ops: recorded.load_ops,
-                gets,
-                absent_gets,
-                keys_looked_up,
-                puts,
-                deletes,
-                seeks,
-            }
-        });
-        let stream = match &plan.workload {
-            Workload::Generated(stream) | Workload::Families(stream, _) => Some(stream),
-            Workload::Trace(_) => None,
+        let (stream, mix) = match &plan.workload {
+            Workload::Generated(stream, mix) => (Some(stream), Some(mix)),
+            Workload::Trace(_) => (None, None),
         };
-        let families = match &plan.workload {
-            Workload::Families(_, mix) => Some(mix),
-            _ => None,
+        let families = mix.filter(|mix| mix.traffic.len() > 1);
+        let absent_share = |recorded: &Recorded| {
+            let counts = recorded.replay.counts(warmup_ops..warmup_ops + ops);
+            counts.absent_gets as f64 / (counts.gets as f64).max(1.0)
         };
-        let absent_share = |counts: TraceCounts| counts.absent_gets as f64 / (counts.gets as f64).max(1.0);
         Lookups {
             workload: match (stream, recorded) {
                 (Some(stream), _) => stream.mix.to_string(),
@@ -132,16 +108,15 @@ impl Lookups {
                 }
             },
             distribution: stream.map_or(RECORDED.to_owned(), |stream| stream.distribution.to_string()),
-            zero_result_ratio: families
+            zero_result_ratio: mix
                 .map(FamilyMix::zero_result_ratio)
-                .or(stream.map(|stream| stream.zero_result_ratio))
-                .or(counts.map(absent_share))
+                .or(recorded.map(absent_share))
                 .unwrap_or_default(),
             absent: stream.map(|stream| stream.absent),
-            movement: plan.workload.movement(),
+            movement: stream.map(|stream| stream.movement),
             family_traffic: families.map(|mix| mix.traffic.clone()),
             family_absent: families.map(|mix| mix.absent.clone()),
-            trace: counts,
+            load_ops: recorded.map(|recorded| recorded.load_ops),
             multi_get: batch,
             warmup_ops,
             ops,
@@ -157,16 +132,11 @@ impl Lookups {
             1 => String::new(),
             keys => format!(" in batches of {keys} reads, whose latencies are shown"),
         };
-        if let Some(counts) = self.trace {
-            let TraceCounts { load_ops, gets, keys_looked_up, puts, deletes, seeks, .. } = counts;
-            writeln!(out, "workload: {workload}{batches}")?;
-            writeln!(
-                out,
-                "  {load_ops} operations fill the databases, then {warmup_ops} and {ops} measured ones in {rounds} rounds:"
-            )?;
+        if let Some(load_ops) = self.load_ops {
             return Ok(writeln!(
                 out,
-                "  {gets} gets of {keys_looked_up} keys, {absent:.1}% for absent keys, {puts} puts, {deletes} deletes, {seeks} seeks"
+                "workload: {workload}{batches}\n  {load_ops} operations fill the databases, then {warmup_ops} and {ops} measured ones in \
+                 {rounds} rounds, {absent:.1}% of their gets for absent keys"
             )?);
         }
         let text = |value: Option<String>| value.unwrap_or_default();
@@ -202,14 +172,9 @@ pub(crate) struct Loads {
 }
 
 impl Header {
-    /// The record of a run, then the fields of `detail`.
-    pub(crate) fn write_record(
-        &self,
-        out: &mut impl Write,
-        figures: Vec<Figure>,
-        detail: &impl Serialize,
-    ) -> Result<()> {
-        self.clock.write_record(out, self.seed, self, figures, detail)
+    /// The record of a run.
+    pub(crate) fn write_record(&self, out: &mut impl Write, figures: Vec<Figure>) -> Result<()> {
+        self.clock.write_record(out, self.seed, self, figures)
     }
 
     /// The header of a table, with the empty line behind it.

@@ -3,60 +3,33 @@
 use std::io::Write;
 
 use anyhow::Result;
-use serde::Serialize;
 use springbloom_console::{TextTable, distinct};
 use springbloom_records::{Figure, Unit, labels};
 
 use crate::report::Header;
-use crate::report::baseline::baseline;
 use crate::run::LoadRow;
-use crate::spread::Spread;
 
-/// The loads of one configuration.
-#[derive(Debug, Serialize)]
-struct Medians {
-    config: String,
-    load_s: Spread,
-    load_cpu_s: Spread,
-    load_written_bytes: Spread,
-    /// To the baseline's load of the same round.
-    time_ratio: Spread,
-    cpu_ratio: Spread,
-    written_ratio: Spread,
-}
+/// What a load costs: the name of the figure and of its ratio to that of the baseline's load of the same round, each with its unit.
+type Cost = (&'static str, Unit, &'static str, Unit, fn(&LoadRow) -> f64);
 
-impl Medians {
-    fn figures(&self) -> [Figure; 6] {
-        let of = || labels([("config", self.config.clone())]);
-        [
-            self.load_s.figure("load_s", of(), Unit::Seconds),
-            self.load_cpu_s.figure("load_cpu_s", of(), Unit::Seconds),
-            self.load_written_bytes.figure("load_written_bytes", of(), Unit::Bytes),
-            self.time_ratio.figure("load_time_ratio", of(), Unit::TimeRatio),
-            self.cpu_ratio.figure("load_cpu_ratio", of(), Unit::TimeRatio),
-            self.written_ratio.figure("load_written_ratio", of(), Unit::Ratio),
-        ]
-    }
-}
+const COSTS: [Cost; 3] = [
+    ("load_s", Unit::Seconds, "load_time_ratio", Unit::TimeRatio, |row| row.load_s),
+    ("load_cpu_s", Unit::Seconds, "load_cpu_ratio", Unit::TimeRatio, |row| row.load_cpu_s),
+    ("load_written_bytes", Unit::Bytes, "load_written_ratio", Unit::Ratio, |row| {
+        row.load_written_bytes as f64
+    }),
+];
 
-/// The record of the run, and all loads with their medians, as one JSON document.
+/// The record of the run as one JSON document.
 pub(crate) fn write_json(out: &mut impl Write, header: &Header, rows: &[LoadRow]) -> Result<()> {
-    #[derive(Serialize)]
-    struct Detail<'a> {
-        baseline: &'a str,
-        rows: &'a [LoadRow],
-        medians: &'a [Medians],
-    }
-    let baseline = baseline(rows.iter().map(|row| row.config.as_str()));
-    let medians = medians(rows, baseline);
-    let figures = medians.iter().flat_map(Medians::figures).collect();
-    header.write_record(out, figures, &Detail { baseline, rows, medians: &medians })
+    header.write_record(out, figures(rows, &header.baseline))
 }
 
 /// One line for each configuration: medians over rounds, with least and greatest.
 pub(crate) fn write_table(out: &mut impl Write, header: &Header, rows: &[LoadRow]) -> Result<()> {
     header.write_text(out)?;
-    let baseline = baseline(rows.iter().map(|row| row.config.as_str()));
+    let baseline = &header.baseline;
+    let figures = figures(rows, baseline);
     let mut table = TextTable::new([
         "config",
         "load s",
@@ -66,47 +39,45 @@ pub(crate) fn write_table(out: &mut impl Write, header: &Header, rows: &[LoadRow
         &format!("CPU / {baseline}"),
         &format!("written / {baseline}"),
     ]);
-    for line in medians(rows, baseline) {
-        let mebibytes = |bytes: f64| bytes / f64::from(1 << 20);
+    for config in configs(rows) {
+        let figure =
+            |name: &str| figures.iter().find(|it| it.name == name && it.is_of(&[("config", config)]));
+        let text = |name, digits| figure(name).map_or("-".to_owned(), |figure| figure.text(digits));
+        let written = figure("load_written_bytes").map_or(0.0, |figure| figure.value) / f64::from(1 << 20);
         table.add_row([
-            line.config.clone(),
-            line.load_s.text(1),
-            line.load_cpu_s.text(1),
-            line.load_written_bytes.map(mebibytes).text(0),
-            line.time_ratio.text(3),
-            line.cpu_ratio.text(3),
-            line.written_ratio.text(3),
+            config.to_owned(),
+            text("load_s", 1),
+            text("load_cpu_s", 1),
+            format!("{written:.0}"),
+            text("load_time_ratio", 3),
+            text("load_cpu_ratio", 3),
+            text("load_written_ratio", 3),
         ]);
     }
     Ok(writeln!(out, "{table}")?)
 }
 
-/// By configuration, in the order of the first round.
-fn medians(rows: &[LoadRow], baseline: &str) -> Vec<Medians> {
+/// In the order of the first round.
+fn configs(rows: &[LoadRow]) -> Vec<&str> {
     distinct(rows.iter().map(|row| row.config.as_str()))
-        .into_iter()
-        .filter_map(|config| {
-            let of = |figure: fn(&LoadRow) -> f64| {
-                Spread::of(rows.iter().filter(|row| row.config == config).map(figure))
+}
+
+/// The costs of each configuration over all rounds, each with its ratio.
+fn figures(rows: &[LoadRow], baseline: &str) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    for config in configs(rows) {
+        for (name, unit, ratio_name, ratio_unit, cost) in COSTS {
+            let own = || rows.iter().filter(|row| row.config == config);
+            let of = || labels([("config", config.to_owned())]);
+            let ratio = |row: &LoadRow| {
+                let is_rival = |other: &&LoadRow| other.config == baseline && other.round == row.round;
+                Some(cost(row) / cost(rows.iter().find(is_rival)?))
             };
-            let ratio = |figure: fn(&LoadRow) -> f64| {
-                Spread::of(rows.iter().filter(|row| row.config == config).filter_map(|row| {
-                    let other =
-                        rows.iter().find(|other| other.config == baseline && other.round == row.round)?;
-                    Some(figure(row) / figure(other))
-                }))
-            };
-            Some(Medians {
-                config: config.to_owned(),
-                load_s: of(|row| row.load_s)?,
-                load_cpu_s: of(|row| row.load_cpu_s)?,
-                load_written_bytes: of(|row| row.load_written_bytes as f64)?,
-                time_ratio: ratio(|row| row.load_s)?,
-                cpu_ratio: ratio(|row| row.load_cpu_s)?,
-                written_ratio: ratio(|row| row.load_written_bytes as f64)?,
-            })
-        })
-        .collect()
+            figures.extend(Figure::over(name, of(), own().map(cost), unit));
+            figures.extend(Figure::over(ratio_name, of(), own().filter_map(ratio), ratio_unit));
+        }
+    }
+    figures
 }
 
 #[cfg(test)]
@@ -126,10 +97,11 @@ mod tests {
             row("bloom:10", 2, 2.0),
             row("elastic:4", 2, 2.2),
         ];
-        let medians = medians(&rows, "bloom:10");
-        assert_eq!(medians[0].config, "elastic:4");
-        assert!((medians[0].time_ratio.min - 1.1).abs() < 1e-9, "{medians:?}");
-        assert!((medians[0].time_ratio.max - 1.1).abs() < 1e-9, "{medians:?}");
-        assert_eq!(medians[1].time_ratio.text(3), "1.000");
+        let all = figures(&rows, "bloom:10");
+        let ratio = |config: &str| {
+            let is_it = |figure: &&Figure| figure.name == "load_time_ratio" && figure.of["config"] == config;
+            all.iter().find(is_it).expect(config).text(3)
+        };
+        assert_eq!((ratio("elastic:4"), ratio("bloom:10")), ("1.100".to_owned(), "1.000".to_owned()));
     }
 }

@@ -1,9 +1,7 @@
 //! Reports: a header with the settings and the machine, then a table or JSON.
 
-mod baseline;
 pub(crate) mod comparison;
 mod header;
 pub(crate) mod loads;
-mod summary;
 
 pub(crate) use header::{Header, Loads, Lookups};

@@ -10,7 +10,6 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use rocksdb::statistics::{StatsLevel, Ticker};
-use serde::Serialize;
 use springbloom_console::Step;
 
 use crate::database::config::Config;
@@ -20,7 +19,6 @@ use crate::database::options::{AutoCompaction, CommonSettings, Prepared};
 use crate::database::remove;
 use crate::database::shape::Shape;
 use crate::run::measure::process_cpu;
-use crate::spread::Spread;
 
 /// What is loaded.
 pub(crate) struct LoadPlan<'a> {
@@ -35,7 +33,7 @@ pub(crate) struct LoadPlan<'a> {
 }
 
 /// One load.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub(crate) struct LoadRow {
     pub(crate) config: String,
     pub(crate) round: u32,
@@ -44,29 +42,6 @@ pub(crate) struct LoadRow {
     pub(crate) load_cpu_s: f64,
     /// Tables written by flushes and compactions.
     pub(crate) load_written_bytes: u64,
-}
-
-/// Medians of one configuration's loads.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct LoadCost {
-    pub(crate) load_s: f64,
-    pub(crate) load_cpu_s: f64,
-    pub(crate) load_written_bytes: f64,
-}
-
-impl LoadCost {
-    /// Of `config`'s rows; `None` if there are none.
-    pub(crate) fn of(rows: &[LoadRow], config: &Config) -> Option<Self> {
-        let name = config.to_string();
-        let median = |figure: fn(&LoadRow) -> f64| {
-            Spread::of(rows.iter().filter(|row| row.config == name).map(figure)).map(|spread| spread.median)
-        };
-        Some(LoadCost {
-            load_s: median(|row| row.load_s)?,
-            load_cpu_s: median(|row| row.load_cpu_s)?,
-            load_written_bytes: median(|row| row.load_written_bytes as f64)?,
-        })
-    }
 }
 
 /// Runs `plan`; also the shape that its records take without filters.

@@ -9,7 +9,7 @@ mod tables_per_get;
 mod worker;
 mod workload;
 
-pub(crate) use load::{LoadCost, LoadPlan, LoadRow, run as run_loads};
-pub(crate) use schedule::{Entrant, Latency, Plan, Row, run};
+pub(crate) use load::{LoadPlan, LoadRow, run as run_loads};
+pub(crate) use schedule::{Entrant, Plan, Row, labels_of, run};
 pub(crate) use tables_per_get::tables_per_get;
 pub(crate) use workload::Workload;

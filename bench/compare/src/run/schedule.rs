@@ -1,14 +1,13 @@
 //! The order of runs: configurations take turns in rounds, so that a slow phase of the machine slows all of them. Each round starts with
 //! another one.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
 use hdrhistogram::Histogram;
-use serde::Serialize;
 use springbloom_console::Step;
+use springbloom_records::{Figure, Labels, Unit, labels};
 use springbloom_rocksdb::testing::DIGESTS_STEP;
 
 use crate::database::config::Config;
@@ -16,8 +15,7 @@ use crate::database::load::Records;
 use crate::database::open::{Database, FilterWork};
 use crate::database::options::CommonSettings;
 use crate::database::shape::Shape;
-use crate::run::load::LoadCost;
-use crate::run::measure::{Call, Measured, process_cpu};
+use crate::run::measure::{Call, Measured};
 use crate::run::oracle::Oracle;
 use crate::run::worker::{self, Target};
 use crate::run::workload::{Extent, Operations, Workload};
@@ -45,63 +43,22 @@ pub(crate) struct Plan<'a> {
 pub(crate) struct Entrant {
     pub(crate) config: Config,
     pub(crate) path: PathBuf,
-    /// The cost of a load with it, if that was measured.
-    pub(crate) load: Option<LoadCost>,
 }
 
-/// Results of one configuration under one hot-key mapping with one number of threads. Rates per get are absent for
-/// workloads without gets.
-#[derive(Clone, Debug, Serialize)]
+/// Results of one configuration under one hot-key mapping with one number of threads.
+#[derive(Clone, Debug)]
 pub(crate) struct Row {
     pub(crate) config: String,
     pub(crate) salt: u32,
     pub(crate) threads: u32,
-    pub(crate) operations: u64,
-    pub(crate) ops_per_s: f64,
-    /// The same in each round.
     pub(crate) ops_per_s_by_round: Vec<f64>,
-    pub(crate) p50_us: f64,
-    pub(crate) p99_us: f64,
-    /// By kind of call: get, multiget, put, delete, scan.
-    pub(crate) latency_us: BTreeMap<&'static str, Latency>,
-    pub(crate) data_reads_per_get: Option<f64>,
-    pub(crate) wasted_reads_per_get: Option<f64>,
-    pub(crate) filter_reads_per_get: Option<f64>,
-    pub(crate) index_reads_per_get: Option<f64>,
-    /// Reads of elastic filter units, by the background thread.
-    pub(crate) unit_reads: u64,
-    /// Tables with elastic filters that a get visited.
-    pub(crate) visits_per_get: Option<f64>,
-    /// Digests of its key that a get computed.
-    pub(crate) digests_per_get: Option<f64>,
-    pub(crate) resident_filter_bytes: u64,
-    /// What the budget of elastic filters is spent on.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) budget_bytes: BTreeMap<&'static str, u64>,
-    /// CPU time of the worker threads per operation, including the generation of keys and the verification of values.
-    pub(crate) cpu_us_per_op: f64,
-    /// CPU time of all threads per operation, including those of RocksDB and of the manager.
-    pub(crate) process_cpu_us_per_op: f64,
-    /// Cost of a load, measured on another database.
-    pub(crate) load_s: Option<f64>,
-    pub(crate) load_cpu_s: Option<f64>,
-    pub(crate) load_written_bytes: Option<f64>,
+    /// Those per get are absent for workloads without gets.
+    pub(crate) figures: Vec<Figure>,
 }
 
-/// Of calls of one kind.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct Latency {
-    pub(crate) calls: u64,
-    pub(crate) mean: f64,
-    pub(crate) p50: f64,
-    pub(crate) p99: f64,
-}
-
-impl Latency {
-    fn of(latencies_ns: &Histogram<u64>) -> Self {
-        let us = |quantile| latencies_ns.value_at_quantile(quantile) as f64 / 1e3;
-        Latency { calls: latencies_ns.len(), mean: latencies_ns.mean() / 1e3, p50: us(0.5), p99: us(0.99) }
-    }
+/// What its figures are of.
+pub(crate) fn labels_of(config: &str, threads: u32) -> Labels {
+    labels([("config", config.to_owned()), ("threads", threads.to_string())])
 }
 
 /// Runs `plan`. Every salt starts with freshly opened databases and a warm-up.
@@ -194,8 +151,6 @@ struct Run<'a> {
     filter_work_before: FilterWork,
     /// At most so many digests were computed and not counted: a thread's are counted in steps, and what is left when it ends is not.
     digests_missed: u64,
-    /// During the turns of this run: the process has one count for all.
-    process_cpu: Duration,
 }
 
 impl<'a> Run<'a> {
@@ -208,7 +163,6 @@ impl<'a> Run<'a> {
                 plan.workload.operations(&plan.records.keys, salt_and_seed, (stream, u64::from(threads)))
             })
             .collect::<Result<_, _>>()?;
-        let (filter_work_before, process_cpu) = (FilterWork::default(), Duration::ZERO);
         Ok(Run {
             contestant,
             streams,
@@ -216,9 +170,8 @@ impl<'a> Run<'a> {
             elapsed: Duration::ZERO,
             ops_per_s_by_round: Vec::new(),
             measured: Measured::nothing(),
-            filter_work_before,
+            filter_work_before: FilterWork::default(),
             digests_missed: 0,
-            process_cpu,
         })
     }
 
@@ -231,7 +184,6 @@ impl<'a> Run<'a> {
         self.measured = Measured::nothing();
         self.filter_work_before = self.contestant.database.filter_work();
         self.digests_missed = 0;
-        self.process_cpu = Duration::ZERO;
     }
 
     /// Does and measures the next `operations`.
@@ -257,7 +209,6 @@ impl<'a> Run<'a> {
         };
         let (done, streams) = (self.done_ops, self.streams.len() as u64);
         self.done_ops += operations;
-        let process_cpu_before = process_cpu();
         let start = Instant::now();
         let results: Vec<Result<Measured>> = std::thread::scope(|scope| {
             let threads: Vec<_> = (self.streams.iter_mut())
@@ -274,7 +225,6 @@ impl<'a> Run<'a> {
         });
         self.elapsed += start.elapsed();
         self.digests_missed += (DIGESTS_STEP - 1) * self.streams.len() as u64;
-        self.process_cpu += process_cpu() - process_cpu_before;
         let mut measured = Measured::nothing();
         for result in results {
             measured.add(&result.map_err(|error| self.failure(error))?)?;
@@ -287,7 +237,7 @@ impl<'a> Run<'a> {
         let Entrant { config, path, .. } = self.contestant.entrant;
         match error.downcast_ref::<rocksdb::Error>() {
             Some(said) if said.kind() == rocksdb::ErrorKind::Corruption => anyhow!(
-                "running {config}: {said}; {} is damaged: remove it and its .json, and it is made anew",
+                "running {config}: {said}; {} is damaged: remove it, and it is made anew",
                 path.display()
             ),
             _ => error.context(format!("running {config}")),
@@ -295,40 +245,58 @@ impl<'a> Run<'a> {
     }
 
     fn row(&self, salt: u32, threads: u32) -> Result<Row> {
-        let Contestant { entrant: Entrant { config, load, .. }, database, .. } = self.contestant;
+        let Contestant { entrant: Entrant { config, .. }, database, .. } = self.contestant;
         let measured = &self.measured;
         let (before, after) = (self.filter_work_before, database.filter_work());
-        let cpu_us_per_op = |cpu: Duration| cpu.as_secs_f64() * 1e6 / measured.operations.max(1) as f64;
+        let operations = measured.operations as f64;
         let per_get = |count: u64| (measured.gets > 0).then(|| count as f64 / measured.gets as f64);
+        let of_elastic = |count: u64| config.elastic().and_then(|_| per_get(count));
         let digests = (10 * self.digests_missed <= measured.gets).then(|| after.digests - before.digests);
-        let all = Latency::of(&measured.all_latencies_ns()?);
-        let by_call = Call::ALL
-            .into_iter()
-            .filter_map(|call| Some((call.name(), Latency::of(measured.latencies_ns(call)?))));
-        Ok(Row {
-            config: config.to_string(),
-            salt,
-            threads,
-            operations: measured.operations,
-            ops_per_s: measured.operations as f64 / self.elapsed.as_secs_f64(),
-            ops_per_s_by_round: self.ops_per_s_by_round.clone(),
-            p50_us: all.p50,
-            p99_us: all.p99,
-            latency_us: by_call.collect(),
-            data_reads_per_get: per_get(measured.data_reads),
-            wasted_reads_per_get: measured.wasted_reads().and_then(per_get),
-            filter_reads_per_get: per_get(measured.filter_reads),
-            index_reads_per_get: per_get(measured.index_reads),
-            unit_reads: after.unit_reads - before.unit_reads,
-            visits_per_get: config.elastic().and_then(|_| per_get(after.visits - before.visits)),
-            digests_per_get: config.elastic().and(digests).and_then(per_get),
-            resident_filter_bytes: database.resident_filter_bytes()?,
-            budget_bytes: database.budget_bytes(),
-            cpu_us_per_op: cpu_us_per_op(measured.cpu),
-            process_cpu_us_per_op: cpu_us_per_op(self.process_cpu),
-            load_s: load.map(|load| load.load_s),
-            load_cpu_s: load.map(|load| load.load_cpu_s),
-            load_written_bytes: load.map(|load| load.load_written_bytes),
-        })
+        let all = measured.all_latencies_ns()?;
+        let us = |latencies: &Histogram<u64>, quantile| latencies.value_at_quantile(quantile) as f64 / 1e3;
+        let cpu_us = measured.cpu.as_secs_f64() * 1e6;
+        let figures = [
+            ("lookups_per_s", Some(operations / self.elapsed.as_secs_f64()), Unit::PerSecond),
+            ("p50_us", Some(us(&all, 0.5)), Unit::Microseconds),
+            ("p99_us", Some(us(&all, 0.99)), Unit::Microseconds),
+            ("data_reads_per_get", per_get(measured.data_reads), Unit::PerLookup),
+            ("wasted_reads_per_get", measured.wasted_reads().and_then(per_get), Unit::PerLookup),
+            ("filter_reads_per_get", per_get(measured.filter_reads), Unit::PerLookup),
+            ("index_reads_per_get", per_get(measured.index_reads), Unit::PerLookup),
+            ("filter_bytes", Some(database.resident_filter_bytes()? as f64), Unit::Bytes),
+            // Of filter units, by the background thread.
+            ("unit_reads", Some((after.unit_reads - before.unit_reads) as f64), Unit::Count),
+            // With elastic filters, that a get visited.
+            ("tables_per_get", of_elastic(after.visits - before.visits), Unit::PerLookup),
+            ("digests_per_get", digests.and_then(of_elastic), Unit::PerLookup),
+            // Of the worker threads, including the generation of keys and the verification of values.
+            ("cpu_us_per_op", Some(cpu_us / operations.max(1.0)), Unit::Microseconds),
+        ];
+        let name = config.to_string();
+        let of = labels_of(&name, threads);
+        let figures = figures.into_iter();
+        let mut figures: Vec<_> = figures
+            .filter_map(|(name, value, unit)| Some(Figure::new(name, of.clone(), value?, unit)))
+            .collect();
+        let with = |label: &str, value: &str| {
+            let own = [(label.to_owned(), value.to_owned())];
+            of.clone().into_iter().chain(own).collect::<Labels>()
+        };
+        for call in Call::ALL {
+            let Some(latencies) = measured.latencies_ns(call) else { continue };
+            let figure = |name, value, unit| Figure::new(name, with("call", call.name()), value, unit);
+            figures.extend([
+                figure("calls", latencies.len() as f64, Unit::Count),
+                figure("call_mean_us", latencies.mean() / 1e3, Unit::Microseconds),
+                figure("call_p99_us", us(latencies, 0.99), Unit::Microseconds),
+            ]);
+        }
+        let parts = database.budget_bytes().into_iter();
+        figures.extend(
+            parts.map(|(part, bytes)| {
+                Figure::new("budget_bytes", with("part", part), bytes as f64, Unit::Bytes)
+            }),
+        );
+        Ok(Row { config: name, salt, threads, ops_per_s_by_round: self.ops_per_s_by_round.clone(), figures })
     }
 }

@@ -374,10 +374,10 @@ fn intact_version(bytes: &[u8], record: u64, value_bytes: usize, key: &[u8]) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::database::stores::{Layout, Stores};
+    use crate::database::stores::Stores;
     use crate::run::workload::Operations;
     use rocksdb::{DB, Options};
-    use springbloom_workload::{Mix, OperationStream, StreamSettings};
+    use springbloom_workload::{FamilyMix, FamilyStream, Mix, StreamSettings};
 
     const VALUE_BYTES: usize = 40;
 
@@ -390,8 +390,8 @@ mod tests {
     fn loaded(records: &Records, path: &std::path::Path) -> Stores {
         let mut options = Options::default();
         options.create_if_missing(true);
-        let stores = Stores::open(path, Layout::ONE, &[options]).expect("database");
-        let db = &stores.databases()[0];
+        let stores = Stores::open(path, &[options]).expect("database");
+        let db = stores.db();
         let (mut key, mut bytes) = (Vec::new(), Vec::new());
         for record in 0..records.keys.records() {
             records.keys.present(record, &mut key);
@@ -410,10 +410,11 @@ mod tests {
         let folder = tempfile::tempdir()?;
         let records = records(mix);
         let stores = loaded(&records, folder.path());
-        damage(&stores.databases()[0], &records);
+        damage(stores.db(), &records);
         let oracle = Oracle::new(50, 3_000);
         let settings = StreamSettings { mix, ..StreamSettings::gets(0.5, 0.3, 1, 1) };
-        let stream = OperationStream::new(settings, &records.keys)?;
+        let families = FamilyMix { traffic: vec![1.0], absent: vec![settings.zero_result_ratio] };
+        let stream = FamilyStream::new(settings, &families, &records.keys)?;
         let write_options = WriteOptions::default();
         let families = stores.families()?;
         let target = Target {

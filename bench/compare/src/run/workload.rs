@@ -2,8 +2,7 @@
 
 use anyhow::Result;
 use springbloom_workload::{
-    FamilyMix, FamilyStream, KeySpace, Movement, Operation, OperationStream, Playback, Replay,
-    StreamSettings, WorkloadError,
+    FamilyMix, FamilyStream, KeySpace, Operation, Playback, Replay, StreamSettings, WorkloadError,
 };
 
 use crate::run::oracle::Oracle;
@@ -11,10 +10,8 @@ use crate::run::oracle::Oracle;
 /// What databases are asked.
 #[derive(Clone, Debug)]
 pub(crate) enum Workload {
-    /// All but salt, seed and stream numbers.
-    Generated(StreamSettings),
-    /// The same, in several families.
-    Families(StreamSettings, FamilyMix),
+    /// All but salt, seed and stream numbers, and how families share it.
+    Generated(StreamSettings, FamilyMix),
     Trace(Replay),
 }
 
@@ -30,8 +27,7 @@ pub(crate) struct Extent {
 /// One of several parallel streams of operations.
 #[derive(Clone, Debug)]
 pub(crate) enum Operations {
-    Generated(Box<OperationStream>),
-    Families(Box<FamilyStream>),
+    Generated(Box<FamilyStream>),
     Trace(Playback),
 }
 
@@ -39,7 +35,7 @@ impl Workload {
     /// Whether it changes the databases.
     pub(crate) fn writes(&self) -> bool {
         match self {
-            Workload::Generated(stream) | Workload::Families(stream, _) => stream.mix.writes(),
+            Workload::Generated(stream, _) => stream.mix.writes(),
             Workload::Trace(replay) => replay.writes(),
         }
     }
@@ -48,9 +44,8 @@ impl Workload {
     pub(crate) fn oracle(&self, keys: &KeySpace, extent: Extent) -> Oracle {
         let loaded = keys.records();
         match self {
-            Workload::Generated(stream) if !stream.mix.writes() => Oracle::read_only(),
-            Workload::Families(..) => Oracle::read_only(),
-            Workload::Generated(stream) => {
+            Workload::Generated(stream, _) if !stream.mix.writes() => Oracle::read_only(),
+            Workload::Generated(stream, _) => {
                 // Streams insert side by side and may be apart by as many records as one of them inserts.
                 let Extent { ops, rounds, most_threads } = extent;
                 let room =
@@ -70,24 +65,12 @@ impl Workload {
         (stream, streams): (u64, u64),
     ) -> Result<Operations, WorkloadError> {
         Ok(match self {
-            Workload::Generated(settings) => {
+            Workload::Generated(settings, mix) => {
                 let settings = StreamSettings { salt, seed, stream, streams, ..*settings };
-                Operations::Generated(Box::new(OperationStream::new(settings, keys)?))
-            }
-            Workload::Families(settings, mix) => {
-                let settings = StreamSettings { salt, seed, stream, streams, ..*settings };
-                Operations::Families(Box::new(FamilyStream::new(settings, mix, keys)?))
+                Operations::Generated(Box::new(FamilyStream::new(settings, mix, keys)?))
             }
             Workload::Trace(replay) => Operations::Trace(replay.playback(stream, streams)),
         })
-    }
-
-    /// Changes of popularity that are known.
-    pub(crate) fn movement(&self) -> Option<Movement> {
-        match self {
-            Workload::Generated(stream) | Workload::Families(stream, _) => Some(stream.movement),
-            Workload::Trace(_) => None,
-        }
     }
 }
 
@@ -96,7 +79,7 @@ impl Operations {
     /// one, one of `streams`, does at most.
     pub(crate) fn proceed(&mut self, done: u64, operations: u64, streams: u64) -> u64 {
         match self {
-            Operations::Generated(_) | Operations::Families(_) => operations.div_ceil(streams),
+            Operations::Generated(_) => operations.div_ceil(streams),
             // A stream has the operations of its keys: hot ones have more.
             Operations::Trace(playback) => {
                 playback.play_until(done + operations);
@@ -114,8 +97,7 @@ impl Iterator for Operations {
     #[inline]
     fn next(&mut self) -> Option<(usize, Operation)> {
         match self {
-            Operations::Generated(stream) => Some((0, stream.next_operation())),
-            Operations::Families(stream) => Some(stream.next_operation()),
+            Operations::Generated(stream) => Some(stream.next_operation()),
             Operations::Trace(playback) => playback.next().map(|operation| (0, operation)),
         }
     }

@@ -56,7 +56,7 @@ pub(super) struct ExperimentEntry {
     /// Names of runs or groups of a table.
     pub(super) runs: Vec<String>,
     pub(super) table: Option<TableKind>,
-    /// Of a table with a line for each run: labels and runs.
+    /// Of a table with a line for each run: labels and runs, or `runs` under their names.
     pub(super) lines: Vec<(String, String)>,
     pub(super) figures: Vec<String>,
 }
@@ -65,8 +65,6 @@ pub(super) struct ExperimentEntry {
 pub(super) enum TableKind {
     #[serde(rename = "filters")]
     Filters,
-    #[serde(rename = "one cache")]
-    OneCache,
     #[serde(rename = "splits")]
     Splits,
 }

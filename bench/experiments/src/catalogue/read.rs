@@ -119,9 +119,8 @@ impl Runs {
 fn experiment(file: &File, entry: &ExperimentEntry, row: &Row, runs: &Runs) -> Result<Experiment> {
     let layout = match &entry.table {
         Some(TableKind::Filters) => Some(Layout::Filters),
-        Some(TableKind::OneCache) => Some(Layout::OneCache),
         Some(TableKind::Splits) => Some(Layout::Splits),
-        None if !entry.lines.is_empty() => Some(Layout::Runs {
+        None if !entry.figures.is_empty() => Some(Layout::Runs {
             labels: entry.lines.iter().map(|(label, _)| label.clone()).collect(),
             figures: entry.figures.clone(),
         }),

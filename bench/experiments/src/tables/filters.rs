@@ -3,7 +3,7 @@
 use springbloom_console::sizes::Size as Bytes;
 use springbloom_records::{Figure, Record};
 
-use super::{Table, shown, spread};
+use super::{Table, shown};
 
 /// A column: its title, and its text for a filter, given the figure of its wasted reads.
 type Column = (&'static str, fn(&Record, &Figure) -> Option<String>);
@@ -11,7 +11,7 @@ type Column = (&'static str, fn(&Record, &Figure) -> Option<String>);
 const COLUMNS: [Column; 5] = [
     ("filter", |_, wasted| Some(named(&shown(wasted.of.get("config")?)))),
     ("memory", memory),
-    ("wasted reads per lookup", |_, wasted| Some(spread(wasted, 3))),
+    ("wasted reads per lookup", |_, wasted| Some(wasted.text(3))),
     ("filter reads per lookup", |record, wasted| {
         let reads = same(record, wasted, "filter_reads_per_get")?.value;
         (reads > 0.0).then(|| format!("{reads:.2}"))

@@ -1,7 +1,6 @@
 //! Tables of measurements that are compared with no paper.
 
 mod filters;
-mod one_cache;
 mod runs;
 mod splits;
 
@@ -9,7 +8,7 @@ use std::fmt::{self, Display};
 
 use anyhow::Result;
 use springbloom_console::{distinct, is_unprintable};
-use springbloom_records::{Figure, Record};
+use springbloom_records::Record;
 
 use crate::experiment::Layout;
 use crate::lab::Lab;
@@ -26,16 +25,16 @@ impl Table {
     ///
     /// # Errors
     /// A record without the settings that its table needs.
-    pub(crate) fn of(layout: &Layout, runs: &[Run], lab: &Lab) -> Result<Self> {
+    pub(crate) fn of<'a>(layout: &'a Layout, runs: &'a [Run], lab: &'a Lab) -> Result<Self> {
         let records = || runs.iter().filter_map(|run| lab.get(&run.name));
         Ok(match layout {
             Layout::Filters => filters::table(records()),
             Layout::Runs { labels, figures } => {
-                let lines = labels.iter().zip(runs);
-                let lines = lines.filter_map(|(label, run)| Some((label.as_str(), lab.get(&run.name)?)));
+                let label = |at: usize, run: &'a Run| labels.get(at).unwrap_or(&run.name).as_str();
+                let lines = runs.iter().enumerate();
+                let lines = lines.filter_map(|(at, run)| Some((label(at, run), lab.get(&run.name)?)));
                 runs::table(&lines.collect::<Vec<_>>(), figures)
             }
-            Layout::OneCache => one_cache::table(records())?,
             Layout::Splits => splits::table(records())?,
         })
     }
@@ -58,15 +57,6 @@ impl Display for Table {
 pub(crate) fn shown(text: &str) -> String {
     let is_plain = |c: char| !is_unprintable(c) && !['|', '`', '<', '>', '&', '\\'].contains(&c);
     text.chars().map(|c| if is_plain(c) { c } else { '?' }).collect()
-}
-
-/// `0.045`, or `0.045 (0.044-0.048)` where there are several measurements.
-fn spread(figure: &Figure, digits: usize) -> String {
-    let value = format!("{:.digits$}", figure.value);
-    match (figure.least, figure.most) {
-        (Some(least), Some(most)) if least < most => format!("{value} ({least:.digits$}-{most:.digits$})"),
-        _ => value,
-    }
 }
 
 /// A column's title for each of `configs`.

@@ -4,12 +4,13 @@ use springbloom_console::distinct;
 use springbloom_console::sizes::Size as Bytes;
 use springbloom_records::{Figure, Record, Unit};
 
-use super::{Table, columns, configs, shown, spread};
+use super::{Table, columns, configs, shown};
 
 /// What figures are called.
-const NAMES: [(&str, &str); 8] = [
+const NAMES: [(&str, &str); 9] = [
     ("wasted_reads_per_get", "wasted reads per lookup"),
     ("data_reads_per_get", "reads of data per lookup"),
+    ("index_reads_per_get", "reads of indexes per lookup"),
     ("filter_reads_per_get", "reads of filters per lookup"),
     ("lookups_ratio", "rate, ratio"),
     ("cpu_us_per_op", "processor time, us"),
@@ -84,7 +85,7 @@ fn memory<'a>(records: impl Iterator<Item = &'a Record>, config: &str) -> Option
 }
 
 fn cell(figure: &Figure) -> String {
-    spread(figure, if matches!(figure.unit, Unit::PerLookup | Unit::Ratio) { 3 } else { 2 })
+    figure.text(if matches!(figure.unit, Unit::PerLookup | Unit::Ratio) { 3 } else { 2 })
 }
 
 #[cfg(test)]

@@ -3,8 +3,7 @@
 //!
 //! Usage: `cargo bench --manifest-path bench/leveldb/Cargo.toml --bench living -- BITS... LAW...`, such as `10 4 uniform zipf:0.99`. BITS
 //! are those of a Bloom filter per key, LAW is the popularity of keys. Half of the lookups are for absent ones. Counted are those of the
-//! second half of the operations. Settings come from the environment, see [`SETTINGS`]. The file that `SPRINGBLOOM_RECORD` names gets a
-//! record.
+//! second half of the operations. Settings come from the environment, see [`SETTINGS`].
 
 use std::env;
 use std::path::PathBuf;
@@ -12,13 +11,11 @@ use std::path::PathBuf;
 use anyhow::{Result, bail, ensure};
 use springbloom_host_core::{Budget, Filters, Settings};
 use springbloom_leveldb_bench::{
-    OPERATIONS_BETWEEN_LOADS, Opening, Store, WRITE_BUFFER, bloom_bytes, engine, is_right, numbers, settle,
+    OPERATIONS_BETWEEN_LOADS, Opening, Store, WRITE_BUFFER, bloom_bytes, engine, folder, is_right, numbers,
+    settle,
 };
 use springbloom_published_policies::PolicyKind;
-use springbloom_records::{Bench, Clock, Figure, Unit, labels};
-use springbloom_workload::{
-    AbsentKeys, Distribution, KeySpace, Mix, Movement, Operation, OperationStream, StreamSettings, value,
-};
+use springbloom_workload::{Distribution, KeySpace, Mix, Operation, OperationStream, StreamSettings, value};
 
 /// Records, operations, how many of a hundred of these overwrite a record, and the seed.
 const SETTINGS: [&str; 4] = [
@@ -126,17 +123,8 @@ impl Lab {
     }
 
     fn stream(&self, distribution: Distribution) -> Result<OperationStream> {
-        let settings = StreamSettings {
-            mix: self.mix,
-            distribution,
-            movement: Movement::Still,
-            zero_result_ratio: 0.5,
-            absent: AbsentKeys::Popular,
-            salt: 1,
-            seed: self.seed,
-            stream: 0,
-            streams: 1,
-        };
+        let gets = StreamSettings::gets(0.0, 0.5, 1, self.seed);
+        let settings = StreamSettings { mix: self.mix, distribution, ..gets };
         Ok(OperationStream::new(settings, &self.keys)?)
     }
 
@@ -163,11 +151,7 @@ fn main() -> Result<()> {
         records > 0 && operations > 0 && (1..100).contains(&updates),
         "expected settings above 0, and at most 99 updates of a hundred"
     );
-    let clock = Clock::start();
-    let folder = match env::var_os("SPRINGBLOOM_BENCH_DIR") {
-        Some(folder) => tempfile::tempdir_in(folder),
-        None => tempfile::tempdir(),
-    }?;
+    let folder = folder()?;
     let lab = Lab {
         path: folder.path().join("database"),
         keys: KeySpace::Synthetic { records },
@@ -175,22 +159,15 @@ fn main() -> Result<()> {
         mix: Mix::of_shares(&format!("read=.{:02},update=.{updates:02}", 100 - updates))?,
         seed,
     };
-    let mut figures = Vec::new();
     for law in laws {
         let distribution: Distribution = law.parse()?;
-        let mut note = |config: &str, memory: u64, counts: &Counts| {
+        let note = |config: &str, memory: u64, counts: &Counts| {
             let [absent, present] =
                 [0, 1].map(|kind| counts.reads[kind] as f64 / counts.lookups[kind] as f64);
             let bits = memory as f64 * 8.0 / records as f64;
             println!(
                 "{law} {config}: {absent:.4} reads per absent key, {present:.4} per present one, {bits:.2} bits per key"
             );
-            let of = labels([("config", config.to_owned()), ("law", law.clone())]);
-            figures.extend([
-                Figure::new("data_reads_per_absent_get", of.clone(), absent, Unit::PerLookup),
-                Figure::new("data_reads_per_present_get", of.clone(), present, Unit::PerLookup),
-                Figure::new("filter_bytes", of, memory as f64, Unit::Bytes),
-            ]);
         };
         note("none", 0, &lab.measure(Filter::None, distribution)?.0);
         for &bits in &bits {
@@ -200,6 +177,5 @@ fn main() -> Result<()> {
             note(&format!("elastic, memory of bloom:{bits}"), memory, &counts);
         }
     }
-    let bench = Bench { folder: "bench/leveldb", bench: "living", environment: &SETTINGS, sections: &words };
-    bench.record(&clock, seed, figures)
+    Ok(())
 }

@@ -17,13 +17,11 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail, ensure};
 use springbloom_host_core::{Budget, Filters, Settings};
 use springbloom_leveldb_bench::{
-    OPERATIONS_BETWEEN_LOADS, Opening, Store, copy, engine, is_right, numbers, settle,
+    OPERATIONS_BETWEEN_LOADS, Opening, Store, copy, engine, folder, is_right, numbers, settle,
 };
 use springbloom_published_policies::{PolicyKind, System};
-use springbloom_records::{Bench, Clock, Figure, Labels, Unit, labels};
-use springbloom_workload::{
-    AbsentKeys, Distribution, KeySpace, Mix, Movement, Operation, OperationStream, StreamSettings,
-};
+use springbloom_records::{Bench, Clock, Figure, Unit, labels};
+use springbloom_workload::{Distribution, KeySpace, Operation, OperationStream, StreamSettings};
 use tree::{Tree, VALUE_BYTES};
 
 /// Records, MiB of a table file, lookups before the measurement and as many in it, choices of hot keys, and the seed.
@@ -81,17 +79,8 @@ impl Point {
     }
 
     fn operations(&self, keys: &KeySpace, salt: u64, seed: u64) -> Result<OperationStream> {
-        let settings = StreamSettings {
-            mix: Mix::GET,
-            distribution: self.distribution,
-            movement: Movement::Still,
-            zero_result_ratio: self.absent,
-            absent: AbsentKeys::Popular,
-            salt,
-            seed: seed ^ salt << 48,
-            stream: 0,
-            streams: 1,
-        };
+        let gets = StreamSettings::gets(0.0, self.absent, salt, seed ^ salt << 48);
+        let settings = StreamSettings { distribution: self.distribution, ..gets };
         Ok(OperationStream::new(settings, keys)?)
     }
 }
@@ -203,13 +192,6 @@ impl Lab {
     }
 }
 
-fn spread(name: &str, of: &Labels, mut values: Vec<f64>, unit: Unit) -> Figure {
-    values.sort_by(f64::total_cmp);
-    let (least, most) = (values[0], values[values.len() - 1]);
-    let median = (values[(values.len() - 1) / 2] + values[values.len() / 2]) / 2.0;
-    Figure::new(name, of.clone(), median, unit).between(least, most)
-}
-
 fn main() -> Result<()> {
     // Cargo adds `--bench`.
     let words: Vec<String> = env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
@@ -223,10 +205,7 @@ fn main() -> Result<()> {
     let [records, file_mib, lookups, salts, seed] = numbers(SETTINGS, DEFAULTS)?;
     ensure!(file_mib > 0 && lookups > 0 && salts > 0, "expected settings above 0");
     let clock = Clock::start();
-    let folder = match env::var_os("SPRINGBLOOM_BENCH_DIR") {
-        Some(folder) => tempfile::tempdir_in(folder),
-        None => tempfile::tempdir(),
-    }?;
+    let folder = folder()?;
     let keys = KeySpace::Synthetic { records };
     let tree = Tree::load(folder.path().join("tree"), &keys, seed, file_mib << 20)?;
     println!("{records} records, {}, seed {seed}", tree.summary());
@@ -239,16 +218,16 @@ fn main() -> Result<()> {
             ("law", point.law.clone()),
             ("absent", point.absent.to_string()),
         ]);
-        let each = [
-            spread("data_reads_per_get", &of, reads, Unit::PerLookup),
-            spread("wasted_reads_per_get", &of, wasted, Unit::PerLookup),
-            spread("unit_reads_per_get", &of, unit_reads, Unit::PerLookup),
-        ];
-        println!(
-            "{filter:18} {}/{}: {:.4} reads, {:.4} wasted",
-            point.law, point.absent, each[0].value, each[1].value
-        );
-        figures.extend(each);
+        for (name, values) in [
+            ("data_reads_per_get", reads),
+            ("wasted_reads_per_get", wasted),
+            ("unit_reads_per_get", unit_reads),
+        ] {
+            let figure = Figure::over(name, of.clone(), values, Unit::PerLookup);
+            let text = figure.as_ref().map_or(String::new(), |figure| figure.text(4));
+            println!("{filter:18} {}/{}: {name} {text}", point.law, point.absent);
+            figures.extend(figure);
+        }
     };
     // What lookups ask without filters.
     let mut tables_per_lookup = Vec::new();

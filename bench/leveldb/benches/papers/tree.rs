@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use springbloom_leveldb_bench::{Opening, Store, Table, WRITE_BUFFER};
-use springbloom_published_policies::{BLOOM_RATE_EXPONENT, Level, bits_per_level};
+use springbloom_published_policies::{Level, StockFilter, bits_per_level};
 use springbloom_workload::{KeySpace, value};
 
 pub(crate) const VALUE_BYTES: usize = 1000;
@@ -125,7 +125,7 @@ impl Tree {
             Level { files: of_level.clone().count() as u64, keys: of_level.map(|table| table.bytes).sum() }
         };
         let levels: Vec<_> = (0..7).map(level).collect();
-        let by_level = bits_per_level(&levels, bits, BLOOM_RATE_EXPONENT);
+        let by_level = bits_per_level(&levels, bits, StockFilter::Bloom);
         let mut owed = 0.0;
         let mut with_bits = |table: &Listed| {
             owed += by_level[table.level as usize] * table.bytes as f64;

@@ -4,14 +4,13 @@ use std::fmt;
 use std::str::FromStr;
 
 use springbloom_manager::ManagerSettings;
-use springbloom_published_policies::PolicyKind;
+use springbloom_published_policies::{PolicyKind, StockFilter};
 use springbloom_workload::{FamilyMix, Shares, StreamSettings};
 
 use crate::command::sample::Sample;
-use crate::managed::{self, KeyForm, Managed};
-use crate::planned::Planned;
-use crate::written::{Choice, Stock, Written};
-use crate::{FamilyRun, Lookups, Rewriting, Tree};
+use crate::managed::{self, Managed};
+use crate::written::{Choice, Written};
+use crate::{FamilyRun, Lookups, Rewriting, Tree, optimum};
 
 /// A way to spend memory on filters.
 #[derive(Clone, Debug, PartialEq)]
@@ -123,29 +122,28 @@ impl Contender {
         };
         Some(match self {
             Self::Policy(policy) => {
-                let mut managed = Managed::new(tree, KeyForm::Decimal, policy.manager(settings))?;
+                let mut managed = Managed::new(tree, policy.manager(settings))?;
                 load.rewriting.into_iter().for_each(|rewriting| managed.rewrite_tables(rewriting));
                 managed.run(&mut lookups, load.warmup);
                 managed.run(&mut lookups, load.measured);
                 managed.families.iter_mut().for_each(|family| family.wasted_reads *= 1.0 - load.head);
                 managed.families
             }
-            Self::Bloom => written(Stock::Bloom, Choice::Same, &mut lookups),
-            Self::Ribbon => written(Stock::Ribbon, Choice::Same, &mut lookups),
-            Self::RibbonByFamily(bits) => written(Stock::Ribbon, Choice::Family(bits.clone()), &mut lookups),
-            Self::MonkeyBloom => written(Stock::Bloom, Choice::RunSize, &mut lookups),
-            Self::MonkeyRibbon => written(Stock::Ribbon, Choice::RunSize, &mut lookups),
+            Self::Bloom => written(StockFilter::Bloom, Choice::Same, &mut lookups),
+            Self::Ribbon => written(StockFilter::Ribbon, Choice::Same, &mut lookups),
+            Self::RibbonByFamily(bits) => {
+                written(StockFilter::Ribbon, Choice::Family(bits.clone()), &mut lookups)
+            }
+            Self::MonkeyBloom => written(StockFilter::Bloom, Choice::RunSize, &mut lookups),
+            Self::MonkeyRibbon => written(StockFilter::Ribbon, Choice::RunSize, &mut lookups),
             // As long a memory as the manager's.
             Self::AtCompaction => {
                 let visits = Choice::Visits { half_life: 32.0 * f64::from(tree.segments()) };
-                written(Stock::Ribbon, visits, &mut lookups)
+                written(StockFilter::Ribbon, visits, &mut lookups)
             }
             Self::Optimum => {
-                let mut planned = Planned::new(tree, PolicyKind::Uniform.policy(None), bits_per_key);
                 // The lookups that the others are measured by.
-                lookups.by_ref().take(load.warmup).for_each(drop);
-                planned.measure(&mut lookups, load.measured);
-                planned.families
+                optimum(tree, bits_per_key, lookups.skip(load.warmup).take(load.measured))
             }
         })
     }

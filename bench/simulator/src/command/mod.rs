@@ -1,6 +1,5 @@
 //! `springbloom simulate`: the wasted reads to expect by memory, for policies and rivals, on trees of any size.
 
-mod by_family;
 mod contender;
 mod families;
 mod report;
@@ -17,7 +16,6 @@ use springbloom_filter::UnitSettings;
 use springbloom_records::{Clock, Figure, Unit, labels};
 use springbloom_workload::{AbsentKeys, Distribution, Mix, Set, StreamSettings, WorkloadError};
 
-use by_family::FamilyCell;
 use contender::{BITS_MAX, Contender, Load};
 use sample::{SAMPLED_RANGES_MIN, Sample, Whole};
 use settings::Settings;
@@ -112,15 +110,12 @@ const RECORDS_MIN: u64 = 1000;
 const RECORDS_MAX: u64 = 1_000_000_000_000_000;
 
 fn distribution(text: &str) -> Result<Distribution, String> {
-    let unknown =
-        "expected uniform, zipf:CONSTANT, hotspot:RECORD_SHARE:ACCESS_SHARE or ranges:RECORDS:CONSTANT";
     match text.parse() {
-        Ok(Distribution::Latest { .. }) => {
-            Err(format!("{unknown}: nothing is inserted in a simulation, so no record is the latest"))
-        }
-        Ok(distribution) => Ok(distribution),
-        Err(WorkloadError::UnknownDistribution { .. }) => Err(unknown.to_owned()),
-        Err(error) => Err(error.to_string()),
+        Ok(Distribution::Latest { .. }) => Err(
+            "nothing is inserted in a simulation, so no record is the latest: expected another popularity"
+                .to_owned(),
+        ),
+        other => other.map_err(|error: WorkloadError| error.to_string()),
     }
 }
 
@@ -158,37 +153,44 @@ struct Header {
     clock: Clock,
 }
 
-/// Wasted reads per lookup of one contender at one memory.
-#[derive(Debug, Serialize)]
+/// One contender at one memory.
+#[derive(Debug)]
 struct Cell {
     filter: String,
     bits_per_key: f64,
     memory_bytes: u64,
-    /// Of each hot-key mapping in ascending order; none where the memory has no room for the bookkeeping.
-    wasted_reads_per_lookup: Vec<f64>,
-    /// Each column family, where there are several.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    families: Vec<FamilyCell>,
+    /// What the families waste under each hot-key mapping; none where the memory has no room for the bookkeeping.
+    runs: Vec<Vec<FamilyRun>>,
 }
 
 impl Cell {
-    fn figure(&self) -> Option<Figure> {
-        let Self { filter, bits_per_key, wasted_reads_per_lookup: wasted, .. } = self;
-        let of = labels([("config", filter.clone()), ("bits_per_key", bits_per_key.to_string())]);
-        let figure = Figure::new("wasted_reads_per_get", of, self.median()?, Unit::PerLookup);
-        Some(figure.between(*wasted.first()?, *wasted.last()?))
+    fn figure(
+        &self,
+        name: &str,
+        family: Option<usize>,
+        unit: Unit,
+        of: impl Fn(&[FamilyRun]) -> f64,
+    ) -> Option<Figure> {
+        let bits = self.bits_per_key.to_string();
+        let mut labels = labels([("config", self.filter.clone()), ("bits_per_key", bits)]);
+        labels.extend(family.map(|family| ("family".to_owned(), (family + 1).to_string())));
+        Figure::over(name, labels, self.runs.iter().map(|run| of(run)), unit)
     }
 
-    fn median(&self) -> Option<f64> {
-        let values = &self.wasted_reads_per_lookup;
-        (!values.is_empty()).then(|| median(values))
+    /// Wasted reads per lookup.
+    fn wasted(&self) -> Option<Figure> {
+        self.figure("wasted_reads_per_get", None, Unit::PerLookup, FamilyRun::wasted_per_lookup)
     }
-}
 
-/// That of values in ascending order.
-fn median(values: &[f64]) -> f64 {
-    let middle = values.len() / 2;
-    (values[middle] + values[values.len() - 1 - middle]) / 2.0
+    /// Wasted reads per lookup and resident bits per key of a column family.
+    fn of_family(&self, family: usize) -> Option<[Figure; 2]> {
+        let wasted = |run: &[FamilyRun]| FamilyRun::wasted_per_lookup(&run[family..=family]);
+        let bits = |run: &[FamilyRun]| run[family].resident_bits_per_key;
+        Some([
+            self.figure("family_wasted_reads_per_get", Some(family), Unit::PerLookup, wasted)?,
+            self.figure("family_bits_per_key", Some(family), Unit::BitsPerKey, bits)?,
+        ])
+    }
 }
 
 impl Simulate {
@@ -310,14 +312,11 @@ impl Simulate {
                         run
                     })
                     .collect();
-                let mut wasted: Vec<_> = runs.iter().map(|run| FamilyRun::wasted_per_lookup(run)).collect();
-                wasted.sort_by(f64::total_cmp);
                 cells.push(Cell {
                     filter: contender.to_string(),
                     bits_per_key,
                     memory_bytes: (whole.all_records() as f64 * bits_per_key / 8.0) as u64,
-                    wasted_reads_per_lookup: wasted,
-                    families: FamilyCell::of(&runs),
+                    runs,
                 });
             }
         }

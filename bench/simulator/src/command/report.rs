@@ -3,25 +3,27 @@
 use std::io::Write;
 
 use anyhow::Result;
-use serde::Serialize;
 use springbloom_console::sizes::Size;
 use springbloom_console::{TextTable, distinct, percent};
 use springbloom_records::Build;
 
-use crate::command::{Cell, Header, by_family};
+use crate::command::{Cell, Header};
 
-/// The record of the run, with all cells, as one JSON document.
+/// The record of the run as one JSON document.
 pub(super) fn write_json(out: &mut impl Write, header: &Header, cells: &[Cell]) -> Result<()> {
-    #[derive(Serialize)]
-    struct Detail<'a> {
-        cells: &'a [Cell],
-        summary: Vec<String>,
+    let families = if header.families > 1 { header.families as usize } else { 0 };
+    let mut figures = Vec::new();
+    for cell in cells {
+        figures.extend(cell.wasted());
+        figures.extend((0..families).filter_map(|family| cell.of_family(family)).flatten());
     }
-    let figures = cells.iter().filter_map(Cell::figure).collect();
-    header.clock.write_record(out, header.seed, header, figures, &Detail { cells, summary: sentences(cells) })
+    header.clock.write_record(out, header.seed, header, figures)
 }
 
-/// A line for each memory with a column for each filter, then what to take from it.
+/// In place of a figure: the memory has no room for the bookkeeping.
+const NO_ROOM: &str = "no room";
+
+/// A line for each memory with a column for each filter.
 pub(super) fn write_text(out: &mut impl Write, header: &Header, cells: &[Cell]) -> Result<()> {
     write_header(out, header)?;
     writeln!(out, "wasted reads per lookup")?;
@@ -30,22 +32,18 @@ pub(super) fn write_text(out: &mut impl Write, header: &Header, cells: &[Cell]) 
     for row in cells.chunk_by(|one, next| one.bits_per_key == next.bits_per_key) {
         let names = [row[0].bits_per_key.to_string(), Size { bytes: row[0].memory_bytes }.to_string()];
         let figures = filters.iter().map(|filter| match row.iter().find(|cell| cell.filter == *filter) {
-            Some(cell) => cell.median().map_or("no room".to_owned(), |wasted| format!("{wasted:.4}")),
+            Some(cell) => cell.wasted().map_or(NO_ROOM.to_owned(), |wasted| format!("{:.4}", wasted.value)),
             // Its own bits are others.
             None => String::new(),
         });
         table.add_row(names.into_iter().chain(figures));
     }
     writeln!(out, "{table}")?;
-    by_family::write_text(out, header, cells)?;
-    for sentence in sentences(cells) {
-        writeln!(out, "{sentence}")?;
-    }
-    Ok(())
+    write_families(out, header, cells)
 }
 
 /// What is simulated, with the empty line behind it.
-pub(super) fn write_header(out: &mut impl Write, header: &Header) -> Result<()> {
+fn write_header(out: &mut impl Write, header: &Header) -> Result<()> {
     let data = Size { bytes: (header.records as f64 * header.record_bytes as f64) as u64 };
     let runs: Vec<_> = header.run_bytes.iter().map(|&bytes| Size { bytes }.to_string()).collect();
     writeln!(out, "springbloom {}, a simulation: no store was run", Build::this().version)?;
@@ -84,121 +82,31 @@ fn share(share: f64) -> String {
 }
 
 /// The filters that were simulated.
-pub(super) fn filters(cells: &[Cell]) -> Vec<&str> {
+fn filters(cells: &[Cell]) -> Vec<&str> {
     distinct(cells.iter().map(|cell| cell.filter.as_str()))
 }
 
-/// Memory and wasted reads of a filter, by ascending memory.
-pub(super) fn points<'a>(cells: &'a [Cell], filter: &'a str) -> Vec<(f64, f64)> {
-    let of_filter = cells.iter().filter(|cell| cell.filter == filter);
-    let mut points: Vec<_> =
-        of_filter.filter_map(|cell| Some((cell.memory_bytes as f64, cell.median()?))).collect();
-    points.sort_by(|one, other| one.0.total_cmp(&other.0));
-    points
-}
-
-/// The least memory that wastes no more than `wasted`, between points on a line of the logarithm of wasted reads.
-fn memory_for(points: &[(f64, f64)], wasted: f64) -> Option<f64> {
-    let reached = points.iter().position(|&(_, reads)| reads <= wasted)?;
-    let (memory, reads) = points[reached];
-    let Some(&(memory_before, reads_before)) = reached.checked_sub(1).and_then(|before| points.get(before))
-    else {
-        return Some(memory);
+/// A line for each column family, where there are several, at the middle one of the memories.
+fn write_families(out: &mut impl Write, header: &Header, cells: &[Cell]) -> Result<()> {
+    let (Some(traffic), Some(absent)) = (&header.family_traffic, &header.family_absent) else {
+        return Ok(());
     };
-    let share = if reads > 0.0 { (reads_before / wasted).ln() / (reads_before / reads).ln() } else { 1.0 };
-    Some(memory_before + share * (memory - memory_before))
-}
-
-/// What `benefit` needs, and what each other filter needs for as few wasted reads.
-fn sentences(cells: &[Cell]) -> Vec<String> {
-    const OURS: &str = "benefit";
-    let ours = points(cells, OURS);
-    let Some(&(memory, wasted)) = ours.get(ours.len() / 2) else {
-        let most = cells.iter().filter(|cell| cell.filter == OURS).map(|cell| cell.memory_bytes).max();
-        return most.into_iter().map(no_room).collect();
-    };
-    let others = filters(cells).into_iter().filter(|&filter| filter != OURS);
-    let needs: Vec<_> = others
-        .filter_map(|filter| {
-            let points = points(cells, filter);
-            let (least, most) = (points.first()?, points.last()?);
-            Some(match memory_for(&points, wasted) {
-                None => (filter, format!("more than {}", Size { bytes: most.0 as u64 })),
-                Some(needed) if needed <= least.0 => {
-                    (filter, format!("{} or less", Size { bytes: least.0 as u64 }))
-                }
-                Some(needed) => (
-                    filter,
-                    format!("{} ({:.2} times as much)", Size { bytes: needed as u64 }, needed / memory),
-                ),
-            })
-        })
-        .enumerate()
-        .map(|(at, (filter, needed))| format!("{filter}{} {needed}", if at == 0 { " needs" } else { "" }))
-        .collect();
-    let ours = format!(
-        "With {} of memory, {OURS} wastes {wasted:.3} reads per lookup.",
-        Size { bytes: memory as u64 }
-    );
-    if needs.is_empty() { vec![ours] } else { vec![ours, format!("For as few, {}.", needs.join(", "))] }
-}
-
-/// Where none of the memories is enough.
-fn no_room(most_bytes: u64) -> String {
-    format!(
-        "{} are no room for the bookkeeping of the tables: simulate more --bits, or more --records.",
-        Size { bytes: most_bytes }
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn cell(filter: &str, bits_per_key: f64, wasted: f64) -> Cell {
-        let memory_bytes = (bits_per_key * 1_048_576.0) as u64;
-        Cell {
-            filter: filter.to_owned(),
-            bits_per_key,
-            memory_bytes,
-            wasted_reads_per_lookup: vec![wasted],
-            families: Vec::new(),
-        }
+    let mut rows: Vec<_> = cells.chunk_by(|one, next| one.bits_per_key == next.bits_per_key).collect();
+    rows.sort_by(|one, next| one[0].bits_per_key.total_cmp(&next[0].bits_per_key));
+    let row = rows[rows.len() / 2];
+    writeln!(
+        out,
+        "with {} bits/key: wasted reads per lookup of each column family, and its resident bits per key",
+        row[0].bits_per_key
+    )?;
+    let mut table = TextTable::new(["family", "traffic", "absent"].into_iter().chain(filters(row)));
+    for (family, (traffic, absent)) in traffic.iter().zip(absent).enumerate() {
+        let shares = [traffic, absent].map(|share| format!("{:.1}%", share * 100.0));
+        let figures = row.iter().map(|cell| match cell.of_family(family) {
+            Some([wasted, bits]) => format!("{:.4} ({:.1})", wasted.value, bits.value),
+            None => NO_ROOM.to_owned(),
+        });
+        table.add_row([(family + 1).to_string()].into_iter().chain(shares).chain(figures));
     }
-
-    #[test]
-    fn memory_for_as_few_reads_is_between_the_points() {
-        let cells = [
-            cell("benefit", 1.0, 0.4),
-            cell("monkey", 1.0, 0.8),
-            cell("ribbon", 1.0, 0.9),
-            cell("best", 1.0, 0.1),
-            cell("benefit", 2.0, 0.2),
-            cell("monkey", 2.0, 0.4),
-            cell("ribbon", 2.0, 0.8),
-            cell("benefit", 4.0, 0.05),
-            cell("monkey", 4.0, 0.1),
-            cell("ribbon", 4.0, 0.7),
-        ];
-        let expected = [
-            "With 2 MiB of memory, benefit wastes 0.200 reads per lookup.",
-            "For as few, monkey needs 3 MiB (1.50 times as much), ribbon more than 4 MiB, best 1 MiB or less.",
-        ];
-        assert_eq!(sentences(&cells), expected);
-        let without_room = [("benefit", 1.0), ("benefit", 2.0), ("bloom", 8.0)]
-            .map(|(filter, bits)| Cell { wasted_reads_per_lookup: Vec::new(), ..cell(filter, bits, 0.0) });
-        assert_eq!(sentences(&without_room), [no_room(2 << 20)]);
-        assert!(sentences(&without_room[2..]).is_empty());
-    }
-
-    #[test]
-    fn medians() {
-        let of = |values: &[f64]| {
-            Cell { wasted_reads_per_lookup: values.to_vec(), ..cell("x", 1.0, 0.0) }.median()
-        };
-        assert_eq!(
-            (of(&[]), of(&[1.0]), of(&[1.0, 3.0]), of(&[1.0, 2.0, 9.0])),
-            (None, Some(1.0), Some(2.0), Some(2.0))
-        );
-    }
+    Ok(writeln!(out, "{table}")?)
 }

@@ -27,14 +27,16 @@ impl FileKeys {
     /// skipped. Memory: twice the file and 16 bytes a key.
     ///
     /// # Errors
-    /// [`WorkloadError::Unreadable`] if the file cannot be read, [`WorkloadError::TooFewKeys`] if it has too few keys,
-    /// [`WorkloadError::LongKey`] if one is too long, [`WorkloadError::NoRoomForAbsentKeys`] if they leave no gaps.
+    /// A file that cannot be read, too few keys, one that is too long, or no gaps between them.
     pub fn read(path: &Path, max_records: Option<u64>) -> Result<Self, WorkloadError> {
+        let refused = |why: String| WorkloadError(format!("{}{why}", path.display()));
         let bytes =
-            std::fs::read(path).map_err(|error| WorkloadError::unreadable("keys from", path, error))?;
+            std::fs::read(path).map_err(|error| WorkloadError::unreadable("keys from", path, &error))?;
         let mut lines: Vec<&[u8]> = lines(&bytes).map(|(_, line)| line).collect();
         if let Some(got) = lines.iter().map(|line| line.len()).find(|&len| len > KEY_BYTES_MAX) {
-            return Err(WorkloadError::LongKey { path: path.to_owned(), got, expected: KEY_BYTES_MAX });
+            return Err(refused(format!(
+                ": got a key of {got} bytes, expected at most {KEY_BYTES_MAX}: is it a file of keys, one a line?"
+            )));
         }
         lines.sort_unstable();
         lines.dedup();
@@ -47,7 +49,7 @@ impl FileKeys {
         }
         let got = lines.len() as u64;
         if got < MIN_KEYS {
-            return Err(WorkloadError::TooFewKeys { path: path.to_owned(), got, expected: MIN_KEYS });
+            return Err(refused(format!(" has {got} different keys, expected at least {MIN_KEYS}")));
         }
         let mut present = PackedKeys::default();
         let mut absent = PackedKeys::default();
@@ -57,7 +59,9 @@ impl FileKeys {
             neighbour = make_absent(&lines, record).or(neighbour);
             match &neighbour {
                 Some(key) => absent.push(key),
-                None => return Err(WorkloadError::NoRoomForAbsentKeys { path: path.to_owned() }),
+                None => {
+                    return Err(refused(": there are no gaps between its keys for absent ones".to_owned()));
+                }
             }
         }
         Ok(FileKeys { present, absent })
@@ -175,14 +179,12 @@ mod tests {
 
     #[test]
     fn bad_files_are_refused() {
-        assert!(matches!(read(b"a\nb\n", None), Err(WorkloadError::TooFewKeys { got: 2, expected: 3, .. })));
-        let no_gap = read(b"a\na\0\na\0\0", None);
-        assert!(matches!(no_gap, Err(WorkloadError::NoRoomForAbsentKeys { .. })), "{no_gap:?}");
-        assert!(matches!(
-            FileKeys::read(Path::new("/nonexistent/keys"), None),
-            Err(WorkloadError::Unreadable { .. })
-        ));
+        let refused = |text: &[u8]| read(text, None).expect_err("no keys").to_string();
+        assert!(refused(b"a\nb\n").ends_with("has 2 different keys, expected at least 3"));
+        assert!(refused(b"a\na\0\na\0\0").contains("no gaps"));
+        let missing = FileKeys::read(Path::new("/nonexistent/keys"), None).expect_err("no file").to_string();
+        assert!(missing.starts_with("cannot read keys from /nonexistent/keys"), "{missing}");
         let long = [b"a\nb\nc\n", vec![b'k'; KEY_BYTES_MAX + 1].as_slice()].concat();
-        assert!(matches!(read(&long, None), Err(WorkloadError::LongKey { got, .. }) if got > KEY_BYTES_MAX));
+        assert!(refused(&long).contains("got a key of"));
     }
 }

@@ -19,8 +19,8 @@ pub(super) fn read(path: &Path, keys: Option<&Path>) -> Result<Trace, WorkloadEr
     if let Some(keys) = keys {
         add_keys(keys, &mut trace)?;
     }
-    let bad = |BadTrace { place, wrong }| WorkloadError::Trace { path: path.to_owned(), place, wrong };
-    let file = File::open(path).map_err(|error| WorkloadError::unreadable("the trace", path, error))?;
+    let bad = |BadTrace { place, wrong }| WorkloadError(format!("{}, {place}: {wrong}", path.display()));
+    let file = File::open(path).map_err(|error| WorkloadError::unreadable("the trace", path, &error))?;
     read_any(file, &mut trace).map_err(bad)?;
     if trace.operations.is_empty() {
         let cut_off = if trace.left_out.is_cut_off { ": the file ends within its first record" } else { "" };
@@ -76,13 +76,12 @@ fn read_plain(start: &[u8], rest: impl Read, trace: &mut TraceBuilder) -> Result
 }
 
 fn add_keys(path: &Path, trace: &mut TraceBuilder) -> Result<(), WorkloadError> {
-    let bytes = std::fs::read(path).map_err(|error| WorkloadError::unreadable("keys from", path, error))?;
+    let bytes = std::fs::read(path).map_err(|error| WorkloadError::unreadable("keys from", path, &error))?;
     let mut key = Vec::new();
     for (number, line) in lines(&bytes) {
-        text::read_key(line, &mut key).and_then(|()| trace.add_key(&key)).map_err(|wrong| {
-            let place = format!("line {number}");
-            WorkloadError::Trace { path: path.to_owned(), place, wrong }
-        })?;
+        text::read_key(line, &mut key)
+            .and_then(|()| trace.add_key(&key))
+            .map_err(|wrong| WorkloadError(format!("{}, line {number}: {wrong}", path.display())))?;
     }
     Ok(())
 }

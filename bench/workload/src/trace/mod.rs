@@ -86,7 +86,7 @@ impl Trace {
     /// there before, one a line, as in the text form.
     ///
     /// # Errors
-    /// [`WorkloadError::Unreadable`], or [`WorkloadError::Trace`] where a file has another form.
+    /// A file that cannot be read, or has another form.
     pub fn read(path: &Path, keys: Option<&Path>) -> Result<Self, WorkloadError> {
         file::read(path, keys)
     }

@@ -10,6 +10,7 @@ use super::{BadTrace, TraceBuilder, TraceKind, write_batch};
 /// Bytes of time, type and length of the payload.
 const METADATA_BYTES: usize = 13;
 const MAGIC: &[u8] = b"feedcafedeadbeef";
+const NO_HEADER: &str = "no header of a query trace";
 /// Bytes at the beginning that tell a query trace.
 pub(super) const RECOGNISED_BYTES: usize = METADATA_BYTES + MAGIC.len();
 
@@ -49,7 +50,7 @@ pub(super) fn is_query_trace(start: &[u8]) -> bool {
 /// A damaged record, another version. A file that ends within a record is no error: its program was stopped.
 pub fn read(mut file: impl Read, trace: &mut TraceBuilder) -> Result<(), BadTrace> {
     let mut at = 0u64;
-    let (mut metadata, mut payload, mut version) = ([0; METADATA_BYTES], Vec::new(), None);
+    let (mut metadata, mut payload, mut has_header) = ([0; METADATA_BYTES], Vec::new(), false);
     loop {
         let bad = |wrong: String| BadTrace { place: format!("byte {at}"), wrong };
         let unreadable = |error: std::io::Error| bad(format!("cannot read on: {error}"));
@@ -67,17 +68,18 @@ pub fn read(mut file: impl Read, trace: &mut TraceBuilder) -> Result<(), BadTrac
             trace.left_out.is_cut_off = true;
             break;
         }
-        match version {
-            None => version = Some(header(kind, &payload).map_err(bad)?),
-            Some(_) if kind == kind::END => break,
-            Some(version) => record(kind, version, &payload, trace).map_err(bad)?,
+        if !has_header {
+            header(kind, &payload).map_err(bad)?;
+            has_header = true;
+        } else if kind == kind::END {
+            break;
+        } else {
+            record(kind, &payload, trace).map_err(bad)?;
         }
         at += METADATA_BYTES as u64 + u64::from(len);
     }
-    match version {
-        None => Err(BadTrace { place: "byte 0".to_owned(), wrong: "no header of a query trace".to_owned() }),
-        Some(_) => Ok(()),
-    }
+    let no_header = || BadTrace { place: "byte 0".to_owned(), wrong: NO_HEADER.to_owned() };
+    if has_header { Ok(()) } else { Err(no_header()) }
 }
 
 /// Bytes that were read: fewer than asked for only at the end.
@@ -94,48 +96,33 @@ fn fill(file: &mut impl Read, bytes: &mut [u8]) -> std::io::Result<usize> {
     Ok(got)
 }
 
-/// Whether payloads begin with a map of their parts: since version 0.2.
-#[derive(Clone, Copy)]
-struct Version {
-    has_maps: bool,
-}
-
-fn header(kind: u8, payload: &[u8]) -> Result<Version, String> {
+fn header(kind: u8, payload: &[u8]) -> Result<(), String> {
     if kind != kind::BEGIN || !payload.starts_with(MAGIC) {
-        return Err("no header of a query trace".to_owned());
+        return Err(NO_HEADER.to_owned());
     }
     const NAME: &str = "Trace Version: ";
     let text = String::from_utf8_lossy(payload);
     match text.split('\t').find_map(|field| field.strip_prefix(NAME)) {
-        Some("0.1") => Ok(Version { has_maps: false }),
-        Some("0.2") => Ok(Version { has_maps: true }),
-        other => {
-            Err(format!("trace version {:?}, expected 0.1 or 0.2 of a query trace", other.unwrap_or("none")))
-        }
+        Some("0.2") => Ok(()),
+        other => Err(format!("trace version {:?}, expected 0.2 of a query trace", other.unwrap_or("none"))),
     }
 }
 
-fn record(kind: u8, version: Version, payload: &[u8], trace: &mut TraceBuilder) -> Result<(), String> {
+fn record(kind: u8, payload: &[u8], trace: &mut TraceBuilder) -> Result<(), String> {
     let ends_early =
         || format!("a record of type {kind} whose payload of {} bytes ends too early", payload.len());
+    let parts = || Parts::of(payload, kind)?.ok_or_else(ends_early);
     match kind {
-        kind::WRITE | kind::GET | kind::SEEK | kind::SEEK_FOR_PREV if !version.has_maps => {
-            if kind == kind::WRITE {
-                return write_batch::read(payload, trace);
-            }
-            let mut bytes = Bytes(payload);
-            let (family, key) = bytes.fixed32().zip(bytes.string()).ok_or_else(ends_early)?;
-            trace.add(if kind == kind::GET { TraceKind::Get } else { TraceKind::Seek }, family, key)
+        kind::WRITE => write_batch::read(parts()?.string, trace),
+        kind::GET => {
+            let Parts { number, string, .. } = parts()?;
+            trace.add(TraceKind::Get, number, string)
         }
-        kind::WRITE | kind::GET | kind::SEEK | kind::SEEK_FOR_PREV | kind::MULTI_GET => {
-            let parts = Parts::of(payload, kind)?.ok_or_else(ends_early)?;
-            match kind {
-                kind::WRITE => write_batch::read(parts.string, trace),
-                kind::GET => trace.add(TraceKind::Get, parts.number, parts.string),
-                kind::MULTI_GET => multi_get(&parts, trace)?.ok_or_else(ends_early),
-                _ => trace.add(TraceKind::Seek, parts.number, parts.string),
-            }
+        kind::SEEK | kind::SEEK_FOR_PREV => {
+            let Parts { number, string, .. } = parts()?;
+            trace.add(TraceKind::Seek, number, string)
         }
+        kind::MULTI_GET => multi_get(&parts()?, trace)?.ok_or_else(ends_early),
         _ => Err(format!("a record of type {kind}, which is none of a query trace")),
     }
 }

@@ -1,6 +1,5 @@
 //! A trace against a store: its first part decides which keys the store holds, the rest is the workload.
 
-use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -53,21 +52,13 @@ pub struct Replay {
     keys: u32,
 }
 
-/// What a part of a workload does.
+/// The lookups of a part of a workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Lookups.
     pub gets: u64,
     /// Those of absent keys, if operations are done in their order.
     pub absent_gets: u64,
-    /// Different keys that were looked up.
-    pub keys_looked_up: u64,
-    /// Writes of values.
-    pub puts: u64,
-    /// Deletions.
-    pub deletes: u64,
-    /// Seeks of iterators.
-    pub seeks: u64,
 }
 
 impl Trace {
@@ -122,33 +113,23 @@ impl Replay {
         self.operations.iter().any(|operation| matches!(operation.kind, TraceKind::Put | TraceKind::Delete))
     }
 
-    /// Counts the operations of a part.
+    /// Counts the lookups of a part.
     pub fn counts(&self, part: Range<u64>) -> Counts {
         let mut is_there: Vec<bool> = (0..self.keys).map(|key| key < self.loaded).collect();
-        let (mut counts, mut looked_up) = (Counts::default(), HashSet::new());
+        let mut counts = Counts::default();
         for (at, operation) in (0..part.end).zip(self.operations.iter()) {
             let is_there = &mut is_there[operation.key as usize];
-            let counted = u64::from(at >= part.start);
             match operation.kind {
-                TraceKind::Get => {
-                    counts.gets += counted;
-                    counts.absent_gets += if *is_there { 0 } else { counted };
-                    if counted > 0 {
-                        looked_up.insert(operation.key);
-                    }
+                TraceKind::Get if at >= part.start => {
+                    counts.gets += 1;
+                    counts.absent_gets += u64::from(!*is_there);
                 }
-                TraceKind::Put => {
-                    counts.puts += counted;
-                    *is_there = true;
-                }
-                TraceKind::Delete => {
-                    counts.deletes += counted;
-                    *is_there = false;
-                }
-                TraceKind::Seek => counts.seeks += counted,
+                TraceKind::Put => *is_there = true,
+                TraceKind::Delete => *is_there = false,
+                TraceKind::Get | TraceKind::Seek => {}
             }
         }
-        Counts { keys_looked_up: looked_up.len() as u64, ..counts }
+        counts
     }
 
     /// The operations of stream number `stream` of `streams` parallel ones. Each has the operations of its own keys, so that those of a key

@@ -6,34 +6,36 @@ use super::{TraceBuilder, TraceKind};
 /// Bytes of sequence number and count.
 const HEADER_BYTES: usize = 12;
 
-/// Tags of `ValueType` in RocksDB's `db/dbformat.h`.
-mod tag {
-    pub(super) const DELETION: u8 = 0x0;
-    pub(super) const VALUE: u8 = 0x1;
-    pub(super) const MERGE: u8 = 0x2;
-    pub(super) const LOG_DATA: u8 = 0x3;
-    pub(super) const FAMILY_DELETION: u8 = 0x4;
-    pub(super) const FAMILY_VALUE: u8 = 0x5;
-    pub(super) const FAMILY_MERGE: u8 = 0x6;
-    pub(super) const SINGLE_DELETION: u8 = 0x7;
-    pub(super) const FAMILY_SINGLE_DELETION: u8 = 0x8;
-    pub(super) const BEGIN_PREPARE: u8 = 0x9;
-    pub(super) const END_PREPARE: u8 = 0xA;
-    pub(super) const COMMIT: u8 = 0xB;
-    pub(super) const ROLLBACK: u8 = 0xC;
-    pub(super) const NOOP: u8 = 0xD;
-    pub(super) const FAMILY_RANGE_DELETION: u8 = 0xE;
-    pub(super) const RANGE_DELETION: u8 = 0xF;
-    pub(super) const FAMILY_BLOB_INDEX: u8 = 0x10;
-    pub(super) const BLOB_INDEX: u8 = 0x11;
-    pub(super) const BEGIN_PERSISTED_PREPARE: u8 = 0x12;
-    pub(super) const BEGIN_UNPREPARE: u8 = 0x13;
-    /// Only in memory.
-    pub(super) const DELETION_WITH_TIMESTAMP: u8 = 0x14;
-    pub(super) const ENTITY: u8 = 0x16;
-    pub(super) const FAMILY_ENTITY: u8 = 0x17;
-    pub(super) const TIMED_VALUE: u8 = 0x18;
-    pub(super) const FAMILY_TIMED_VALUE: u8 = 0x19;
+/// What a record does.
+#[derive(Clone, Copy)]
+enum Effect {
+    Write(TraceKind),
+    DeleteRange,
+    RollBack,
+    None,
+}
+
+/// Whether a record with this tag, `ValueType` in RocksDB's `db/dbformat.h`, names a column family, the number of its strings, and what it
+/// does. `None`: no batch has such a record.
+fn form(tag: u8) -> Option<(bool, u32, Effect)> {
+    let (put, delete) = (Effect::Write(TraceKind::Put), Effect::Write(TraceKind::Delete));
+    Some(match tag {
+        // A deletion and a single deletion.
+        0x0 | 0x7 => (false, 1, delete),
+        0x4 | 0x8 => (true, 1, delete),
+        // A value, a merge, a blob index, an entity, a value with a time.
+        0x1 | 0x2 | 0x11 | 0x16 | 0x18 => (false, 2, put),
+        0x5 | 0x6 | 0x10 | 0x17 | 0x19 => (true, 2, put),
+        0xF => (false, 2, Effect::DeleteRange),
+        0xE => (true, 2, Effect::DeleteRange),
+        0xC => (false, 1, Effect::RollBack),
+        // A blob of the log, the end of a preparation, a commit without and with a time.
+        0x3 | 0xA | 0xB => (false, 1, Effect::None),
+        0x15 => (false, 2, Effect::None),
+        // Nothing, and beginnings of preparations.
+        0x9 | 0xD | 0x12 | 0x13 => (false, 0, Effect::None),
+        _ => return None,
+    })
 }
 
 /// Adds the writes of a batch to `trace`; none of the damaged record and those behind it.
@@ -43,68 +45,26 @@ pub(super) fn read(batch: &[u8], trace: &mut TraceBuilder) -> Result<(), String>
         .ok_or_else(|| format!("a write batch of {} bytes, expected at least {HEADER_BYTES}", batch.len()))?;
     let mut bytes = Bytes(records);
     while let Some(tag) = bytes.byte() {
-        record(tag, &mut bytes, trace)?
-            .ok_or_else(|| format!("a write batch that ends within a record of tag {tag}"))?;
+        let (has_family, strings, effect) = form(tag)
+            .ok_or_else(|| format!("a record with tag {tag} in a write batch, which is none of RocksDB's"))?;
+        let mut parts = || -> Option<(u32, &[u8], &[u8])> {
+            let family = if has_family { bytes.varint32()? } else { 0 };
+            let key = if strings > 0 { bytes.string()? } else { &[] };
+            Some((family, key, if strings > 1 { bytes.string()? } else { &[] }))
+        };
+        let (family, key, value) =
+            parts().ok_or_else(|| format!("a write batch that ends within a record of tag {tag}"))?;
+        match effect {
+            Effect::Write(kind) => {
+                trace.add(kind, family, key)?;
+                if kind == TraceKind::Put {
+                    trace.add_value(value.len());
+                }
+            }
+            Effect::DeleteRange => trace.left_out.range_deletions += 1,
+            Effect::RollBack => trace.left_out.rollbacks += 1,
+            Effect::None => {}
+        }
     }
     Ok(())
-}
-
-/// `None`: the bytes end too early.
-fn record(tag: u8, bytes: &mut Bytes<'_>, trace: &mut TraceBuilder) -> Result<Option<()>, String> {
-    let mut parts = || -> Option<(u32, &[u8], Option<usize>)> {
-        let family = match tag {
-            tag::FAMILY_VALUE
-            | tag::FAMILY_MERGE
-            | tag::FAMILY_BLOB_INDEX
-            | tag::FAMILY_ENTITY
-            | tag::FAMILY_TIMED_VALUE
-            | tag::FAMILY_DELETION
-            | tag::FAMILY_SINGLE_DELETION
-            | tag::FAMILY_RANGE_DELETION => bytes.varint32()?,
-            _ => 0,
-        };
-        let (key, has_second) = match tag {
-            tag::NOOP | tag::BEGIN_PREPARE | tag::BEGIN_PERSISTED_PREPARE | tag::BEGIN_UNPREPARE => {
-                (&[][..], false)
-            }
-            tag::DELETION
-            | tag::FAMILY_DELETION
-            | tag::SINGLE_DELETION
-            | tag::FAMILY_SINGLE_DELETION
-            | tag::LOG_DATA
-            | tag::END_PREPARE
-            | tag::COMMIT
-            | tag::ROLLBACK => (bytes.string()?, false),
-            // A key, or a time, and a value, the end of a range or the name of a transaction.
-            _ => (bytes.string()?, true),
-        };
-        let second = if has_second { Some(bytes.string()?.len()) } else { None };
-        Some((family, key, second))
-    };
-    if tag > tag::FAMILY_TIMED_VALUE || tag == tag::DELETION_WITH_TIMESTAMP {
-        return Err(format!("a record with tag {tag} in a write batch, which is none of RocksDB's"));
-    }
-    let Some((family, key, second)) = parts() else { return Ok(None) };
-    match tag {
-        tag::VALUE
-        | tag::FAMILY_VALUE
-        | tag::MERGE
-        | tag::FAMILY_MERGE
-        | tag::BLOB_INDEX
-        | tag::FAMILY_BLOB_INDEX
-        | tag::ENTITY
-        | tag::FAMILY_ENTITY
-        | tag::TIMED_VALUE
-        | tag::FAMILY_TIMED_VALUE => {
-            trace.add(TraceKind::Put, family, key)?;
-            second.into_iter().for_each(|bytes| trace.add_value(bytes));
-        }
-        tag::DELETION | tag::FAMILY_DELETION | tag::SINGLE_DELETION | tag::FAMILY_SINGLE_DELETION => {
-            trace.add(TraceKind::Delete, family, key)?
-        }
-        tag::RANGE_DELETION | tag::FAMILY_RANGE_DELETION => trace.left_out.range_deletions += 1,
-        tag::ROLLBACK => trace.left_out.rollbacks += 1,
-        _ => {}
-    }
-    Ok(Some(()))
 }

@@ -3,7 +3,7 @@
 use springbloom_workload::TraceKind::{Delete, Get, Put, Seek};
 use springbloom_workload::trace::LeftOut;
 
-use crate::encoded::{batch, get, multi_get, payload, seek, string, tagged, trace, varint, write};
+use crate::encoded::{get, multi_get, payload, seek, string, tagged, trace, varint, write};
 use crate::{operations, read};
 
 #[test]
@@ -79,15 +79,6 @@ fn every_record_of_a_write_batch_is_known() {
 }
 
 #[test]
-fn the_first_version_is_read() {
-    let mut key = 0u32.to_le_bytes().to_vec();
-    key.extend(string(b"k"));
-    let bytes = trace("0.1", &[(3, batch(&[tagged(1, &[b"k", b"v"])])), (4, key.clone()), (5, key)]);
-    let trace = read(&bytes).expect("trace");
-    assert_eq!(operations(&trace), [Put, Get, Seek].map(|kind| (kind, b"k".to_vec())));
-}
-
-#[test]
 fn keys_of_several_families_are_told_apart() {
     let mut in_family = tagged(5, &[b"a", b""]);
     in_family.insert(1, 3);
@@ -126,7 +117,7 @@ fn damage_is_named_by_its_place() {
         assert!(error.contains(&format!(", byte {at}: ")) && error.contains(wrong), "{error}");
     }
     let error = read(&trace("0.3", &[])).expect_err("unknown version").to_string();
-    assert!(error.contains("\"0.3\", expected 0.1 or 0.2"), "{error}");
+    assert!(error.contains("\"0.3\", expected 0.2"), "{error}");
     let error = read(&trace("0.2", &[])).expect_err("empty").to_string();
     assert!(error.contains("no operation"), "{error}");
 }

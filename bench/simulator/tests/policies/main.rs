@@ -1,10 +1,16 @@
 //! The policies of the store over synthetic lookups, against the best allocation with foreknowledge.
 
+#[path = "../common/mod.rs"]
+mod common;
+mod planned;
+
 use springbloom_filter::UnitSettings;
 use springbloom_published_policies::PolicyKind;
-use springbloom_simulator::planned::{Planned, Run};
-use springbloom_simulator::{Lookups, Popularity, Tree};
+use springbloom_simulator::{Lookups, Tree};
 use springbloom_workload::{Distribution, Mix, Movement};
+
+use common::{Popularity, lookups};
+use planned::{Planned, Run};
 
 const ZIPF: Distribution = Distribution::Zipf { exponent: 0.99 };
 
@@ -43,7 +49,7 @@ fn small() -> Tree {
 /// Measures `count` lookups after half as many.
 fn run(tree: &Tree, policy: PolicyKind, bits: f64, mut lookups: Lookups, count: usize) -> Run {
     let mut planned = Planned::new(tree, policy.policy(None), bits);
-    planned.warm_up(&mut lookups, count / 2);
+    planned.look_up(lookups.by_ref().take(count / 2));
     planned.measure(&mut lookups, count)
 }
 
@@ -52,7 +58,7 @@ fn benefit_is_near_the_optimum_and_never_worse_than_uniform() {
     let tree = small();
     for (name, popularity) in STILL.into_iter().chain(MOVING) {
         for bits in [2.0, 4.0] {
-            let of = |policy| run(&tree, policy, bits, Lookups::new(popularity, tree.keys(), 7), 100_000);
+            let of = |policy| run(&tree, policy, bits, lookups(popularity, tree.keys(), 7), 100_000);
             let (uniform, benefit) = (of(PolicyKind::Uniform).wasted_per_lookup, of(PolicyKind::Benefit));
             let Run { wasted_per_lookup: wasted, optimum, loads } = benefit;
             let cost = wasted + loads as f64 / 1e5;
@@ -74,7 +80,7 @@ fn benefit_is_near_the_optimum_and_never_worse_than_uniform() {
 fn policies_stand_in_the_order_that_the_papers_promise() {
     let tree = small();
     for salt in [1, 2] {
-        let lookups = || Lookups::new(Popularity::still(ZIPF), tree.keys(), salt);
+        let lookups = || lookups(Popularity::still(ZIPF), tree.keys(), salt);
         let all = PolicyKind::ALL.map(|policy| run(&tree, policy, 4.0, lookups(), 100_000).wasted_per_lookup);
         let [uniform, monkey, multi_queue, benefit] = all;
         assert!(monkey < 0.7 * uniform, "{all:?}");
@@ -88,8 +94,8 @@ fn benefit_follows_a_hot_set_that_moved() {
     const WINDOW: usize = 5000;
     let tree = small();
     let mut planned = Planned::new(&tree, PolicyKind::Benefit.policy(None), 4.0);
-    let lookups = |salt| Lookups::new(Popularity::still(ZIPF), tree.keys(), salt);
-    planned.warm_up(&mut lookups(1), 100_000);
+    let lookups = |salt| lookups(Popularity::still(ZIPF), tree.keys(), salt);
+    planned.look_up(lookups(1).take(100_000));
     let mut moved = lookups(2);
     let windows = (0..200).position(|_| {
         let Run { wasted_per_lookup, optimum, .. } = planned.measure(&mut moved, WINDOW);
@@ -104,7 +110,7 @@ fn equal_visits_give_equal_decisions() {
     for policy in PolicyKind::ALL {
         let units = || -> Vec<u8> {
             let mut planned = Planned::new(&tree, policy.policy(None), 2.8);
-            planned.warm_up(&mut Lookups::new(Popularity::still(ZIPF), tree.keys(), 3), 20_000);
+            planned.look_up(lookups(Popularity::still(ZIPF), tree.keys(), 3).take(20_000));
             let places =
                 (0..tree.tables().sum()).flat_map(|table| (0..4).map(move |segment| (table, segment)));
             places.map(|(table, segment)| planned.planner.units(table, segment)).collect()
