@@ -13,15 +13,6 @@ use springbloom_workload::hash::mix;
 
 use crate::{FamilyRun, Lookup, Lookups, Rewriting, Tree};
 
-/// Result of a run.
-#[derive(Clone, Copy, Debug)]
-pub struct Run {
-    /// Wasted reads per lookup.
-    pub wasted_per_lookup: f64,
-    /// Reads of units, per lookup.
-    pub unit_reads_per_lookup: f64,
-}
-
 /// A manager that knows all tables of a tree.
 pub struct Managed<'a> {
     tree: &'a Tree,
@@ -143,12 +134,11 @@ impl<'a> Managed<'a> {
         self.manager.forget(old);
     }
 
-    /// Does `count` lookups.
+    /// Does `count` lookups, and gives the wasted reads per lookup.
     ///
     /// # Panics
     /// If the manager's thread does not keep up.
-    pub fn run(&mut self, lookups: &mut Lookups, count: usize) -> Run {
-        let loads = self.manager.stats().load_reads;
+    pub fn run(&mut self, lookups: &mut Lookups, count: usize) -> f64 {
         self.families = FamilyRun::none(self.tree.families);
         let mut visits = VISITS_PER_WAIT;
         for lookup in lookups.take(count) {
@@ -173,10 +163,7 @@ impl<'a> Managed<'a> {
             let bytes: usize = levels.map(|level| level.unit_bytes).sum();
             run.resident_bits_per_key = bytes as f64 * 8.0 / self.tree.family_keys() as f64;
         }
-        Run {
-            wasted_per_lookup: FamilyRun::wasted_per_lookup(&self.families),
-            unit_reads_per_lookup: (stats.load_reads - loads) as f64 / count as f64,
-        }
+        FamilyRun::wasted_per_lookup(&self.families)
     }
 
     fn look_up(&self, lookup: Lookup) -> Seen {

@@ -20,7 +20,7 @@ fn the_family_that_is_asked_for_absent_keys_gets_the_memory() {
     let mut managed = Managed::new(&tree, PolicyKind::Benefit.manager(settings(&tree, BITS))).expect("room");
     let mut of_manager = lookups();
     managed.run(&mut of_manager, LOOKUPS);
-    let elastic = managed.run(&mut of_manager, LOOKUPS).wasted_per_lookup;
+    let elastic = managed.run(&mut of_manager, LOOKUPS);
     let mut written = Written::new(&tree, BITS, (StockFilter::Ribbon, Choice::Same), None);
     let equal = written.run(&mut lookups(), LOOKUPS);
     let by_hand = Choice::Family("13/1".parse().expect("bits"));

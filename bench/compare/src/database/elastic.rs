@@ -6,10 +6,9 @@ use springbloom_console::sizes::Size;
 use springbloom_published_policies::{PolicyKind, System};
 use springbloom_rocksdb::{ElasticFilters, ElasticFiltersBuilder, Error};
 
-/// Settings of a configuration that the filters do not have: the policy, and the lifetime of Multi-Queue, also as the papers count it.
+/// Settings of a configuration that the filters do not have: the policy, and the lifetime of Multi-Queue as the papers count it.
 const POLICY: &str = "policy";
 const LIFETIME_GETS: &str = "segment_lifetime_gets";
-const LIFETIME_VISITS: &str = "segment_lifetime_visits";
 const BUDGET: &str = "budget";
 /// In place of bits per key.
 pub(crate) const AUTO: &str = "auto";
@@ -81,14 +80,11 @@ impl Elastic {
 
     /// The lifetime in gets, where it is given in these, in a store with `segments`.
     pub(crate) fn lifetime_gets(&self, segments: u64) -> Option<u64> {
-        match (self.own(LIFETIME_GETS), self.own(LIFETIME_VISITS)) {
-            (Some(gets), _) => gets.parse().ok(),
-            (None, Some(_)) => None,
-            (None, None) => {
-                let share = self.system.lifetime_gets_per_segment()?;
-                Some(((segments as f64 * share) as u64).max(1))
-            }
+        if let Some(gets) = self.own(LIFETIME_GETS) {
+            return gets.parse().ok();
         }
+        let share = self.system.lifetime_gets_per_segment()?;
+        Some(((segments as f64 * share) as u64).max(1))
     }
 }
 
@@ -115,11 +111,6 @@ impl ElasticSettings {
     fn with(mut self, name: &str, value: &str) -> Result<Self, String> {
         match name {
             POLICY => self.policy = value.parse().map_err(|error| format!("{name}: {error}"))?,
-            LIFETIME_VISITS => {
-                let visits = value.parse().ok().filter(|visits| *visits > 0);
-                let bad = || format!("{name}: expected a number of visits of at least 1, got {value:?}");
-                self.lifetime_visits = Some(visits.ok_or_else(bad)?);
-            }
             LIFETIME_GETS => (),
             _ => self.builder = self.builder.set(name, value).map_err(|error| error.to_string())?,
         }
@@ -191,7 +182,6 @@ mod tests {
         assert_eq!(elastic(System::ElasticBfFile, &[]).lifetime_gets(50_000), Some(20_000));
         assert_eq!(elastic(System::ElasticBf, &[]).lifetime_gets(1), Some(1));
         assert_eq!(elastic(System::ElasticBf, &["segment_lifetime_gets=7"]).lifetime_gets(1), Some(7));
-        assert_eq!(elastic(System::ElasticBf, &["segment_lifetime_visits=7"]).lifetime_gets(1), None);
     }
 
     #[test]
