@@ -38,9 +38,6 @@ pub fn full(options: &mut Options, mut tables: BlockBasedOptions, filter: StockF
 
 /// Full filters whose bits per key follow from their level in a tree of `levels`, as Monkey (Dayan, Athanassoulis,
 /// Idreos, SIGMOD'17) allots them, all in memory.
-///
-/// # Errors
-/// A tree without levels.
 pub fn monkey(
     options: &mut Options,
     tables: &BlockBasedOptions,

@@ -15,9 +15,6 @@ use crate::{InstallError, filter_cache};
 const METADATA_BLOCK_BYTES: usize = 4096;
 
 /// Partitioned Bloom filters, of which `budget_bytes` stay in memory.
-///
-/// # Errors
-/// Those of [`filter_cache`].
 pub fn partitioned(
     options: &mut Options,
     mut tables: BlockBasedOptions,

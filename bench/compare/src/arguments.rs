@@ -70,8 +70,8 @@ pub struct Compare {
     /// and filters hold whole keys only if there are reads
     #[arg(long, default_value = "get", value_parser = parse_mix, help_heading = "Workload")]
     pub(crate) workload: Mix,
-    /// Popularity: uniform, zipf:CONSTANT, latest:CONSTANT, hotspot:RECORD_SHARE:ACCESS_SHARE, or ranges:RECORDS:CONSTANT (ranges of so
-    /// many neighbouring keys under Zipf, with the absent keys among them; keys lie in the order of their records) [default: zipf:0.99]
+    /// Popularity: uniform, zipf:CONSTANT, latest:CONSTANT, or ranges:RECORDS:CONSTANT (ranges of so many neighbouring keys under Zipf,
+    /// with the absent keys among them; keys lie in the order of their records) [default: zipf:0.99]
     #[arg(long, help_heading = "Workload")]
     pub(crate) distribution: Option<Distribution>,
     /// Share of reads that ask for absent keys [default: 0.5 with `get`, else 0]

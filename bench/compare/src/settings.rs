@@ -15,9 +15,8 @@ pub(crate) struct Settings {
     /// [default: 0.5; with --keys 0]
     #[arg(long = "load_share", value_name = "SHARE", value_parser = sizes::number_within(0.0..=0.99))]
     pub(crate) load_share: Option<f64>,
-    /// Movement of the popular keys: none, jump:LOOKUPS (all at once, to other keys), drift:LOOKUPS (each key at its own time, all
-    /// within this many lookups) or alternate:LOOKUPS (all at once, there and back between two sets). Operations count as lookups, those
-    /// of the warm-up and of all threads together
+    /// Movement of the popular keys: none, jump:LOOKUPS (all at once, to other keys) or drift:LOOKUPS (each key at its own time, all
+    /// within this many lookups). Operations count as lookups, those of the warm-up and of all threads together
     #[arg(long = "movement", value_name = "MOVEMENT", default_value_t)]
     pub(crate) movement: Movement,
     #[command(flatten)]

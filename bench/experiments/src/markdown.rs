@@ -21,9 +21,6 @@ const CLOSE: &str = "-->";
 const END: &str = "<!-- end of record -->";
 
 /// The table that `id` names, with a line for how it was measured; none if it has no records.
-///
-/// # Errors
-/// An unknown id.
 pub(crate) fn table(id: &str, lab: &Lab) -> Result<Option<String>> {
     if id == VERDICTS {
         return verdicts(lab).map(Some);

@@ -32,9 +32,6 @@ pub struct Report {
 
 impl Report {
     /// Prints a table, or writes those of a document.
-    ///
-    /// # Errors
-    /// Folders and files that cannot be used, unknown ids.
     pub fn run(&self) -> Result<()> {
         let folder = records_folder(self.records.as_deref())?;
         let of_folder = |why: &str| {

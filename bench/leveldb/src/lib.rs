@@ -19,9 +19,6 @@ pub const WRITE_BUFFER: u64 = 4 << 20;
 pub const OPERATIONS_BETWEEN_LOADS: u64 = 1_000;
 
 /// Numbers from the environment, or their defaults.
-///
-/// # Errors
-/// What is no number.
 pub fn numbers<const N: usize>(names: [&str; N], defaults: [u64; N]) -> Result<[u64; N]> {
     let mut numbers = defaults;
     for (name, number) in names.iter().zip(&mut numbers) {
@@ -33,9 +30,6 @@ pub fn numbers<const N: usize>(names: [&str; N], defaults: [u64; N]) -> Result<[
 }
 
 /// A folder for databases, which goes when it is dropped: in that of the environment, if there is one.
-///
-/// # Errors
-/// It cannot be made.
 pub fn folder() -> Result<tempfile::TempDir> {
     Ok(match env::var_os("SPRINGBLOOM_BENCH_DIR") {
         Some(folder) => tempfile::tempdir_in(folder),
@@ -55,9 +49,6 @@ pub fn is_right(found: Option<&[u8]>, record: u64, version: Option<u32>, value_b
 }
 
 /// Waits until no unit is waiting to be loaded: a minute that this process has, for others may stop it for longer.
-///
-/// # Errors
-/// It did not come true.
 pub fn settle(filters: &Filters) -> Result<()> {
     ensure!((0..60).any(|_| filters.wait_idle(Duration::from_secs(1))), "units are still waiting");
     Ok(())

@@ -109,9 +109,6 @@ pub struct Store {
 
 impl Store {
     /// Opens or makes it.
-    ///
-    /// # Errors
-    /// Those of LevelDB.
     pub fn open(path: &Path, opening: &Opening) -> Result<Self> {
         let Opening { write_buffer, file_bytes, holds, filters, bloom_bits } = opening;
         let path = c_path(path)?;
@@ -130,9 +127,6 @@ impl Store {
     }
 
     /// Writes.
-    ///
-    /// # Errors
-    /// Those of LevelDB.
     pub fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
         // SAFETY: it is open; key and value are borrowed for the call.
         let put = unsafe { lb_put(self.store, Bytes::of(key), Bytes::of(value)) };
@@ -140,9 +134,6 @@ impl Store {
     }
 
     /// The value if there is one, and the reads of tables that it took.
-    ///
-    /// # Errors
-    /// Those of LevelDB.
     pub fn get(&mut self, key: &[u8]) -> Result<(Option<&[u8]>, u64)> {
         let (mut value, mut reads) = (Bytes::of(&[]), 0);
         // SAFETY: as above.
@@ -179,9 +170,6 @@ impl Drop for Store {
 }
 
 /// Makes the database `to` of the tables of `from`, with filters. Gives the bytes of the filters.
-///
-/// # Errors
-/// Those of LevelDB.
 pub fn copy(from: &Path, to: &Path, tables: &[Table], filters: Option<&Arc<Filters>>) -> Result<u64> {
     let (from, to) = (c_path(from)?, c_path(to)?);
     // SAFETY: all are borrowed for the call.
@@ -191,9 +179,6 @@ pub fn copy(from: &Path, to: &Path, tables: &[Table], filters: Option<&Arc<Filte
 }
 
 /// Bytes of the Bloom filters of a table in the database's folder.
-///
-/// # Errors
-/// A table that cannot be read.
 pub fn bloom_bytes(path: &Path, number: u64) -> Result<u64> {
     let path = c_path(path)?;
     // SAFETY: the path is borrowed for the call.

@@ -59,9 +59,6 @@ impl Bench<'_> {
     }
 
     /// Writes the record of the run that `clock` began with, if its file is named.
-    ///
-    /// # Errors
-    /// A file that cannot be written.
     pub fn record(&self, clock: &Clock, seed: u64, figures: Vec<Figure>) -> Result<()> {
         let Some(path) = env::var_os(RECORD_VARIABLE).map(PathBuf::from) else { return Ok(()) };
         let given: Vec<_> =

@@ -52,9 +52,6 @@ const FIGURE_MAX: f64 = 1e21;
 
 impl Record {
     /// Writes it as JSON with a line for each field and each figure.
-    ///
-    /// # Errors
-    /// Those of `out`.
     pub fn write(&self, out: &mut impl Write) -> Result<()> {
         let mut before = "{";
         for (name, value) in fields(self)? {
@@ -73,18 +70,12 @@ impl Record {
     }
 
     /// It as one line of a file of records: JSON that begins with the name of its run.
-    ///
-    /// # Errors
-    /// None that a record has.
     pub fn line(&self, run: &str) -> Result<String> {
         let (run, record) = (serde_json::to_string(run)?, serde_json::to_string(self)?);
         Ok(format!("{{\"run\":{run},{}\n", &record[1..]))
     }
 
     /// The records in the lines of `text`, with the names of their runs.
-    ///
-    /// # Errors
-    /// A line that is no record.
     pub fn parse_lines(text: &str) -> Result<Vec<(String, Self)>> {
         #[derive(Deserialize)]
         struct Named {
@@ -100,9 +91,6 @@ impl Record {
     }
 
     /// Writes it to a file, which is whole or not there at any time.
-    ///
-    /// # Errors
-    /// Those of the file system.
     pub fn save(&self, path: &Path) -> Result<()> {
         let mut text = Vec::new();
         self.write(&mut text)?;
@@ -110,9 +98,6 @@ impl Record {
     }
 
     /// Reads the file at `path`; `None` if there is none.
-    ///
-    /// # Errors
-    /// A file that is no record, or one of another format.
     pub fn read(path: &Path) -> Result<Option<Self>> {
         require_regular(path, "a record")?;
         match fs::read(path) {
@@ -125,9 +110,6 @@ impl Record {
     }
 
     /// The record in `bytes`.
-    ///
-    /// # Errors
-    /// Bytes that are no record, or one of another format.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         #[derive(Deserialize)]
         struct Format {

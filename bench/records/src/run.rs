@@ -27,9 +27,6 @@ impl Clock {
     }
 
     /// The record of what was measured since, by this program on this machine. `command` is that of [`command_line`](crate::command_line).
-    ///
-    /// # Errors
-    /// `settings` that have no names.
     pub fn finish(
         &self,
         command: Vec<String>,
@@ -54,9 +51,6 @@ impl Clock {
     }
 
     /// Writes the record of what the program `springbloom` measured since with the arguments of this process.
-    ///
-    /// # Errors
-    /// Those of `out`, and `settings` without names.
     pub fn write_record(
         &self,
         out: &mut impl Write,

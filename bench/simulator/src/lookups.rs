@@ -47,9 +47,6 @@ impl Keys {
 
 impl Lookups {
     /// Lookups of families of `records` records each.
-    ///
-    /// # Errors
-    /// Settings that are out of range.
     pub fn of(stream: StreamSettings, mix: &FamilyMix, records: u64) -> Result<Self, WorkloadError> {
         let (space, keys) = if stream.distribution.needs_key_order() {
             (KeySpace::Ordered { records }, Keys::Ordered { records })

@@ -129,11 +129,8 @@ fn benefit_costs_no_more_reads_than_uniform() {
                 ),
             ),
             (
-                "alternating",
-                Popularity::moving(
-                    Distribution::Hotspot { record_share: 1e-3, access_share: 0.9 },
-                    Movement::Alternate { period_ops: 5000 },
-                ),
+                "jumping fast",
+                Popularity::moving(Distribution::Zipf { exponent: 1.2 }, Movement::Jump { period_ops: 5000 }),
             ),
         ] {
             let of = |policy| Store::new(&groups, policy, budget_bytes).run(popularity, 60_000);

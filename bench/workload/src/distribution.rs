@@ -29,13 +29,6 @@ pub enum Distribution {
         /// Exponent of the distribution.
         exponent: f64,
     },
-    /// A share of the records gets a share of the accesses, uniformly inside and outside.
-    Hotspot {
-        /// Share of hot records.
-        record_share: f64,
-        /// Share of the accesses to hot records.
-        access_share: f64,
-    },
     /// Zipf over ranges of neighbouring keys, which are scattered over the key space. The keys of a range are equally popular. RocksDB's
     /// users have such ranges (Cao et al., FAST'20, section 6).
     Ranges {
@@ -52,8 +45,7 @@ impl FromStr for Distribution {
     fn from_str(text: &str) -> Result<Self, WorkloadError> {
         let unknown = || {
             WorkloadError(format!(
-                "unknown distribution {text:?}: expected uniform, zipf:EXPONENT, latest:EXPONENT, \
-                 hotspot:RECORD_SHARE:ACCESS_SHARE or ranges:RECORDS:EXPONENT"
+                "unknown distribution {text:?}: expected uniform, zipf:EXPONENT, latest:EXPONENT or ranges:RECORDS:EXPONENT"
             ))
         };
         let mut parts = text.split(':');
@@ -63,9 +55,6 @@ impl FromStr for Distribution {
             ("uniform", []) => Distribution::Uniform,
             ("zipf", &[exponent]) => Distribution::Zipf { exponent },
             ("latest", &[exponent]) => Distribution::Latest { exponent },
-            ("hotspot", &[record_share, access_share]) => {
-                Distribution::Hotspot { record_share, access_share }
-            }
             ("ranges", &[range_records, exponent]) if range_records.fract() == 0.0 => {
                 Distribution::Ranges { range_records: range_records as u64, exponent }
             }
@@ -83,9 +72,6 @@ impl std::fmt::Display for Distribution {
             Distribution::Uniform => write!(f, "uniform"),
             Distribution::Zipf { exponent } => write!(f, "zipf:{exponent}"),
             Distribution::Latest { exponent } => write!(f, "latest:{exponent}"),
-            Distribution::Hotspot { record_share, access_share } => {
-                write!(f, "hotspot:{record_share}:{access_share}")
-            }
             Distribution::Ranges { range_records, exponent } => {
                 write!(f, "ranges:{range_records}:{exponent}")
             }
@@ -95,10 +81,6 @@ impl std::fmt::Display for Distribution {
 
 impl Distribution {
     fn check(&self) -> Result<(), WorkloadError> {
-        let share = |what, got: f64| match got {
-            got if got > 0.0 && got < 1.0 => Ok(()),
-            got => Err(WorkloadError::out_of_range(what, got, "more than 0 and less than 1")),
-        };
         let constant = |got: f64| match got {
             got if (0.0..=100.0).contains(&got) => Ok(()),
             got => Err(WorkloadError::out_of_range("Zipf constant", got, "0 to 100")),
@@ -112,10 +94,6 @@ impl Distribution {
                 } else {
                     Err(WorkloadError::out_of_range("records of a range", range_records, "1 to 1e12"))
                 }
-            }
-            Distribution::Hotspot { record_share, access_share } => {
-                share("hot share of records", record_share)?;
-                share("hot share of accesses", access_share)
             }
         }
     }
@@ -134,9 +112,6 @@ impl Distribution {
     }
 
     /// The sampler of ranks `0..ranks(records)`.
-    ///
-    /// # Errors
-    /// No records, or parameters outside their ranges.
     pub fn sampler(&self, records: u64) -> Result<Sampler, WorkloadError> {
         self.check()?;
         if records == 0 {
@@ -152,10 +127,6 @@ impl Distribution {
                 let zipf = Zipf::new(records as f64, exponent)
                     .map_err(|_| WorkloadError::out_of_range("Zipf constant", exponent, "0 to 100"))?;
                 Sampler::Zipf { records, zipf }
-            }
-            Distribution::Hotspot { record_share, access_share } => {
-                let hot_records = ((records as f64 * record_share).round() as u64).clamp(1, records);
-                Sampler::Hotspot { records, hot_records, access_share }
             }
         })
     }
@@ -176,15 +147,6 @@ pub enum Sampler {
         /// The distribution, over `1..=records`.
         zipf: Zipf<f64>,
     },
-    /// See [`Distribution::Hotspot`].
-    Hotspot {
-        /// Number of ranks.
-        records: u64,
-        /// Number of hot ranks.
-        hot_records: u64,
-        /// Share of the accesses to hot ranks.
-        access_share: f64,
-    },
 }
 
 impl Sampler {
@@ -197,13 +159,6 @@ impl Sampler {
                 let rank: f64 = rng.sample(zipf);
                 // Rounding at the far end of the distribution may give records + 1.
                 (rank as u64 - 1).min(records - 1)
-            }
-            Sampler::Hotspot { records, hot_records, access_share } => {
-                if hot_records == records || rng.random_bool(access_share) {
-                    rng.random_range(0..hot_records)
-                } else {
-                    rng.random_range(hot_records..records)
-                }
             }
         }
     }
@@ -257,20 +212,16 @@ mod tests {
     }
 
     #[test]
-    fn uniform_and_hotspot_fit() {
-        let mut rng = seed::rng("uniform_and_hotspot_fit");
+    fn uniform_fits() {
+        let mut rng = seed::rng("uniform_fits");
         let uniform = counts(Distribution::Uniform, 500, 200_000, &mut rng);
         chi_square::assert_fits(&uniform, &[1.0 / 500.0; 500], "uniform");
-        let hotspot = Distribution::Hotspot { record_share: 0.2, access_share: 0.8 };
-        let expected: Vec<f64> =
-            (0..500).map(|rank| if rank < 100 { 0.8 / 100.0 } else { 0.2 / 400.0 }).collect();
-        chi_square::assert_fits(&counts(hotspot, 500, 200_000, &mut rng), &expected, "hotspot");
     }
 
     #[test]
     fn one_record_is_a_distribution_too() {
         let mut rng = seed::rng("one_record_is_a_distribution_too");
-        for text in ["uniform", "zipf:0.99", "zipf:1", "zipf:1.4", "hotspot:0.1:0.9", "ranges:9:0.99"] {
+        for text in ["uniform", "zipf:0.99", "zipf:1", "zipf:1.4", "ranges:9:0.99"] {
             let sampler = text.parse::<Distribution>().and_then(|d| d.sampler(1)).expect(text);
             assert!((0..100).all(|_| sampler.rank(&mut rng) == 0), "{text}");
         }
@@ -278,7 +229,7 @@ mod tests {
 
     #[test]
     fn text_forms() {
-        for text in ["uniform", "zipf:0.99", "latest:1.1", "hotspot:0.2:0.8", "ranges:1000:0.99"] {
+        for text in ["uniform", "zipf:0.99", "latest:1.1", "ranges:1000:0.99"] {
             assert_eq!(text.parse::<Distribution>().expect(text).to_string(), text);
         }
         for text in [
@@ -287,8 +238,6 @@ mod tests {
             "zipf:x",
             "zipf:-1",
             "zipf:NaN",
-            "hotspot:0:0.5",
-            "hotspot:0.5:1",
             "ranges:1000",
             "ranges:0:0.99",
             "ranges:1e13:0.99",

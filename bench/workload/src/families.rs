@@ -66,9 +66,6 @@ impl fmt::Display for Shares {
 
 impl Shares {
     /// Bits per key of filters by family, of which at least one is above 0: without bits, there is no filter.
-    ///
-    /// # Errors
-    /// Other text, or more than `most` bits.
     pub fn bits_per_key(text: &str, most: f64) -> Result<Self, String> {
         let bits: Self = text.parse().map_err(|error| format!("bits per key by family: {error}"))?;
         match bits.greatest() {
@@ -93,9 +90,6 @@ impl Shares {
     }
 
     /// Those of so many families.
-    ///
-    /// # Errors
-    /// There are more than that.
     pub fn of_all(&self, families: u32) -> Result<Vec<f64>, String> {
         let given = self.0.len();
         if given > families as usize {
@@ -122,9 +116,6 @@ impl FromStr for Traffic {
 
 impl Traffic {
     /// Shares of so many families, which sum to 1.
-    ///
-    /// # Errors
-    /// All of them are 0.
     pub fn of_all(&self, families: u32) -> Result<Vec<f64>, String> {
         let shares = match self {
             Self::Equal => vec![1.0; families as usize],
@@ -150,9 +141,6 @@ pub struct FamilyStream {
 
 impl FamilyStream {
     /// The stream of `mix` where each family has `keys`. `settings` hold for all families but for the share of absent keys.
-    ///
-    /// # Errors
-    /// See [`OperationStream::new`].
     pub fn new(settings: StreamSettings, mix: &FamilyMix, keys: &KeySpace) -> Result<Self, WorkloadError> {
         let of_family = |(&zero_result_ratio, family)| {
             let own = mix64(family);

@@ -32,9 +32,6 @@ impl FamilySettings {
     const THERE_IS_ONE: &str = "there is one column family: give --set families";
 
     /// Checks values by family against the number of families.
-    ///
-    /// # Errors
-    /// There is one family, or there are more values than families.
     pub fn require_fit(values: &Shares, families: u32) -> Result<(), String> {
         match families {
             1 => Err(Self::THERE_IS_ONE.to_owned()),
@@ -43,9 +40,6 @@ impl FamilySettings {
     }
 
     /// The mix of so many families. `zero_result_ratio`: the share of absent keys of all reads, where none is given by family.
-    ///
-    /// # Errors
-    /// Shares that no families can have, or shares of one family.
     pub fn mix(&self, families: u32, zero_result_ratio: f64) -> Result<FamilyMix, String> {
         if families == 1 && (self.traffic.is_some() || self.absent.is_some()) {
             return Err(format!("--set family_traffic and family_absent: {}", Self::THERE_IS_ONE));

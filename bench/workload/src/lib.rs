@@ -1,7 +1,7 @@
 //! Workloads for key-value stores: the operations, their order, and the right answers.
 //!
 //! - [`KeySpace`]: present keys, and absent keys *inside* their range, both by record number.
-//! - [`Distribution`]: popularity of records (uniform, Zipf, latest, hotspot). [`Movement`]: changes of the hot set while a workload runs.
+//! - [`Distribution`]: popularity of records (uniform, Zipf, latest, ranges). [`Movement`]: changes of the hot set while a workload runs.
 //! - [`AbsentKeys`]: whether lookups repeat absent keys.
 //! - [`Mix`]: the shares of operations, with the core workloads A-F of YCSB (Cooper et al., SoCC'10).
 //! - [`OperationStream`]: the endless, deterministic sequence of [`Operation`]s of these settings and a seed.

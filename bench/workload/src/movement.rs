@@ -22,11 +22,6 @@ pub enum Movement {
         /// The period.
         period_ops: u64,
     },
-    /// All popular records change at once, to and fro between two sets: the worst case for an adaptive policy.
-    Alternate {
-        /// Time in one set.
-        period_ops: u64,
-    },
 }
 
 impl Movement {
@@ -34,9 +29,7 @@ impl Movement {
     pub(crate) fn period_ops(self) -> Option<u64> {
         match self {
             Movement::Still => None,
-            Movement::Jump { period_ops }
-            | Movement::Drift { period_ops }
-            | Movement::Alternate { period_ops } => Some(period_ops),
+            Movement::Jump { period_ops } | Movement::Drift { period_ops } => Some(period_ops),
         }
     }
 
@@ -46,7 +39,6 @@ impl Movement {
             Movement::Still => 0,
             Movement::Jump { period_ops } => operations / period_ops,
             Movement::Drift { period_ops } => (operations + mix64(rank) % period_ops) / period_ops,
-            Movement::Alternate { period_ops } => operations / period_ops % 2,
         }
     }
 }
@@ -57,7 +49,7 @@ impl FromStr for Movement {
     fn from_str(text: &str) -> Result<Self, WorkloadError> {
         let unknown = || {
             WorkloadError(format!(
-                "unknown movement {text:?}: expected none, jump:LOOKUPS, drift:LOOKUPS or alternate:LOOKUPS, with at least 1"
+                "unknown movement {text:?}: expected none, jump:LOOKUPS or drift:LOOKUPS, with at least 1"
             ))
         };
         if text == "none" {
@@ -68,7 +60,6 @@ impl FromStr for Movement {
         match name {
             "jump" => Ok(Movement::Jump { period_ops }),
             "drift" => Ok(Movement::Drift { period_ops }),
-            "alternate" => Ok(Movement::Alternate { period_ops }),
             _ => Err(unknown()),
         }
     }
@@ -81,7 +72,6 @@ impl fmt::Display for Movement {
             Movement::Still => f.write_str("none"),
             Movement::Jump { period_ops } => write!(f, "jump:{period_ops}"),
             Movement::Drift { period_ops } => write!(f, "drift:{period_ops}"),
-            Movement::Alternate { period_ops } => write!(f, "alternate:{period_ops}"),
         }
     }
 }
@@ -92,7 +82,7 @@ mod tests {
 
     #[test]
     fn text_forms() {
-        for text in ["none", "jump:250000", "drift:1", "alternate:5000"] {
+        for text in ["none", "jump:250000", "drift:1"] {
             assert_eq!(text.parse::<Movement>().expect(text).to_string(), text);
         }
         for text in ["", "jump", "jump:", "jump:0", "jump:-1", "jump:many", "walk:5", "none:5"] {

@@ -536,8 +536,6 @@ mod tests {
         assert!(still.iter().all(|record| *record == still[0]));
         let jump = hot(Movement::Jump { period_ops });
         assert!(jump.windows(2).all(|pair| pair[0] != pair[1]), "{jump:?}");
-        let alternate = hot(Movement::Alternate { period_ops });
-        assert!(alternate[0] == alternate[2] && alternate[1] == alternate[3] && alternate[0] != alternate[1]);
         // A drifting hot set keeps most of its records over a tenth of the period.
         let drift = |start: usize| {
             let mut stream = stream(StreamSettings { movement: Movement::Drift { period_ops }, ..settings });

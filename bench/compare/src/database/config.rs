@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use springbloom_published_policies::System;
+use springbloom_published_policies::{StockFilter, System};
 use springbloom_workload::Shares;
 
 use crate::database::elastic::{AUTO, Elastic};
@@ -14,21 +14,32 @@ use crate::database::elastic::{AUTO, Elastic};
 pub(crate) enum Config {
     /// No filter.
     None,
-    /// Stock Bloom filters, all in memory.
-    Bloom { bits: f64 },
-    /// Stock Ribbon filters of this size, all in memory.
-    Ribbon { bits: f64 },
+    /// Filters of RocksDB with this average of bits per key.
+    Stock { kind: Stock, bits: f64 },
     /// Stock Ribbon filters of another size in each family, tuned by hand, all in memory.
     RibbonByFamily { bits: Shares },
-    /// Stock partitioned Bloom filters in a cache that is as large as the budget.
-    Partitioned { bits: f64 },
-    /// Stock Bloom filters with bits by level as Monkey (SIGMOD'17) allots them, all in memory.
-    MonkeyBloom { bits: f64 },
-    /// Stock Ribbon filters with bits by level as Monkey would allot them, all in memory.
-    MonkeyRibbon { bits: f64 },
     /// Springbloom, or a published system as settings of Springbloom. The budget pays for the bookkeeping too.
     Elastic(Elastic),
 }
+
+/// Kinds of RocksDB's filters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stock {
+    /// All of one size, in memory.
+    Full(StockFilter),
+    /// Bits by level as Monkey (SIGMOD'17) allots them, all in memory.
+    ByLevel(StockFilter),
+    /// Partitioned Bloom filters in a cache that is as large as the budget.
+    Partitioned,
+}
+
+const STOCK: [(&str, Stock); 5] = [
+    ("bloom", Stock::Full(StockFilter::Bloom)),
+    ("ribbon", Stock::Full(StockFilter::Ribbon)),
+    ("partitioned", Stock::Partitioned),
+    ("monkey-bloom", Stock::ByLevel(StockFilter::Bloom)),
+    ("monkey-ribbon", Stock::ByLevel(StockFilter::Ribbon)),
+];
 
 /// The names, for errors and help.
 pub(crate) const EXPECTED: &str = "none, bloom:BITS, ribbon:BITS, ribbon:BITS/BITS, partitioned:BITS, monkey-bloom:BITS, \
@@ -61,17 +72,13 @@ impl FromStr for Config {
         if !(bits > 0.0 && bits <= MAX_BITS) {
             return Err(format!("expected more than 0 and at most {MAX_BITS} bits per key, got {bits}"));
         }
-        match (name, own.as_slice()) {
-            ("bloom", []) => Ok(Config::Bloom { bits }),
-            ("ribbon", []) => Ok(Config::Ribbon { bits }),
-            ("partitioned", []) => Ok(Config::Partitioned { bits }),
-            ("monkey-bloom", []) => Ok(Config::MonkeyBloom { bits }),
-            ("monkey-ribbon", []) => Ok(Config::MonkeyRibbon { bits }),
-            ("bloom" | "ribbon" | "partitioned" | "monkey-bloom" | "monkey-ribbon", own) => Err(format!(
+        match STOCK.into_iter().find(|(known, _)| *known == name) {
+            Some((_, kind)) if own.is_empty() => Ok(Config::Stock { kind, bits }),
+            Some(_) => Err(format!(
                 "{text}: expected {name}:BITS, as elastic configurations alone take settings; got @{}",
                 own.join("@")
             )),
-            _ => {
+            None => {
                 let system = System::of(name).ok_or_else(unknown)?;
                 let elastic =
                     Elastic::new(system, Some(bits), &own).map_err(|error| format!("{text}: {error}"))?;
@@ -86,12 +93,11 @@ impl fmt::Display for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Config::None => f.write_str("none"),
-            Config::Bloom { bits } => write!(f, "bloom:{bits}"),
-            Config::Ribbon { bits } => write!(f, "ribbon:{bits}"),
+            Config::Stock { kind, bits } => {
+                let name = STOCK.iter().find(|(_, known)| known == kind).map_or("", |(name, _)| name);
+                write!(f, "{name}:{bits}")
+            }
             Config::RibbonByFamily { bits } => write!(f, "ribbon:{bits}"),
-            Config::Partitioned { bits } => write!(f, "partitioned:{bits}"),
-            Config::MonkeyBloom { bits } => write!(f, "monkey-bloom:{bits}"),
-            Config::MonkeyRibbon { bits } => write!(f, "monkey-ribbon:{bits}"),
             Config::Elastic(elastic) => elastic.fmt(f),
         }
     }
@@ -100,7 +106,7 @@ impl fmt::Display for Config {
 impl Config {
     /// Whether its filters are in a cache of RocksDB, instead of table readers.
     pub(crate) fn is_cached(&self) -> bool {
-        matches!(self, Config::Partitioned { .. })
+        matches!(self, Config::Stock { kind: Stock::Partitioned, .. })
     }
 
     /// Its settings, if it is made of Springbloom.

@@ -13,7 +13,7 @@ use springbloom_rocksdb::{ElasticFilters, Settings};
 use springbloom_workload::edges;
 
 use crate::database::block_cache::BlockCache;
-use crate::database::config::Config;
+use crate::database::config::{Config, Stock};
 use crate::database::elastic::{Elastic, ElasticSettings};
 use crate::database::preset::{Style, TreeShape};
 use crate::database::shape::Shape;
@@ -239,23 +239,21 @@ impl CommonSettings {
     ) -> Result<()> {
         match *config {
             Config::None | Config::Elastic(_) => {}
-            Config::Bloom { bits } => baselines::full(options, tables, StockFilter::Bloom, bits),
-            Config::Ribbon { bits } => baselines::full(options, tables, StockFilter::Ribbon, bits),
+            Config::Stock { kind: Stock::Full(filter), bits } => {
+                baselines::full(options, tables, filter, bits)
+            }
             Config::RibbonByFamily { ref bits } => match bits.of(family) {
                 bits if bits > 0.0 => baselines::full(options, tables, StockFilter::Ribbon, bits),
                 _ => {}
             },
-            Config::Partitioned { bits } if self.one_cache() => {
+            Config::Stock { kind: Stock::Partitioned, bits } if self.one_cache() => {
                 baselines::partitioned_in_block_cache(options, &mut tables, bits);
             }
-            Config::Partitioned { bits } => {
+            Config::Stock { kind: Stock::Partitioned, bits } => {
                 baselines::partitioned(options, tables, bits, self.budget_bytes(config, shape.entries()))?;
             }
-            Config::MonkeyBloom { bits } => {
-                baselines::monkey(options, &tables, StockFilter::Bloom, &shape.keys_by_level(), bits)?;
-            }
-            Config::MonkeyRibbon { bits } => {
-                baselines::monkey(options, &tables, StockFilter::Ribbon, &shape.keys_by_level(), bits)?;
+            Config::Stock { kind: Stock::ByLevel(filter), bits } => {
+                baselines::monkey(options, &tables, filter, &shape.keys_by_level(), bits)?;
             }
         }
         Ok(())

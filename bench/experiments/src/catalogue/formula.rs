@@ -28,9 +28,6 @@ pub(crate) struct Point {
 
 impl Formula {
     /// The formula in `text`, whose figures are of `run` and of the labels in `of` where they do not say it themselves.
-    ///
-    /// # Errors
-    /// Text that is none.
     pub(crate) fn parse(text: &str, run: &str, of: &str) -> Result<Self> {
         let mut parser = Parser { rest: text, run, of };
         let formula = parser.sum().with_context(|| format!("in the formula {text:?}"))?;

@@ -39,9 +39,6 @@ pub(crate) fn experiments() -> &'static [Experiment] {
 }
 
 /// The experiments that `ids` name; all if one of them is `all`.
-///
-/// # Errors
-/// An unknown id.
 pub(crate) fn named(ids: &[String]) -> anyhow::Result<Vec<&'static Experiment>> {
     let all = experiments();
     let is_known = |id: &String| id == "all" || all.iter().any(|experiment| experiment.id == *id);

@@ -35,8 +35,6 @@ const KEYS: u64 = 200_000;
 const KEYS_FOLDER: &str = "keys";
 
 impl Runner {
-    /// # Errors
-    /// Another runner uses the folder.
     pub(super) fn new(folder: PathBuf, size: Size) -> Result<Self> {
         let lock = folder::lock(&folder, "springbloom reproduce")?;
         Ok(Self { folder, size, _lock: lock })

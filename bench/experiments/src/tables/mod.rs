@@ -22,9 +22,6 @@ pub(crate) struct Table {
 
 impl Table {
     /// The table of `runs`; those without a record are left out.
-    ///
-    /// # Errors
-    /// A record without the settings that its table needs.
     pub(crate) fn of<'a>(layout: &'a Layout, runs: &'a [Run], lab: &'a Lab) -> Result<Self> {
         let records = || runs.iter().filter_map(|run| lab.get(&run.name));
         Ok(match layout {

@@ -68,8 +68,7 @@ pub struct Simulate {
     #[arg(long, help_heading = "Filters")]
     no_negative_cache: bool,
 
-    /// Popularity: uniform, zipf:CONSTANT, hotspot:RECORD_SHARE:ACCESS_SHARE, or ranges:RECORDS:CONSTANT (ranges of so many neighbouring
-    /// keys under Zipf)
+    /// Popularity: uniform, zipf:CONSTANT, or ranges:RECORDS:CONSTANT (ranges of so many neighbouring keys under Zipf)
     #[arg(long, default_value = "zipf:0.99", value_parser = distribution, help_heading = "Lookups")]
     distribution: Distribution,
     /// Share of lookups for absent keys

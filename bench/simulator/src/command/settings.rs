@@ -9,7 +9,7 @@ use springbloom_workload::{FamilySettings, Movement};
 pub(super) struct Settings {
     #[command(flatten)]
     pub(super) family: FamilySettings,
-    /// Movement of the popular keys: none, jump:LOOKUPS, drift:LOOKUPS or alternate:LOOKUPS, in lookups of the sample
+    /// Movement of the popular keys: none, jump:LOOKUPS or drift:LOOKUPS, in lookups of the sample
     #[arg(long = "movement", value_name = "MOVEMENT", default_value_t)]
     pub(super) movement: Movement,
 }

@@ -14,13 +14,12 @@ use planned::{Planned, Run};
 
 const ZIPF: Distribution = Distribution::Zipf { exponent: 0.99 };
 
-const STILL: [(&str, Popularity); 7] = [
+const STILL: [(&str, Popularity); 6] = [
     ("uniform", Popularity::still(Distribution::Uniform)),
     ("zipf .6", Popularity::still(Distribution::Zipf { exponent: 0.6 })),
     ("zipf .99", Popularity::still(ZIPF)),
     ("zipf 1.2", Popularity::still(Distribution::Zipf { exponent: 1.2 })),
     ("zipf 1.4", Popularity::still(Distribution::Zipf { exponent: 1.4 })),
-    ("hotspot", Popularity::still(Distribution::Hotspot { record_share: 0.01, access_share: 0.9 })),
     // Of ten ranges one has nine tenths of the lookups.
     ("hot range", Popularity::still(Distribution::Ranges { range_records: 56_000, exponent: 3.8 })),
 ];
@@ -33,11 +32,8 @@ const MOVING: [(&str, Popularity); 4] = [
         Popularity::moving(Distribution::Zipf { exponent: 1.2 }, Movement::Drift { period_ops: 25_000 }),
     ),
     (
-        "alternating",
-        Popularity::moving(
-            Distribution::Hotspot { record_share: 1e-3, access_share: 0.9 },
-            Movement::Alternate { period_ops: 5000 },
-        ),
+        "jumping fast",
+        Popularity::moving(Distribution::Zipf { exponent: 1.2 }, Movement::Jump { period_ops: 5000 }),
     ),
 ];
 

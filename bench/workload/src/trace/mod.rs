@@ -84,9 +84,6 @@ pub struct LeftOut {
 impl Trace {
     /// Reads the trace at `path`, of a form that its contents tell, whole or compressed by gzip; `keys` is a file of the keys that were
     /// there before, one a line, as in the text form.
-    ///
-    /// # Errors
-    /// A file that cannot be read, or has another form.
     pub fn read(path: &Path, keys: Option<&Path>) -> Result<Self, WorkloadError> {
         file::read(path, keys)
     }

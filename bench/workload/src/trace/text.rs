@@ -12,9 +12,6 @@ use crate::keys::KEY_BYTES_MAX;
 const LINE_BYTES_MAX: usize = 2 * KEY_BYTES_MAX + 16;
 
 /// Adds the operations of some text to `trace`.
-///
-/// # Errors
-/// The first line that is none of those.
 pub fn read(mut text: impl BufRead, trace: &mut TraceBuilder) -> Result<(), BadTrace> {
     let (mut line, mut key) = (Vec::new(), Vec::new());
     for number in 1u64.. {
