@@ -37,8 +37,8 @@ pub struct Level {
     pub keys: u64,
 }
 
-/// Bits per key for each of `levels` such that all keys together get `average_bits`. Every L0 file is a run of its own; a level whose filter
-/// would not pay gets 0.
+/// Bits per key for each of `levels` such that all keys together get `average_bits`. Every L0 file is a run of its own; a level whose
+/// filter would not pay gets 0.
 pub fn bits_per_level(levels: &[Level], average_bits: f64, filter: StockFilter) -> Vec<f64> {
     let rate_exponent = filter.rate_exponent();
     let level_keys: Vec<f64> = levels.iter().map(|level| level.keys as f64).collect();

@@ -423,8 +423,9 @@ async fn main() {
         bench.keys, bench.seed
     );
     let parts = setting("parts").unwrap_or("memory,restart,processes");
-    let little_and_much =
-        [4.0, 12.0].into_iter().flat_map(|bits| candidates(bits).into_iter().map(move |filters| (bits, filters)));
+    let little_and_much = [4.0, 12.0]
+        .into_iter()
+        .flat_map(|bits| candidates(bits).into_iter().map(move |filters| (bits, filters)));
     let mut trees = [Tree::default(); 11];
     for filters in [2, 4, 8, 10, ELASTIC] {
         trees[filters as usize] = bench.load(filters).await;
