@@ -13,7 +13,7 @@ use springbloom_manager::{
 };
 use springbloom_published_policies::PolicyKind;
 
-/// Tables that share a device. It fails while `is_out`, and always for the table with the locator `BAD`.
+/// Tables that share a device. It fails while `is_out`, and always for the table with the locator `BAD`; for `LATE`, after 700 ms.
 struct Device {
     table: Arc<MemoryTable>,
     is_out: AtomicBool,
@@ -22,6 +22,7 @@ struct Device {
 }
 
 const BAD: &[u8] = b"beyond repair";
+const LATE: &[u8] = b"beyond repair, after a while";
 
 impl Device {
     fn new() -> Arc<Self> {
@@ -35,7 +36,9 @@ impl Device {
     }
 
     fn check(&self, table: TableUnits<'_>) -> Result<(), UnitReadError> {
-        if !self.is_out.load(Ordering::SeqCst) && table.locator != BAD {
+        if table.locator == LATE {
+            std::thread::sleep(Duration::from_millis(700));
+        } else if !self.is_out.load(Ordering::SeqCst) && table.locator != BAD {
             return Ok(());
         }
         self.failures.fetch_add(1, Ordering::SeqCst);
@@ -176,4 +179,23 @@ fn a_table_that_can_never_be_read_keeps_nobody_waiting() {
     (0..40).for_each(|id| manager.forget(TableId(id)));
     assert_eq!(manager.stats().failing_tables, 0);
     drop((good, later));
+}
+
+/// Tries of a device that hangs take longer than the pauses between them.
+#[test]
+fn a_device_that_fails_late_keeps_no_other_waiting_for_long() {
+    let (manager, late, good) = (manager(64 << 20, PolicyKind::Benefit), Device::new(), Device::new());
+    let hanging = late.open(&manager, 0..100, LATE);
+    let failures = || late.failures.load(Ordering::SeqCst);
+    let begun = Instant::now();
+    while failures() < 32 {
+        assert!(begun.elapsed() < IDLE_TIMEOUT, "{:?}", manager.stats());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let before = failures();
+    let handles = good.open(&manager, 100..120, LOCATOR);
+    wait_for_units(&manager, 20 * ALL_UNITS);
+    let meanwhile = failures() - before;
+    assert!(meanwhile <= 48, "{meanwhile} tries of the device that hangs came first");
+    drop((hanging, handles));
 }
