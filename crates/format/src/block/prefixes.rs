@@ -1,5 +1,7 @@
 //! Collects the prefixes of a table's keys for a block of their own.
 
+use std::cmp::Ordering;
+
 use springbloom_filter::UnitSettings;
 
 use super::further_prefixes::RULES_MAX;
@@ -124,59 +126,66 @@ impl PrefixWriter {
 
     #[inline(never)]
     fn add_others(&mut self, prefix: Option<&[u8]>, key: &[u8], entry_bytes: u64) -> bool {
-        let other = prefix.filter(|&prefix| self.newest[0].as_deref() != Some(prefix));
-        let mut given = Given { any: prefix.is_some(), others: other.is_some() };
-        if !self.further.is_empty() {
-            self.add_with_further(other, key, &mut given);
-        } else if let Some(other) = other {
-            self.add_other(0, other);
-        }
-        if given.any {
+        let (has_any, has_others) = match prefix {
+            _ if !self.further.is_empty() => self.add_with_further(prefix, key),
+            Some(prefix) => (true, self.add_other(0, prefix)),
+            None => (false, false),
+        };
+        if has_any {
             self.entry_bytes = self.entry_bytes.saturating_add(entry_bytes);
         }
-        given.others
+        has_others
     }
 
-    /// Adds a prefix of the extractor's, if it is another one, and what the rules give for the key and did not give last.
-    fn add_with_further(&mut self, prefix: Option<&[u8]>, key: &[u8], given: &mut Given) {
+    /// Adds a prefix of the extractor's, and what the rules give for the key, where they did not give it last. Returns whether the key has
+    /// any prefix, and others than the key before.
+    #[inline(never)]
+    fn add_with_further(&mut self, prefix: Option<&[u8]>, key: &[u8]) -> (bool, bool) {
+        let mut has_any = prefix.is_some();
         let mut others = [(0, prefix.unwrap_or_default()); 1 + RULES_MAX];
-        let mut count = usize::from(prefix.is_some());
+        let mut count = usize::from(has_any && self.newest[0].as_deref() != prefix);
         for (source, rule) in (1..).zip(self.further.rules()) {
             // A key that begins with what a rule gives for another one has no other by that rule.
             let is_newest = self.newest[source].as_deref().is_some_and(|newest| key.starts_with(newest));
             let other = if is_newest { None } else { rule.prefix_of(key) };
-            given.any |= is_newest || other.is_some();
+            has_any |= is_newest || other.is_some();
             if let Some(other) = other {
                 others[count] = (source, other);
                 count += 1;
             }
         }
-        given.others |= count > 0;
         // In the order in which the block has them.
         others[..count].sort_unstable_by_key(|&(_, prefix)| prefix);
-        others[..count].iter().for_each(|&(source, prefix)| self.add_other(source, prefix));
+        others[..count].iter().for_each(|&(source, prefix)| _ = self.add_other(source, prefix));
+        (has_any, count > 0)
     }
 
-    fn add_other(&mut self, source: usize, prefix: &[u8]) {
-        self.end_newest();
-        let is_added = match &mut self.order {
-            Order::Sorted => {
-                let is_in_order = self.newest[self.last].as_deref().is_none_or(|last| last <= prefix);
-                if is_in_order {
+    /// Returns `false` if it is the one that was added last.
+    #[inline]
+    fn add_other(&mut self, source: usize, prefix: &[u8]) -> bool {
+        let order = self.newest[self.last].as_deref().map_or(Ordering::Greater, |last| prefix.cmp(last));
+        if order != Ordering::Equal {
+            self.end_newest();
+            let is_added = match &mut self.order {
+                Order::Sorted if order == Ordering::Less => false,
+                Order::Sorted => {
                     self.writer.add(prefix, 0);
+                    true
                 }
-                is_in_order
+                Order::Unsorted(collected) => collected.add(prefix),
+                Order::GivenUp => false,
+            };
+            if !is_added {
+                self.order = Order::GivenUp;
             }
-            Order::Unsorted(collected) => collected.add(prefix),
-            Order::GivenUp => false,
-        };
-        if !is_added {
-            self.order = Order::GivenUp;
+        } else if source == self.last {
+            return false;
         }
         let newest = self.newest[source].get_or_insert_default();
         newest.clear();
         newest.extend_from_slice(prefix);
         self.last = source;
+        true
     }
 
     /// No more entries have the prefix that was added last.
@@ -215,13 +224,6 @@ impl PrefixWriter {
     }
 }
 
-/// What an entry has.
-struct Given {
-    any: bool,
-    /// That the entry before has not.
-    others: bool,
-}
-
 /// Whether they have an equal and usual length and the same bytes. Calls nothing.
 #[inline(always)]
 fn is_surely_equal(a: &[u8], b: &[u8]) -> bool {
@@ -230,8 +232,8 @@ fn is_surely_equal(a: &[u8], b: &[u8]) -> bool {
     }
     a.len() == b.len()
         && match a.len() {
-            4..8 => ends::<4>(a) == ends::<4>(b),
             8..=16 => ends::<8>(a) == ends::<8>(b),
+            4..8 => ends::<4>(a) == ends::<4>(b),
             _ => false,
         }
 }
