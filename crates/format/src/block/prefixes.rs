@@ -143,10 +143,11 @@ impl PrefixWriter {
     fn add_with_further(&mut self, prefix: Option<&[u8]>, key: &[u8]) -> (bool, bool) {
         let mut has_any = prefix.is_some();
         let mut others = [(0, prefix.unwrap_or_default()); 1 + RULES_MAX];
-        let mut count = usize::from(has_any && self.newest[0].as_deref() != prefix);
+        let mut count = usize::from(prefix.is_some_and(|prefix| !self.is_newest(0, prefix)));
         for (source, rule) in (1..).zip(self.further.rules()) {
             // A key that begins with what a rule gives for another one has no other by that rule.
-            let is_newest = self.newest[source].as_deref().is_some_and(|newest| key.starts_with(newest));
+            let bytes = self.newest[source].as_ref().map_or(0, Vec::len);
+            let is_newest = key.get(..bytes).is_some_and(|beginning| self.is_newest(source, beginning));
             let other = if is_newest { None } else { rule.prefix_of(key) };
             has_any |= is_newest || other.is_some();
             if let Some(other) = other {
@@ -158,6 +159,12 @@ impl PrefixWriter {
         others[..count].sort_unstable_by_key(|&(_, prefix)| prefix);
         others[..count].iter().for_each(|&(source, prefix)| _ = self.add_other(source, prefix));
         (has_any, count > 0)
+    }
+
+    #[inline]
+    fn is_newest(&self, source: usize, prefix: &[u8]) -> bool {
+        let newest = self.newest[source].as_deref();
+        newest.is_some_and(|newest| is_surely_equal(newest, prefix) || newest == prefix)
     }
 
     /// Returns `false` if it is the one that was added last.
