@@ -94,7 +94,7 @@ impl PrefixWriter {
         }
     }
 
-    /// Declares that keys come in byte order. So do their prefixes, if the extractor keeps RocksDB's rules.
+    /// Declares that keys come in byte order. So do their prefixes, unless the engine's extractor breaks that order.
     pub fn with_bytewise_keys(self) -> Self {
         Self { order: Order::Sorted, ..self }
     }
