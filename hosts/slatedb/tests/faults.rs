@@ -3,6 +3,7 @@
 mod support;
 
 use std::{
+    ops::Range,
     sync::{Arc, atomic::Ordering::Relaxed},
     time::{Duration, Instant},
 };
@@ -12,7 +13,7 @@ use slatedb::{
     object_store::{ObjectStore, ObjectStoreExt, memory::InMemory},
 };
 use springbloom_slatedb::{ElasticFilters, Swept, sweep};
-use support::{Meter, flush, settings, settle, unit_objects};
+use support::{Meter, Until, flush, settings, settle, unit_objects};
 
 const PATH: &str = "db";
 const KEYS: u32 = 20_000;
@@ -102,6 +103,54 @@ async fn units_save_gets_and_stay_within_the_budget() {
     }
     let without = gets_of_absent(store, Some(&start(0))).await;
     assert!(least < 0.5 * without, "{least} GETs, {without} without units");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn units_over_prefixes_save_gets_of_scans() {
+    let meter = Meter::new(Arc::new(InMemory::new()));
+    let store: Arc<dyn ObjectStore> = meter.clone();
+    let elastic = start(1 << 20);
+    let over_prefixes = || elastic.prefix_policy(PATH, store.clone(), Arc::new(Until(b'/')));
+    let prefix = |number: u32| format!("{}/", key(number));
+    let db = open(store.clone(), Some(over_prefixes())).await;
+    for chunk in (0..KEYS).step_by(2).collect::<Vec<_>>().chunks(1000) {
+        let mut batch = WriteBatch::new();
+        chunk.iter().for_each(|&number| batch.put(prefix(number) + "end", [7; 64]));
+        db.write(batch).await.expect("the store works");
+    }
+    flush(&db).await;
+    settle(&db).await;
+    db.close().await.expect("the store works");
+    elastic.wait_written().await;
+
+    let gets_of_absent = async |db: &Db, numbers: Range<u32>| {
+        let (scans, before) = (f64::from(numbers.end - numbers.start), meter.reads().0);
+        for number in numbers {
+            let mut found = db.scan_prefix(prefix(number * 2 + 1), ..).await.expect("the store works");
+            assert!(found.next().await.expect("the store works").is_none());
+        }
+        (meter.reads().0 - before) as f64 / scans
+    };
+    let stock = open(store.clone(), None).await;
+    let without = gets_of_absent(&stock, 0..2000).await;
+    stock.close().await.expect("the store works");
+    let db = open(store.clone(), Some(over_prefixes())).await;
+    gets_of_absent(&db, 0..2000).await;
+    assert!(elastic.wait_idle(Duration::from_secs(30)).await);
+    let gets = gets_of_absent(&db, 2000..4000).await;
+    // One brings the head, because there is no cache.
+    assert!(gets < 1.1 && gets < 0.7 * without, "{gets} GETs, {without} without units");
+
+    let visits = elastic.stats().outcomes.visits();
+    for number in 0..2000 {
+        let value = db.get(prefix(number) + "end").await.expect("the store works");
+        assert_eq!(value.is_some(), number % 2 == 0, "{number}");
+    }
+    assert_eq!(elastic.stats().outcomes.visits(), visits, "lookups asked for prefixes");
+    for number in 0..2000 {
+        let mut found = db.scan_prefix(prefix(number), ..).await.expect("the store works");
+        assert_eq!(found.next().await.expect("the store works").is_some(), number % 2 == 0, "{number}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -13,7 +13,7 @@ use std::{
 
 use futures::{StreamExt, stream::BoxStream};
 use slatedb::{
-    Db,
+    Db, PrefixExtractor, PrefixTarget,
     config::{CompactionWorkerOptions, CompactorOptions, FlushOptions, FlushType, Settings},
     object_store::{
         CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
@@ -95,6 +95,20 @@ impl ObjectStore for Meter {
 
     async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
         self.store.copy_opts(from, to, options).await
+    }
+}
+
+/// A key's bytes before the separator, and the separator.
+pub struct Until(pub u8);
+
+impl PrefixExtractor for Until {
+    fn name(&self) -> &str {
+        "until"
+    }
+
+    fn prefix_len(&self, target: &PrefixTarget) -> Option<usize> {
+        let (PrefixTarget::Point(bytes) | PrefixTarget::Prefix(bytes)) = target;
+        bytes.iter().position(|&byte| byte == self.0).map(|at| at + 1)
     }
 }
 
