@@ -105,7 +105,7 @@ def test_a_forked_process_is_refused_while_a_thread_uses_a_rotating_filter(tmp_p
         if process == 0:
             signal.alarm(20)
             outcomes = []
-            for call in (lambda: "a" in seen, lambda: seen.add("a"), lambda: seen.contains_many([]), seen.rotate, seen.commit, seen.close):
+            for call in (lambda: "a" in seen, lambda: seen.add("a"), lambda: seen.contains_many([b"a"]), seen.rotate, seen.commit, seen.close):
                 try:
                     call()
                 except ForkedError as error:
