@@ -71,6 +71,7 @@ class RotatingFilter(Closes):
         for name in there:
             if name.startswith((_NEW, _GONE)):
                 shutil.rmtree(self._folder / name)
+        self._forget_old()
         self._rotate_if_due()
 
     @property
@@ -107,10 +108,13 @@ class RotatingFilter(Closes):
             # Names are microseconds, and rise even if the clock does not.
             name = f"{max(last + 1, int(time.time() * 1e6)):020}"
             self._generations.append(self._made(name))
-            while len(self._generations) > self._kept:
-                oldest = self._generations.pop(0)
-                oldest.close()
-                self._remove(Folder(oldest.path))
+            self._forget_old()
+
+    def _forget_old(self) -> None:
+        while len(self._generations) > self._kept:
+            oldest = self._generations.pop(0)
+            oldest.close()
+            self._remove(Folder(oldest.path))
 
     def _made(self, name: str) -> FlashFilter:
         new = self._folder / (_NEW + name)
