@@ -79,7 +79,8 @@ def test_a_rotating_filter_that_is_killed_has_the_keys_of_its_last_generation(tm
             told = int(line) if line.endswith("\n") else told
         process.wait()
         with RotatingFilter(tmp_path / "it", capacity=1000) as seen:
-            assert all(seen.contains_many(b"key %d" % n for n in range(max(0, told - 900), told)))
+            # A generation has about 1000 keys, 300 of which the process may have added and not told.
+            assert all(seen.contains_many(b"key %d" % n for n in range(max(0, told - 600), told)))
             assert seen.info().filters <= 2 and len(os.listdir(tmp_path / "it")) <= 2
     assert told > 300 * KILLS / 2
 
