@@ -149,12 +149,24 @@ def _check_nulls(items: Any) -> Any:
 
 
 def _arrow_batches(arrow: Any, array: Any) -> Iterator[tuple[Any, int]]:
-    packed = _fixed if arrow.types.is_fixed_size_binary(array.type) else _variable
+    is_fixed = arrow.types.is_fixed_size_binary(array.type)
+    packed = _fixed if is_fixed else _variable
     for chunk in array.chunks:
-        step = max(1, min(BATCH_KEYS, BATCH_BYTES * len(chunk) // max(1, chunk.nbytes)))
+        size = array.type.byte_width if is_fixed else _average_bytes(chunk)
+        step = max(1, min(BATCH_KEYS, BATCH_BYTES // max(1, size)))
         for at in range(0, len(chunk), step):
             part = chunk.slice(at, step)
             yield packed(part), len(part)
+
+
+def _average_bytes(chunk: Any) -> int:
+    """That of an item of the array that `chunk` may be a slice of. Reads no offset, as they may be wrong."""
+    _, offsets, data = chunk.buffers()
+    return 0 if not offsets or not data else int(data.size * _offset_bytes(chunk) // offsets.size)
+
+
+def _offset_bytes(part: Any) -> int:
+    return 8 if str(part.type).startswith("large") else 4
 
 
 def _fixed(part: Any) -> tuple[bytes, int, bool]:
@@ -164,7 +176,7 @@ def _fixed(part: Any) -> tuple[bytes, int, bool]:
 
 def _variable(part: Any) -> tuple[bytes, bytes, int]:
     _, offsets, data = part.buffers()
-    width = 8 if str(part.type).startswith("large") else 4
+    width = _offset_bytes(part)
     ends = _cut(offsets, part.offset * width, (len(part) + 1) * width)
     first, last = (int.from_bytes(end, "little") for end in (ends[:width], ends[-width:]))
     return _cut(data, first, last - first), ends, width
