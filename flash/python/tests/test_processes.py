@@ -201,8 +201,8 @@ def test_merging_does_not_wait_for_a_thread_that_waits_to_close_the_other_filter
     # Otherwise two that merge the other way round, and two that close, wait for each other.
     with FlashFilter(tmp_path / "one", capacity=1000) as one:
         other = FlashFilter(tmp_path / "other", capacity=200_000)
-        long_key = bytes(4 << 20)
-        threads = [threading.Thread(target=other.contains_many, args=([long_key] * 8192,)), threading.Thread(target=other.close)]
+        long_key = bytes(128 << 20)
+        threads = [threading.Thread(target=other.contains_many, args=([long_key] * 256,)), threading.Thread(target=other.close)]
         for thread in threads:
             thread.start()
             time.sleep(0.2)
