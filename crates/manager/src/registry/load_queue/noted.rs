@@ -44,7 +44,7 @@ impl NotedTables {
         is_noted
     }
 
-    pub(super) fn iter<'a>(&self, tables: &'a Tables) -> impl Iterator<Item = u32> {
+    pub(super) fn iter(&self, tables: &Tables) -> impl Iterator<Item = u32> {
         self.sources.iter().flat_map(|(_, list)| list.iter(tables))
     }
 }
