@@ -70,7 +70,9 @@ impl Writer {
                 BlockWriter::new(settings, data_bytes).with_bytewise_keys().with_identity(id as u32),
             ),
             // It gives the units another identity than a table's keys have, which are in another object here.
-            Some(_) => Self::Prefixes(PrefixWriter::new(settings, data_bytes, !(id as u32))),
+            Some(_) => {
+                Self::Prefixes(PrefixWriter::new(settings, data_bytes, !(id as u32)).with_bytewise_keys())
+            }
         }
     }
 
