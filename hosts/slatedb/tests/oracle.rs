@@ -8,10 +8,10 @@ use rand::{RngExt, SeedableRng, rngs::SmallRng, seq::IndexedRandom};
 use slatedb::{
     Db, DbIterator, DbReader, DbReaderMode, FilterPolicy, WriteBatch,
     config::{CompressionCodec, DbReaderOptions},
-    object_store::{ObjectStore, ObjectStoreExt, memory::InMemory},
+    object_store::{ObjectStore, ObjectStoreExt},
 };
 use springbloom_slatedb::{ElasticFilters, sweep};
-use support::{Until, flush, settings, unit_objects};
+use support::{Until, empty_store, flush, settings, unit_objects};
 
 const PATH: &str = "db";
 const KEYS: u32 = 40_000;
@@ -110,7 +110,7 @@ async fn a_million_answers_are_right() {
         .map_or_else(|_| rand::random(), |seed| seed.parse().expect("a number"));
     println!("SPRINGBLOOM_SEED={seed}");
     let mut random = SmallRng::seed_from_u64(seed);
-    let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+    let store = empty_store();
     let start = || ElasticFilters::builder().budget_bytes(120_000).segment_data_bytes(32 << 10).start();
     let (mut elastic, elastic_of_reader) = (start(), start());
     let mut db = open(store.clone(), &elastic, 0).await;

@@ -112,6 +112,19 @@ impl PrefixExtractor for Until {
     }
 }
 
+/// An empty store for a test: in memory, or in the S3 bucket that the environment names.
+#[cfg(not(feature = "s3"))]
+pub fn empty_store() -> Arc<dyn ObjectStore> {
+    Arc::new(slatedb::object_store::memory::InMemory::new())
+}
+
+#[cfg(feature = "s3")]
+pub fn empty_store() -> Arc<dyn ObjectStore> {
+    use slatedb::object_store::{aws::AmazonS3Builder, prefix::PrefixStore};
+    let bucket = AmazonS3Builder::from_env().build().expect("the environment names it");
+    Arc::new(PrefixStore::new(bucket, format!("{:032x}", rand::random::<u128>())))
+}
+
 /// Settings under which few keys make a tree of many tables.
 pub fn settings(l0_sst_size_bytes: usize) -> Settings {
     Settings {
