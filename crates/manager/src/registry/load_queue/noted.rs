@@ -17,14 +17,12 @@ impl NotedTables {
     pub(super) fn push(&mut self, tables: &mut Tables, table: u32) {
         let Some(known) = tables.get(table).filter(|known| !known.is_noted()) else { return };
         let source = known.source;
-        match self.sources.iter_mut().find(|(known, _)| *known == source) {
-            Some((_, list)) => list.push(tables, table),
-            None => {
-                let mut list = TableList::default();
-                list.push(tables, table);
-                self.sources.push_back((source, list));
-            }
-        }
+        let known = self.sources.iter().position(|&(known, _)| known == source);
+        let at = known.unwrap_or_else(|| {
+            self.sources.push_back((source, TableList::default()));
+            self.sources.len() - 1
+        });
+        self.sources[at].1.push(tables, table);
     }
 
     /// Takes out the table that was noted first, of the source whose turn it is.
