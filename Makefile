@@ -118,9 +118,9 @@ package: build
 jvm: setup-jvm
 	@mvn -B -q -ntp -f hosts/jvm/pom.xml install -DskipTests
 
-# Tests of the artifacts for Java. The first time Maven fetches jars of some hundred megabytes.
+# Tests of the artifacts for Java. The first time Maven fetches jars of some hundred megabytes. TESTS=FlinkTest runs some alone.
 test-jvm: setup-jvm
-	@mvn -B -ntp -f hosts/jvm/pom.xml verify
+	@mvn -B -ntp -f hosts/jvm/pom.xml verify $(if $(TESTS),-Dtest=$(TESTS) -Dsurefire.failIfNoSpecifiedTests=false)
 
 # Ten minutes with each jar, or SECONDS.
 jvm-soak: setup-jvm

@@ -29,10 +29,17 @@ fn keys_of(keys: &[Vec<u8>]) -> BlockWriter {
     writer
 }
 
-fn prefixes_of(keys: &[Vec<u8>], length: usize) -> PrefixWriter {
-    let mut writer = PrefixWriter::new(UnitSettings::default(), 2000, IDENTITY);
-    keys.iter().for_each(|key| writer.add(key.get(..length), key, 100));
+fn prefixes_of(keys: &[Vec<u8>], length: usize, is_bytewise: bool) -> PrefixWriter {
+    let mut writer = writer(UnitSettings::default(), 2000, is_bytewise);
+    for key in keys {
+        writer.add(key.get(..length), key, 100);
+    }
     writer
+}
+
+fn writer(units: UnitSettings, segment_data_bytes: u64, is_bytewise: bool) -> PrefixWriter {
+    let writer = PrefixWriter::new(units, segment_data_bytes, IDENTITY);
+    if is_bytewise { writer.with_bytewise_keys() } else { writer }
 }
 
 proptest! {
@@ -42,6 +49,7 @@ proptest! {
         length in 0..6usize,
         has_keys: bool,
         order in 0..3,
+        is_told: bool,
     ) {
         let mut keys = keys;
         match order {
@@ -50,7 +58,7 @@ proptest! {
             _ => (), // what no comparator of RocksDB's allows
         }
         let expected: BTreeSet<_> = keys.iter().filter_map(|key| key.get(..length)).collect();
-        let prefixes = prefixes_of(&keys, length).end();
+        let prefixes = prefixes_of(&keys, length, order == 0 && is_told).end();
         let keys_added: &[Vec<u8>] = if has_keys { &keys } else { &[] };
         let block = keys_of(keys_added).end_before(prefixes).into_bytes().unwrap();
         if block.is_empty() {
@@ -95,6 +103,7 @@ proptest! {
         length in 0..6usize,
         rules in "(1|3|0x02\\*1)(\\+(2|4|0x01\\*2)){0,2}",
         order in 0..3,
+        is_told: bool,
     ) {
         let mut keys = keys;
         match order {
@@ -103,10 +112,14 @@ proptest! {
             _ => (),
         }
         let rules: FurtherPrefixes = rules.parse().unwrap();
-        let mut writer =
-            PrefixWriter::new(UnitSettings::default(), 2000, IDENTITY).with_further(rules);
+        let is_bytewise = order == 0 && start == 0 && is_told;
+        let mut writer = writer(UnitSettings::default(), 2000, is_bytewise).with_further(rules);
         let prefix_of = |key| <[u8]>::get(key, start..start + length);
-        keys.iter().for_each(|key| writer.add(prefix_of(key), key, 100));
+        for key in &keys {
+            let others: Vec<_> = prefix_of(key).into_iter().chain(rules.of(key)).collect();
+            let had_others = writer.add(prefix_of(key), key, 100);
+            prop_assert!(!(others.is_empty() && had_others));
+        }
         let block = writer.end().into_bytes().unwrap();
         let given: Vec<Vec<_>> =
             keys.iter().map(|key| prefix_of(key).into_iter().chain(rules.of(key)).collect()).collect();
@@ -134,7 +147,7 @@ proptest! {
 fn memory_for_further_prefixes_is_bounded() {
     let rules = "2+0x00*1+11".parse().unwrap();
     let units = UnitSettings::bloom(1, 1).unwrap();
-    let mut writer = PrefixWriter::new(units, 8 << 20, IDENTITY).with_further(rules);
+    let mut writer = writer(units, 8 << 20, true).with_further(rules);
     let mut most = 0;
     const KEYS: u64 = 1_500_000;
     for number in 0..KEYS {
@@ -152,7 +165,7 @@ fn memory_for_further_prefixes_is_bounded() {
 fn without_prefixes_a_block_is_what_it_was_before_there_were_any() {
     let keys: Vec<_> = (0..2000u32).map(|key| key.to_be_bytes().to_vec()).collect();
     let alone = keys_of(&keys).finish();
-    let none = prefixes_of(&[], 2).end();
+    let none = prefixes_of(&[], 2, true).end();
     let block = keys_of(&keys).end_before(none).into_bytes().unwrap();
     assert_eq!(block, alone);
     assert_eq!((block[8], block[11]), (1, 0));
@@ -162,7 +175,7 @@ fn without_prefixes_a_block_is_what_it_was_before_there_were_any() {
 fn units_of_keys_are_not_taken_for_those_of_prefixes() {
     // The prefixes are the keys, so that all but the identity is the same.
     let keys: Vec<_> = (0..2000u32).map(|key| key.to_be_bytes().to_vec()).collect();
-    let block = keys_of(&keys).end_before(prefixes_of(&keys, 4).end()).into_bytes().unwrap();
+    let block = keys_of(&keys).end_before(prefixes_of(&keys, 4, true).end()).into_bytes().unwrap();
     assert_eq!((block[8], block[11]), (2, 1), "a reader of version 1 refuses it");
     let of_keys = Directory::parse(&block).unwrap();
     let of_prefixes = Directory::parse(&block[of_keys.prefixes_at().unwrap() as usize..]).unwrap();
@@ -173,7 +186,7 @@ fn units_of_keys_are_not_taken_for_those_of_prefixes() {
     of_prefixes.decode_unit(0, 0, unit).unwrap_err();
 }
 
-/// Prefixes in order need no memory beyond a window; in another order they are sorted up to a bound, and given up beyond.
+/// Prefixes that are said to be in order need no memory, and are given up when one is not; others are sorted up to a bound.
 #[test]
 fn memory_for_prefixes_is_bounded() {
     // 24 bytes and 8 more for each: the bound of those in no order is at two million.
@@ -181,17 +194,18 @@ fn memory_for_prefixes_is_bounded() {
     let fits = UNSORTED_BYTES_MAX as u64 / 32;
     let in_order: Box<dyn Fn(u64) -> u64> = Box::new(|at| at);
     let reversed: Box<dyn Fn(u64) -> u64> = Box::new(|at| u64::MAX - at);
-    // In order until the first ones were written.
+    // The last one is not in order.
     let late: Box<dyn Fn(u64) -> u64> = Box::new(|at| if at == 1_000_000 { 0 } else { at + 1 });
-    for (number, count, has_units, most_bytes) in [
-        (&in_order, 2 * fits, true, 40 << 20),
-        (&reversed, fits, true, 2 * UNSORTED_BYTES_MAX),
-        (&reversed, fits + 1, false, 2 * UNSORTED_BYTES_MAX),
-        (&late, 1_000_000, true, 40 << 20),
-        (&late, 1_000_001, false, 40 << 20),
+    for (number, is_bytewise, count, has_units, most_bytes) in [
+        (&in_order, true, 2 * fits, true, 20 << 20),
+        (&reversed, false, fits, true, 2 * UNSORTED_BYTES_MAX),
+        (&reversed, false, fits + 1, false, 2 * UNSORTED_BYTES_MAX),
+        (&late, true, 1_000_000, true, 20 << 20),
+        (&late, true, 1_000_001, false, 20 << 20),
+        (&late, false, 1_000_001, true, 2 * UNSORTED_BYTES_MAX),
     ] {
         let units = UnitSettings::bloom(1, 1).unwrap();
-        let mut writer = PrefixWriter::new(units, 8 << 20, IDENTITY);
+        let mut writer = writer(units, 8 << 20, is_bytewise);
         let mut most = 0;
         for at in 0..count {
             writer.add(Some(&prefix(number(at))), &[], 1000);

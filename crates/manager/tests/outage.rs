@@ -13,15 +13,19 @@ use springbloom_manager::{
 };
 use springbloom_published_policies::PolicyKind;
 
-/// Tables that share a device. It fails while `is_out`, and always for the table with the locator `BAD`.
+/// Tables that share a device. It fails while `is_out`, and always for the table with the locator `BAD`; for `LATE`, after 700 ms.
+/// With `SLOW` a read takes 10 ms.
 struct Device {
     table: Arc<MemoryTable>,
     is_out: AtomicBool,
     is_gone: AtomicBool,
     failures: AtomicU64,
+    slow_reads: AtomicU64,
 }
 
 const BAD: &[u8] = b"beyond repair";
+const SLOW: &[u8] = b"on a slow disk";
+const LATE: &[u8] = b"beyond repair, after a while";
 
 impl Device {
     fn new() -> Arc<Self> {
@@ -31,11 +35,19 @@ impl Device {
             is_out: AtomicBool::new(false),
             is_gone: AtomicBool::new(false),
             failures: AtomicU64::new(0),
+            slow_reads: AtomicU64::new(0),
         })
     }
 
     fn check(&self, table: TableUnits<'_>) -> Result<(), UnitReadError> {
-        if !self.is_out.load(Ordering::SeqCst) && table.locator != BAD {
+        if table.locator == SLOW {
+            std::thread::sleep(Duration::from_millis(10));
+            self.slow_reads.fetch_add(1, Ordering::SeqCst);
+            return Ok(());
+        }
+        if table.locator == LATE {
+            std::thread::sleep(Duration::from_millis(700));
+        } else if !self.is_out.load(Ordering::SeqCst) && table.locator != BAD {
             return Ok(());
         }
         self.failures.fetch_add(1, Ordering::SeqCst);
@@ -176,4 +188,45 @@ fn a_table_that_can_never_be_read_keeps_nobody_waiting() {
     (0..40).for_each(|id| manager.forget(TableId(id)));
     assert_eq!(manager.stats().failing_tables, 0);
     drop((good, later));
+}
+
+/// Tries of a device that hangs take longer than the pauses between them.
+#[test]
+fn a_device_that_fails_late_keeps_no_other_waiting_for_long() {
+    let (manager, late, good) = (manager(64 << 20, PolicyKind::Benefit), Device::new(), Device::new());
+    let hanging = late.open(&manager, 0..100, LATE);
+    let failures = || late.failures.load(Ordering::SeqCst);
+    let begun = Instant::now();
+    while failures() < 32 {
+        assert!(begun.elapsed() < IDLE_TIMEOUT, "{:?}", manager.stats());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let before = failures();
+    let handles = good.open(&manager, 100..120, LOCATOR);
+    wait_for_units(&manager, 20 * ALL_UNITS);
+    let meanwhile = failures() - before;
+    assert!(meanwhile <= 48, "{meanwhile} tries of the device that hangs came first");
+    drop((hanging, handles));
+}
+
+#[test]
+fn a_slow_device_keeps_no_other_waiting() {
+    let (manager, slow, fast) = (manager(64 << 20, PolicyKind::Benefit), Device::new(), Device::new());
+    let wait_until = |is_so: &dyn Fn() -> bool| {
+        let begun = Instant::now();
+        while !is_so() {
+            assert!(begun.elapsed() < IDLE_TIMEOUT, "{:?}", manager.stats());
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    };
+    let of_slow = slow.open(&manager, 0..400, SLOW);
+    let slow_reads = || slow.slow_reads.load(Ordering::SeqCst);
+    wait_until(&|| slow_reads() > 16);
+    let before = slow_reads();
+    let of_fast = fast.open(&manager, 1000..1020, LOCATOR);
+    wait_until(&|| of_fast.iter().all(|table| (0..4).all(|segment| table.resident_units(segment) == 6)));
+    let meanwhile = slow_reads() - before;
+    println!("{meanwhile} reads of the slow device meanwhile");
+    assert!(meanwhile <= 120, "{meanwhile} reads of the slow device came first");
+    drop((of_slow, of_fast));
 }

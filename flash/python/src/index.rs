@@ -89,6 +89,11 @@ impl Index {
         Ok(old.map(|old| PyBytes::new(py, &old)))
     }
 
+    /// Does not read whether they are there.
+    fn _delete_batch(&self, py: Python<'_>, keys: Batch) -> PyResult<()> {
+        self.handle.with(py, |index| keys.map(|key| index.delete(key)).into_iter().collect())
+    }
+
     fn _get_batch<'py>(&self, py: Python<'py>, keys: Batch) -> PyResult<Values<'py>> {
         let values = self.handle.with(py, |index| index.get_many(&keys.map(|key| key)))?;
         Ok(objects(py, values))

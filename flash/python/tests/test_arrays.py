@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -130,6 +132,43 @@ def test_arrays_of_more_items_than_are_there_are_refused(seen, kind):
     with pytest.raises(ValueError, match="expected one that is valid"):
         seen.add_many(array)
     assert len(seen) == 0
+
+
+MEMORY = """
+import sys
+import numpy, pyarrow
+import springflash
+sys.path.insert(0, sys.argv[3])
+import benchmark
+folder, way = sys.argv[1:3]
+count, size = 3000, 65_536
+keys = (b"%d" % n for n in range(count))
+longs = (bytes(size - 4) + n.to_bytes(4, "big") for n in range(count))
+if way == "arrow":
+    longs = pyarrow.array(longs, pyarrow.binary())
+if way == "numpy":
+    longs = numpy.zeros(count, dtype=f"V{size}")
+kinds = {"put_many": springflash.FlashIndex, "update": springflash.FlashIndex, "rotating": springflash.RotatingFilter}
+kind = kinds.get(way, springflash.FlashFilter)
+with kind(folder, **({} if kind is springflash.FlashIndex else {"capacity": 10_000})) as it:
+    # From here on, the peak is that of the call.
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")
+    before = benchmark.peak_kib("self")
+    if way == "put_many":
+        it.put_many(keys, longs)
+    elif way == "update":
+        it.update(zip(keys, longs))
+    else:
+        it.add_many(longs)
+    print((benchmark.peak_kib("self") - before) >> 10)
+"""
+
+
+@pytest.mark.parametrize("way", ["list", "arrow", "numpy", "rotating", "put_many", "update"])
+def test_long_items_take_no_more_memory_than_a_few_batches(tmp_path, child, way):
+    told, errors = child(MEMORY, tmp_path / "it", way, Path(__file__).parents[1]).communicate()
+    assert told and int(told) < 100, f"{told} MiB for items of 188 MiB {errors}"
 
 
 def test_a_rotating_filter_takes_arrays(tmp_path):

@@ -2,6 +2,8 @@
 
 import inspect
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -35,3 +37,17 @@ def test_everything_public_has_a_docstring_and_a_type():
     for name in ("commit", "compact", "verify", "close"):
         assert inspect.getdoc(getattr(springflash.FlashIndex, name)), name
     assert Path(inspect.getfile(springflash)).with_name("py.typed").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        # Arrow has no types.
+        ["mypy", "--strict", "--disable-error-code=import-untyped", "-p", "springflash"],
+        ["mypy.stubtest", "--ignore-missing-stub", "--ignore-disjoint-bases", "springflash._springflash"],
+    ],
+    ids=["types", "stubs"],
+)
+def test_types_and_stubs_are_those_of_the_installed_package(tmp_path, arguments):
+    told = subprocess.run([sys.executable, "-m", *arguments], cwd=tmp_path, capture_output=True, text=True)
+    assert told.returncode == 0, told.stdout + told.stderr

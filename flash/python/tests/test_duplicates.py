@@ -106,6 +106,33 @@ def test_bytes_that_are_no_text_stay_as_they_are(tmp_path):
     assert (tmp_path / "out/b.jsonl").read_bytes() == b'{"text": "\\ud800"}\n'
 
 
+@pytest.mark.parametrize("name", ["cut.txt.gz", "flipped.jsonl.gz", "text.txt.gz", "deep.jsonl", "text.parquet", "flipped.parquet"])
+def test_a_damaged_shard_is_named_and_has_no_output(tmp_path, name):
+    rows = [random.randbytes(300).hex() for _ in range(5000)]
+    whole = gzip.compress("".join(json.dumps({"text": row}) + "\n" for row in rows).encode())
+    pa.parquet.write_table(pa.table({"text": rows}), tmp_path / "whole.parquet")
+    parquet = (tmp_path / "whole.parquet").read_bytes()
+    flipped = lambda of: of[:1000] + bytes(500) + of[1500:]
+    shard = tmp_path / name
+    shard.write_bytes(
+        {
+            "cut.txt.gz": whole[:-5000],
+            "flipped.jsonl.gz": flipped(whole),
+            "text.txt.gz": b"dear diary",
+            "deep.jsonl": b'{"text": ' + b"[" * 100_000,
+            "text.parquet": b"dear diary",
+            "flipped.parquet": flipped(parquet),
+        }[name]
+    )
+    told = subprocess.run(
+        [Path(sys.executable).with_name("springflash-duplicates"), tmp_path / "index", tmp_path / "out", shard],
+        capture_output=True,
+        text=True,
+    )
+    assert told.returncode == 1 and str(shard) in told.stderr and "Traceback" not in told.stderr, told
+    assert not (tmp_path / "out" / name).exists()
+
+
 def test_wrong_input_is_refused_with_its_place(tmp_path, child):
     (tmp_path / "a.jsonl").write_text('{"text": "a"}\n{"text": 5}\n')
     (tmp_path / "b.jsonl").write_text("{\n")

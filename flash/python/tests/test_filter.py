@@ -340,6 +340,30 @@ def test_old_generations_expire(tmp_path, monkeypatch):
     assert len(list((tmp_path / "set").iterdir())) == 3
 
 
+def test_a_rotating_filter_adds_what_an_iterator_yields_until_it_raises_and_tells_its_sizes(tmp_path):
+    def keys():
+        yield from digests(0, 20_000)
+        raise RuntimeError("no more")
+
+    told = []
+    with RotatingFilter(tmp_path / "set", capacity=15_000, generations=2, false_positive_rate=0.02) as seen:
+        empty = seen.info()
+        with pytest.raises(RuntimeError, match="no more"):
+            seen.add_many(keys(), progress=lambda done, total: told.append((done, total)))
+        assert told == [(8192, None), (16_384, None)] and all(seen.contains_many(digests(0, 16_384)))
+        info = seen.info()
+        assert info.filters == 2 and info.capacity == 30_000 and not info.is_full and abs(info.keys - 16_384) < 300
+        assert info.memory_bytes > empty.memory_bytes and info.file_bytes == 2 * empty.file_bytes
+        seen.contains_many(digests(0, 9000), progress=lambda done, total: told.append((done, total)))
+        assert told[2:] == [(8192, 9000), (9000, 9000)]
+    with RotatingFilter(tmp_path / "set", capacity=15_000, generations=2, false_positive_rate=0.02) as seen:
+        seen.add_many(digests(16_384, 30_000))
+    with RotatingFilter(tmp_path / "set", capacity=15_000, generations=2, false_positive_rate=0.02) as seen:
+        info = seen.info()
+        wrong = sum(seen.contains_many(digests(100_000, 200_000))) / 100_000
+        assert info.false_positive_rate_asked == 0.02 and abs(info.false_positive_rate - wrong) < 0.003 and wrong < 0.023
+
+
 def test_a_generation_whose_making_was_interrupted_is_made_again(tmp_path, monkeypatch):
     def interrupted(path, mode, **settings):
         if mode == "w":

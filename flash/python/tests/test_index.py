@@ -127,6 +127,17 @@ def test_clearing_passes_over_what_another_thread_deletes(tmp_path):
         assert len(index) == 0
 
 
+def test_clearing_takes_more_keys_than_it_holds_at_a_time(tmp_path, monkeypatch):
+    monkeypatch.setattr("springflash._index._CLEARED_KEYS", 9000)
+    keys = [b"%d" % n for n in range(27_000)]
+    with FlashIndex(tmp_path / "index") as index:
+        index.put_many(keys, keys)
+        index.clear()
+        assert not index and index.get_many(keys) == [None] * len(keys)
+        index.put_many(keys[:10], keys[:10])
+        assert sorted(index) == sorted(keys[:10])
+
+
 #: More of them: SPRINGBLOOM_OPERATIONS=1000000.
 OPERATIONS = int(os.environ.get("SPRINGBLOOM_OPERATIONS", "100000"))
 

@@ -1,5 +1,6 @@
 """Kills, forks, threads, signals, full and read-only disks."""
 
+import multiprocessing
 import os
 import pickle
 import random
@@ -66,6 +67,24 @@ def test_nothing_acknowledged_is_lost_when_python_is_killed(tmp_path, child, rec
     assert told > 300 * KILLS / 2
 
 
+def test_a_rotating_filter_that_is_killed_has_the_keys_of_its_last_generation(tmp_path, child):
+    told = 0
+    program = ADDS.replace("{}(folder)", "RotatingFilter(folder, capacity=1000)").format("add_many(keys)")
+    for _ in range(KILLS):
+        process = child(program, tmp_path / "it", told)
+        told = int(process.stdout.readline())
+        time.sleep(random.uniform(0, 0.3))
+        process.kill()
+        for line in process.stdout:
+            told = int(line) if line.endswith("\n") else told
+        process.wait()
+        with RotatingFilter(tmp_path / "it", capacity=1000) as seen:
+            # A generation has about 1000 keys, 300 of which the process may have added and not told.
+            assert all(seen.contains_many(b"key %d" % n for n in range(max(0, told - 600), told)))
+            assert seen.info().filters <= 2 and len(os.listdir(tmp_path / "it")) <= 2
+    assert told > 300 * KILLS / 2
+
+
 def test_a_forked_process_is_refused_and_leaves_its_parents_files_alone(tmp_path):
     with FlashFilter(tmp_path / "set", capacity=10_000) as seen, FlashIndex(tmp_path / "index") as index:
         seen.add("before")
@@ -105,7 +124,7 @@ def test_a_forked_process_is_refused_while_a_thread_uses_a_rotating_filter(tmp_p
         if process == 0:
             signal.alarm(20)
             outcomes = []
-            for call in (lambda: "a" in seen, lambda: seen.add("a"), lambda: seen.contains_many([]), seen.rotate, seen.commit, seen.close):
+            for call in (lambda: "a" in seen, lambda: seen.add("a"), lambda: seen.contains_many([b"a"]), seen.rotate, seen.commit, seen.close):
                 try:
                     call()
                 except ForkedError as error:
@@ -182,8 +201,8 @@ def test_merging_does_not_wait_for_a_thread_that_waits_to_close_the_other_filter
     # Otherwise two that merge the other way round, and two that close, wait for each other.
     with FlashFilter(tmp_path / "one", capacity=1000) as one:
         other = FlashFilter(tmp_path / "other", capacity=200_000)
-        long_key = bytes(4 << 20)
-        threads = [threading.Thread(target=other.contains_many, args=([long_key] * 8192,)), threading.Thread(target=other.close)]
+        long_key = bytes(128 << 20)
+        threads = [threading.Thread(target=other.contains_many, args=([long_key] * 256,)), threading.Thread(target=other.close)]
         for thread in threads:
             thread.start()
             time.sleep(0.2)
@@ -193,21 +212,44 @@ def test_merging_does_not_wait_for_a_thread_that_waits_to_close_the_other_filter
         assert other.closed
 
 
-def test_a_long_call_is_interrupted_and_what_it_did_is_kept(tmp_path, child):
-    program = """
+ENDLESS = """
 import itertools, signal, sys
-from springflash import FlashIndex
+from springflash import FlashFilter, FlashIndex, RotatingFilter
 # Programs that a shell starts in the background ignore it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-with FlashIndex(sys.argv[1]) as index:
+folder, call = sys.argv[1:]
+count = itertools.count()
+keys = (b"key %d" % n for n in count)
+forever = itertools.repeat("value")
+with (
+    FlashIndex(folder + "/index") as index,
+    FlashFilter(folder + "/set", capacity=1000, when_full="exceed") as seen,
+    RotatingFilter(folder + "/rotating", capacity=1000) as rotating,
+):
     print("ready", flush=True)
-    keys = (b"key %d" % n for n in itertools.count())
     try:
-        index.put_many(keys, itertools.repeat("value"))
+        eval("lambda: " + call)()  # An interrupt that leaves `eval` ends Python later.
     except KeyboardInterrupt:
         print("interrupted", flush=True)
 """
-    process = child(program, tmp_path / "index")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "index.put_many(keys, forever)",
+        "index.get_many(forever)",
+        "index.setdefault_many(keys, forever)",
+        "seen.add_many(keys)",
+        "seen.contains_many(forever)",
+        "rotating.add_many(forever)",
+        "rotating.contains_many(forever)",
+        "[len(index) for _ in forever]",
+        "[index.clear() for _ in forever]",
+    ],
+)
+def test_a_long_call_is_interrupted_and_what_it_did_is_kept(tmp_path, child, call):
+    process = child(ENDLESS, tmp_path, call)
     assert process.stdout.readline() == "ready\n"
     time.sleep(0.3)
     process.send_signal(signal.SIGINT)
@@ -215,7 +257,23 @@ with FlashIndex(sys.argv[1]) as index:
     with FlashIndex(tmp_path / "index", "r") as index:
         count = len(index)
         keys = [b"key %d" % n for n in range(max(0, count - 10_000), count)]
-        assert count > 0 and index.get_many(keys) == [b"value"] * len(keys)
+        assert (count > 0) == ("keys, forever" in call) and index.get_many(keys) == [b"value"] * len(keys)
+
+
+def read(folder):
+    with FlashFilter(folder / "set", "r") as seen, FlashIndex(folder / "index", "r") as index:
+        keys = [b"%d" % n for n in range(3000)]
+        return sum(seen.contains_many(keys)), index.get_many(keys) == keys, len(index)
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_any_number_of_processes_read(tmp_path, method):
+    keys = [b"%d" % n for n in range(3000)]
+    with FlashFilter(tmp_path / "set", capacity=5000) as seen, FlashIndex(tmp_path / "index") as index:
+        seen.add_many(keys)
+        index.put_many(keys, keys)
+    with multiprocessing.get_context(method).Pool(4) as pool, FlashIndex(tmp_path / "index", "r"):
+        assert pool.map(read, [tmp_path] * 8, chunksize=1) == [(3000, True, 3000)] * 8
 
 
 def test_other_threads_run_meanwhile(tmp_path):

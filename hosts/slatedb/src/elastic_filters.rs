@@ -11,7 +11,7 @@ use std::{
 
 use parking_lot::Mutex;
 use slatedb::{
-    FilterPolicy,
+    FilterPolicy, PrefixExtractor, PrefixTarget,
     object_store::{ObjectStore, path::Path},
 };
 use springbloom_manager::{Manager, ManagerSettings, ScopeId, Stats, TableId, allocated_bytes};
@@ -118,19 +118,36 @@ impl ElasticFilters {
     /// # Panics
     /// Outside of a Tokio runtime. Requests for units are made on this one.
     pub fn policy(&self, path: impl Into<Path>, store: Arc<dyn ObjectStore>) -> Arc<dyn FilterPolicy> {
+        self.policy_over(path.into(), store, None)
+    }
+
+    /// A further policy for the same database, beside the one for its keys: filters for `scan_prefix`, over the prefixes that `extractor`
+    /// gives. They are an object of their own. Lookups do not ask them.
+    ///
+    /// # Panics
+    /// Outside of a Tokio runtime.
+    pub fn prefix_policy(
+        &self,
+        path: impl Into<Path>,
+        store: Arc<dyn ObjectStore>,
+        extractor: Arc<dyn PrefixExtractor>,
+    ) -> Arc<dyn FilterPolicy> {
+        self.policy_over(path.into(), store, Some(extractor))
+    }
+
+    fn policy_over(
+        &self,
+        path: Path,
+        store: Arc<dyn ObjectStore>,
+        extractor: Option<Arc<dyn PrefixExtractor>>,
+    ) -> Arc<dyn FilterPolicy> {
         let Self(filters) = self;
         let scope = ScopeId(filters.next_scope.fetch_add(1, Relaxed));
         let requests = Requests::new(Handle::current(), filters.is_closed.clone());
-        let folder = units_folder(&path.into()).to_string();
-        let folders = Mutex::default();
-        Arc::new(ElasticPolicy(Arc::new(Database {
-            filters: filters.clone(),
-            scope,
-            store,
-            requests,
-            folder,
-            folders,
-        })))
+        let folder = units_folder(&path).to_string();
+        let (filters, folders) = (filters.clone(), Mutex::default());
+        let database = Database { filters, scope, store, requests, folder, folders, extractor };
+        Arc::new(ElasticPolicy::new(Arc::new(database)))
     }
 
     /// Changes the budget, and gives the one in force then. May wait for a read of units.
@@ -183,7 +200,7 @@ impl Drop for Filters {
     }
 }
 
-/// A database with a policy.
+/// A database with a policy, for its keys or for their prefixes.
 pub(crate) struct Database {
     filters: Arc<Filters>,
     scope: ScopeId,
@@ -192,6 +209,8 @@ pub(crate) struct Database {
     folder: String,
     /// Its own, and those of databases that it is a clone of.
     folders: Mutex<HashMap<String, Arc<UnitObjects>>>,
+    /// Of the prefixes.
+    extractor: Option<Arc<dyn PrefixExtractor>>,
 }
 
 impl Database {
@@ -205,6 +224,16 @@ impl Database {
 
     pub(crate) fn scope(&self) -> ScopeId {
         self.scope
+    }
+
+    /// That of the prefixes which the filters are over; `None`: they are over keys.
+    pub(crate) fn extractor(&self) -> Option<&dyn PrefixExtractor> {
+        self.extractor.as_deref()
+    }
+
+    /// The prefix of `bytes`, which `target` holds, if it has one.
+    pub(crate) fn prefix_of<'b>(&self, target: &PrefixTarget, bytes: &'b [u8]) -> Option<&'b [u8]> {
+        bytes.get(..self.extractor()?.prefix_len(target)?)
     }
 
     /// Where units of new tables go.

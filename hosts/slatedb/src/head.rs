@@ -67,8 +67,8 @@ pub(crate) fn encode(place: &Place, directory: &[u8]) -> Vec<u8> {
     [&MAGIC[..], &place, &xxh3_64(&place).to_le_bytes(), directory].concat()
 }
 
-/// `None` for what cannot be used.
-pub(crate) fn decode(bytes: &[u8]) -> Option<(Place, Directory)> {
+/// `None` for what cannot be used, such as a head over keys where it must be `over_prefixes`.
+pub(crate) fn decode(bytes: &[u8], over_prefixes: bool) -> Option<(Place, Directory)> {
     let bytes = bytes.strip_prefix(&MAGIC)?;
     let (length, rest) = bytes.split_first_chunk()?;
     let (folder, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
@@ -80,8 +80,9 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<(Place, Directory)> {
     let place =
         Place { folder: std::str::from_utf8(folder).ok()?.to_owned(), name: UnitsName::of_bytes(name)? };
     let directory = Directory::parse(directory).ok()?;
-    (!directory.contents().are_prefixes() && directory.layout().identity() == place.name.identity())
-        .then_some((place, directory))
+    (directory.contents().are_prefixes() == over_prefixes
+        && directory.layout().identity() == place.name.identity())
+    .then_some((place, directory))
 }
 
 #[cfg(test)]
@@ -104,9 +105,10 @@ mod tests {
     #[test]
     fn a_head_tells_where_the_units_are() {
         let (place, head) = head();
-        let (decoded, directory) = decode(&head).expect("it is whole");
+        let (decoded, directory) = decode(&head, false).expect("it is whole");
         assert_eq!(decoded, place);
         assert_eq!(directory.key_count(), 2);
+        assert_eq!(decode(&head, true), None);
         assert_eq!(UnitsName::of_text(&place.name.to_text()), Some(place.name));
     }
 
@@ -114,13 +116,13 @@ mod tests {
     fn no_damage_passes() {
         let (_, head) = head();
         for length in 0..head.len() {
-            assert_eq!(decode(&head[..length]), None);
+            assert_eq!(decode(&head[..length], false), None);
         }
         for byte in 0..head.len() {
             for bit in 0..8 {
                 let mut damaged = head.clone();
                 damaged[byte] ^= 1 << bit;
-                assert_eq!(decode(&damaged), None, "bit {bit} of byte {byte}");
+                assert_eq!(decode(&damaged, false), None, "bit {bit} of byte {byte}");
             }
         }
     }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use slatedb::{Filter, FilterBuilder, FilterPolicy, RowEntry};
+use slatedb::{Filter, FilterBuilder, FilterPolicy, PrefixTarget, RowEntry};
 use springbloom_filter::UnitSettings;
-use springbloom_format::{BlockWriter, Directory};
+use springbloom_format::{BlockWriter, Directory, FinishedBlock, PrefixWriter};
 
 use crate::{
     elastic_filters::Database,
@@ -16,25 +16,33 @@ use crate::{
 /// Stored with each table. Other filters under it would be taken for ours, so it changes with the form of the head.
 const NAME: &str = "springbloom:1";
 
-pub(crate) struct ElasticPolicy(pub(crate) Arc<Database>);
+pub(crate) struct ElasticPolicy {
+    database: Arc<Database>,
+    /// With that of the extractor: another one has other prefixes.
+    name: String,
+}
+
+impl ElasticPolicy {
+    pub(crate) fn new(database: Arc<Database>) -> Self {
+        let of_prefixes = database.extractor().map(|extractor| format!(":p={}", extractor.name()));
+        let name = NAME.to_owned() + &of_prefixes.unwrap_or_default();
+        Self { database, name }
+    }
+}
 
 impl FilterPolicy for ElasticPolicy {
     fn name(&self) -> &str {
-        NAME
+        &self.name
     }
 
     fn builder(&self) -> Box<dyn FilterBuilder> {
-        Box::new(Builder {
-            database: self.0.clone(),
-            id: rand::random(),
-            writer: None,
-            first_key: Vec::new(),
-            last_key: Vec::new(),
-        })
+        let (database, id) = (self.database.clone(), rand::random());
+        let writer = Writer::new(&database, id);
+        Box::new(Builder { database, id, writer: Some(writer), first_key: None, last_key: Vec::new() })
     }
 
     fn decode(&self, data: &[u8]) -> Arc<dyn Filter> {
-        Arc::new(Table::new(self.0.clone(), data))
+        Arc::new(Table::new(self.database.clone(), data))
     }
 
     /// A guess: a fence and 20 bytes for each segment of at most 64 Ki keys, a folder.
@@ -43,40 +51,71 @@ impl FilterPolicy for ElasticPolicy {
     }
 
     fn supports_prefix_queries(&self) -> bool {
-        false
+        self.database.extractor().is_some()
     }
 }
 
-/// Collects the keys of a table.
+/// What the units are built over.
+enum Writer {
+    Keys(BlockWriter),
+    Prefixes(PrefixWriter),
+}
+
+impl Writer {
+    fn new(database: &Database, id: u128) -> Self {
+        // Each unit has one bit per key: `AbsentShare` relies on it.
+        let (settings, data_bytes) = (UnitSettings::default(), database.segment_data_bytes());
+        match database.extractor() {
+            None => Self::Keys(
+                BlockWriter::new(settings, data_bytes).with_bytewise_keys().with_identity(id as u32),
+            ),
+            // It gives the units another identity than a table's keys have, which are in another object here.
+            Some(_) => {
+                Self::Prefixes(PrefixWriter::new(settings, data_bytes, !(id as u32)).with_bytewise_keys())
+            }
+        }
+    }
+
+    fn end(self) -> FinishedBlock {
+        match self {
+            Self::Keys(writer) => writer.end(),
+            Self::Prefixes(writer) => writer.end(),
+        }
+    }
+}
+
+/// Collects the keys of a table, or their prefixes.
 struct Builder {
     database: Arc<Database>,
     id: u128,
-    /// From the first key on.
-    writer: Option<BlockWriter>,
-    first_key: Vec<u8>,
+    /// Until the filter is built.
+    writer: Option<Writer>,
+    first_key: Option<Vec<u8>>,
     last_key: Vec<u8>,
 }
 
 impl FilterBuilder for Builder {
     fn add_entry(&mut self, entry: &RowEntry) {
         let key = &entry.key[..];
-        let writer = self.writer.get_or_insert_with(|| {
-            self.first_key.extend_from_slice(key);
-            // Each unit has one bit per key: `AbsentShare` relies on it.
-            BlockWriter::new(UnitSettings::default(), self.database.segment_data_bytes())
-                .with_bytewise_keys()
-                .with_identity(self.id as u32)
-        });
-        writer.add(key, (key.len() + entry.value.len()) as u64);
+        let entry_bytes = (key.len() + entry.value.len()) as u64;
+        match &mut self.writer {
+            Some(Writer::Keys(writer)) => writer.add(key, entry_bytes),
+            Some(Writer::Prefixes(writer)) => {
+                let prefix = self.database.prefix_of(&PrefixTarget::Point(entry.key.clone()), key);
+                writer.add(prefix, key, entry_bytes);
+            }
+            None => (),
+        }
+        self.first_key.get_or_insert_with(|| key.to_vec());
         self.last_key.clear();
         self.last_key.extend_from_slice(key);
     }
 
     fn build(&mut self) -> Arc<dyn Filter> {
-        let head = self.writer.take().and_then(|writer| {
-            let block = Bytes::from(writer.finish());
+        let head = self.writer.take().zip(self.first_key.take()).and_then(|(writer, first_key)| {
+            let block = Bytes::from(writer.end().into_bytes().ok()?);
             let units_at = Directory::parse(&block).ok()?.layout().units_at() as usize;
-            let name = UnitsName { keys: UnitsName::keys_of(&self.first_key, &self.last_key), id: self.id };
+            let name = UnitsName { keys: UnitsName::keys_of(&first_key, &self.last_key), id: self.id };
             let place = Place { folder: self.database.folder().to_owned(), name };
             self.database.objects(&place.folder).write(name, block.slice(units_at..));
             Some(head::encode(&place, &block[..units_at]))

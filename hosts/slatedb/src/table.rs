@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use bytes::BufMut;
-use slatedb::{Filter, FilterQuery, FilterTarget};
+use slatedb::{Filter, FilterQuery, FilterTarget, PrefixTarget};
 use springbloom_filter::KeyDigest;
 use springbloom_manager::{BytewiseOrder, Fences, TableHandle, TableSpec};
 
@@ -49,7 +49,7 @@ impl Table {
 impl Shared {
     /// `None` if the head cannot be used. Nothing is set while there is no room.
     fn try_open(&self) -> Option<()> {
-        let (place, directory) = head::decode(&self.head)?;
+        let (place, directory) = head::decode(&self.head, self.database.extractor().is_some())?;
         let segments = || 0..directory.segment_count();
         let firsts = segments().map(|segment| directory.fence(segment));
         let registered = self.database.manager().register(TableSpec {
@@ -85,7 +85,13 @@ impl Shared {
 
 impl Filter for Table {
     fn might_match(&self, query: &FilterQuery) -> bool {
-        let FilterTarget::Point(key) = &query.target else { return true };
+        let database = &self.0.database;
+        let key = match &query.target {
+            FilterTarget::Point(key) if database.extractor().is_none() => Some(&key[..]),
+            FilterTarget::Prefix(prefix) => database.prefix_of(&PrefixTarget::Prefix(prefix.clone()), prefix),
+            FilterTarget::Point(_) | FilterTarget::Range { .. } => None,
+        };
+        let Some(key) = key else { return true };
         let Some(Open { handle, absent }) = self.0.open() else { return true };
         let segment = handle.segment_of(key, &BytewiseOrder);
         let Some(absent) = absent.get(segment as usize) else { return true };

@@ -124,6 +124,8 @@ impl UnitObjects {
             Some(Err(object_store::Error::NotFound { .. })) => {
                 let mut missing = self.missing.lock();
                 let now = Instant::now();
+                // Nobody asks any more for those of tables that are gone.
+                missing.retain(|_, missing| now < missing.until + PAUSE_MAX);
                 let missing = missing.entry(name.id).or_insert(Missing { until: now, pause: PAUSE_MIN });
                 missing.until = now + missing.pause;
                 missing.pause = (missing.pause * 2).min(PAUSE_MAX);

@@ -3,19 +3,22 @@
 mod support;
 
 use std::{
+    ops::Range,
     sync::{Arc, atomic::Ordering::Relaxed},
     time::{Duration, Instant},
 };
 
 use slatedb::{
     Db, FilterPolicy, FilterQuery, WriteBatch,
-    object_store::{ObjectStore, ObjectStoreExt, memory::InMemory},
+    object_store::{ObjectStore, ObjectStoreExt},
 };
 use springbloom_slatedb::{ElasticFilters, Swept, sweep};
-use support::{Meter, flush, settings, settle, unit_objects};
+use support::{Meter, Until, empty_store, flush, settings, settle, unit_objects};
 
 const PATH: &str = "db";
-const KEYS: u32 = 20_000;
+const KEYS: u32 = if cfg!(feature = "s3") { 4_000 } else { 20_000 };
+/// Keys that are looked up to count GETs.
+const LOOKUPS: u32 = KEYS / 10;
 
 fn key(number: u32) -> String {
     format!("{:08x}{number:08}", number.wrapping_mul(2_654_435_761))
@@ -26,7 +29,8 @@ fn start(budget_bytes: usize) -> ElasticFilters {
 }
 
 async fn open(store: Arc<dyn ObjectStore>, policy: Option<Arc<dyn FilterPolicy>>) -> Db {
-    let builder = Db::builder(PATH, store).with_settings(settings(128 << 10)).with_db_cache_disabled();
+    let builder =
+        Db::builder(PATH, store).with_settings(settings(6 * KEYS as usize)).with_db_cache_disabled();
     match policy {
         Some(policy) => builder.with_filter_policies(vec![policy]).build().await,
         None => builder.build().await,
@@ -36,12 +40,12 @@ async fn open(store: Arc<dyn ObjectStore>, policy: Option<Arc<dyn FilterPolicy>>
 
 /// Writes every key with an even number.
 async fn fill(db: &Db) {
-    for chunk in (0..KEYS).step_by(2).collect::<Vec<_>>().chunks(1000) {
+    for chunk in (0..KEYS).step_by(2).collect::<Vec<_>>().chunks(KEYS as usize / 20) {
         let mut batch = WriteBatch::new();
         chunk.iter().for_each(|&number| batch.put(key(number), [7; 64]));
         db.write(batch).await.expect("the store works");
+        flush(db).await;
     }
-    flush(db).await;
     settle(db).await;
 }
 
@@ -54,7 +58,7 @@ async fn assert_right(db: &Db) {
 
 /// A store with a database that was written with elastic filters.
 async fn written() -> Arc<dyn ObjectStore> {
-    let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+    let store = empty_store();
     let elastic = start(0);
     let db = open(store.clone(), Some(elastic.policy(PATH, store.clone()))).await;
     fill(&db).await;
@@ -76,13 +80,13 @@ async fn gets_of_absent(store: Arc<dyn ObjectStore>, elastic: Option<&ElasticFil
             assert_eq!(db.get(key(number * 2 + 1)).await.expect("the store works"), None);
         }
     };
-    absent(0, 2000).await;
+    absent(0, LOOKUPS).await;
     if let Some(elastic) = elastic {
         assert!(elastic.wait_idle(Duration::from_secs(30)).await);
     }
     let before = meter.reads().0;
-    absent(2000, 4000).await;
-    let gets = (meter.reads().0 - before) as f64 / 2000.0;
+    absent(LOOKUPS, 2 * LOOKUPS).await;
+    let gets = (meter.reads().0 - before) as f64 / f64::from(LOOKUPS);
     db.close().await.expect("the store works");
     gets
 }
@@ -102,6 +106,53 @@ async fn units_save_gets_and_stay_within_the_budget() {
     }
     let without = gets_of_absent(store, Some(&start(0))).await;
     assert!(least < 0.5 * without, "{least} GETs, {without} without units");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn units_over_prefixes_save_gets_of_scans() {
+    let meter = Meter::new(empty_store());
+    let store: Arc<dyn ObjectStore> = meter.clone();
+    let elastic = start(1 << 20);
+    let over_prefixes = || elastic.prefix_policy(PATH, store.clone(), Arc::new(Until(b'/')));
+    let prefix = |number: u32| format!("{}/", key(number));
+    let db = open(store.clone(), Some(over_prefixes())).await;
+    for chunk in (0..KEYS).step_by(2).collect::<Vec<_>>().chunks(1000) {
+        let mut batch = WriteBatch::new();
+        chunk.iter().for_each(|&number| batch.put(prefix(number) + "end", [7; 64]));
+        db.write(batch).await.expect("the store works");
+    }
+    flush(&db).await;
+    settle(&db).await;
+    db.close().await.expect("the store works");
+    elastic.wait_written().await;
+
+    let gets_of_absent = async |db: &Db, numbers: Range<u32>| {
+        let (scans, before) = (f64::from(numbers.end - numbers.start), meter.reads().0);
+        for number in numbers {
+            let mut found = db.scan_prefix(prefix(number * 2 + 1), ..).await.expect("the store works");
+            assert!(found.next().await.expect("the store works").is_none());
+        }
+        (meter.reads().0 - before) as f64 / scans
+    };
+    let stock = open(store.clone(), None).await;
+    let without = gets_of_absent(&stock, 0..LOOKUPS).await;
+    stock.close().await.expect("the store works");
+    let db = open(store.clone(), Some(over_prefixes())).await;
+    gets_of_absent(&db, 0..LOOKUPS).await;
+    assert!(elastic.wait_idle(Duration::from_secs(30)).await);
+    let gets = gets_of_absent(&db, LOOKUPS..2 * LOOKUPS).await;
+    assert!(gets < 0.7 * without, "{gets} GETs, {without} without units");
+
+    let visits = elastic.stats().outcomes.visits();
+    for number in 0..LOOKUPS {
+        let value = db.get(prefix(number) + "end").await.expect("the store works");
+        assert_eq!(value.is_some(), number % 2 == 0, "{number}");
+    }
+    assert_eq!(elastic.stats().outcomes.visits(), visits, "lookups asked for prefixes");
+    for number in 0..LOOKUPS {
+        let mut found = db.scan_prefix(prefix(number), ..).await.expect("the store works");
+        assert_eq!(found.next().await.expect("the store works").is_some(), number % 2 == 0, "{number}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -144,7 +195,7 @@ async fn missing_units_cost_reads_only_and_few_requests() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_no_head_may_match() {
-    let (store, elastic) = (Arc::new(InMemory::new()), start(1 << 20));
+    let (store, elastic) = (empty_store(), start(1 << 20));
     let policy = elastic.policy(PATH, store);
     for head in [&b""[..], b"SBS1", &[0xff; 500]] {
         let filter = policy.decode(head);

@@ -6,18 +6,22 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng, seq::IndexedRandom};
 use slatedb::{
-    Db, DbReader, DbReaderMode, WriteBatch,
+    Db, DbIterator, DbReader, DbReaderMode, FilterPolicy, WriteBatch,
     config::{CompressionCodec, DbReaderOptions},
-    object_store::{ObjectStore, ObjectStoreExt, memory::InMemory},
+    object_store::{ObjectStore, ObjectStoreExt},
 };
 use springbloom_slatedb::{ElasticFilters, sweep};
-use support::{flush, settings, unit_objects};
+use support::{Until, empty_store, flush, settings, unit_objects};
 
 const PATH: &str = "db";
 const KEYS: u32 = 40_000;
 const ROUNDS: u32 = 40;
 /// Answers of a round, of the writer and of the reader each.
 const ANSWERS: u32 = 13_000;
+/// Of a round, by each of the two.
+const PREFIX_SCANS: u32 = 200;
+/// Ends the prefixes of those keys that have it, which are few or many.
+const SEPARATOR: u8 = b'7';
 
 fn key(number: u32) -> Vec<u8> {
     // Some keys are prefixes of others, and lengths differ.
@@ -29,26 +33,39 @@ fn key(number: u32) -> Vec<u8> {
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
+fn policies(elastic: &ElasticFilters, store: &Arc<dyn ObjectStore>) -> Vec<Arc<dyn FilterPolicy>> {
+    let over_prefixes = elastic.prefix_policy(PATH, store.clone(), Arc::new(Until(SEPARATOR)));
+    vec![elastic.policy(PATH, store.clone()), over_prefixes]
+}
+
+async fn all_of(mut found: DbIterator) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let mut entries = Vec::new();
+    while let Some(entry) = found.next().await.expect("the store works") {
+        entries.push((entry.key.to_vec(), entry.value.to_vec()));
+    }
+    entries
+}
+
 async fn open(store: Arc<dyn ObjectStore>, elastic: &ElasticFilters, round: u32) -> Db {
     let mut settings = settings(64 << 10);
     settings.compression_codec = round.is_multiple_of(2).then_some(CompressionCodec::Zstd);
-    let policy = elastic.policy(PATH, store.clone());
+    let policies = policies(elastic, &store);
     Db::builder(PATH, store)
         .with_settings(settings)
-        .with_filter_policies(vec![policy])
+        .with_filter_policies(policies)
         .build()
         .await
         .expect("it opens")
 }
 
 async fn open_reader(store: Arc<dyn ObjectStore>, elastic: &ElasticFilters) -> DbReader {
-    let policy = elastic.policy(PATH, store.clone());
+    let policies = policies(elastic, &store);
     let options =
         DbReaderOptions { manifest_poll_interval: Duration::from_millis(50), ..DbReaderOptions::default() };
     DbReader::builder(PATH, store)
         .with_reader_mode(DbReaderMode::ManagedCheckpoint)
         .with_options(options)
-        .with_filter_policies(vec![policy])
+        .with_filter_policies(policies)
         .build()
         .await
         .expect("it opens")
@@ -93,7 +110,7 @@ async fn a_million_answers_are_right() {
         .map_or_else(|_| rand::random(), |seed| seed.parse().expect("a number"));
     println!("SPRINGBLOOM_SEED={seed}");
     let mut random = SmallRng::seed_from_u64(seed);
-    let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+    let store = empty_store();
     let start = || ElasticFilters::builder().budget_bytes(120_000).segment_data_bytes(32 << 10).start();
     let (mut elastic, elastic_of_reader) = (start(), start());
     let mut db = open(store.clone(), &elastic, 0).await;
@@ -132,6 +149,17 @@ async fn a_million_answers_are_right() {
                 "reader: {key:?}, answer {answer} of round {round}, seed {seed}"
             );
             answers += 2;
+        }
+        for _ in 0..PREFIX_SCANS {
+            let mut prefix = key(random.random_range(0..KEYS + KEYS / 2));
+            // To the separator, before it, or beyond it.
+            prefix.truncate(random.random_range(3..9));
+            let after = model.range(prefix.clone()..).take_while(|(key, _)| key.starts_with(&prefix));
+            let expected: Vec<_> = after.map(|(key, value)| (key.clone(), value.clone())).collect();
+            let got = all_of(db.scan_prefix(&prefix, ..).await.expect("the store works")).await;
+            assert_eq!(got, expected, "{prefix:?}, round {round}, seed {seed}");
+            let got = all_of(reader.scan_prefix(&prefix, ..).await.expect("the store works")).await;
+            assert_eq!(got, expected, "reader: {prefix:?}, round {round}, seed {seed}");
         }
         reader.close().await.expect("the store works");
         let stats = elastic.stats();

@@ -19,7 +19,7 @@ pub struct FurtherPrefixes {
 
 /// No times: the first `byte` bytes, none if that is 0. Else: through so many of that byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Rule {
+pub(super) struct Rule {
     byte: u8,
     times: u8,
 }
@@ -27,7 +27,7 @@ struct Rule {
 impl Rule {
     /// What it gives for a key, if the key has it.
     #[inline]
-    fn prefix_of(self, key: &[u8]) -> Option<&[u8]> {
+    pub(super) fn prefix_of(self, key: &[u8]) -> Option<&[u8]> {
         let end = match self.times {
             0 => usize::from(self.byte),
             times => {
@@ -46,15 +46,16 @@ impl FurtherPrefixes {
         self == Self::default()
     }
 
-    /// Number of rules.
-    pub(super) fn count(self) -> usize {
-        self.rules.iter().filter(|rule| **rule != Rule::default()).count()
+    /// The rules in use.
+    #[inline]
+    pub(super) fn rules(self) -> impl Iterator<Item = Rule> {
+        self.rules.into_iter().take_while(|rule| *rule != Rule::default())
     }
 
     /// What the rules give for a key.
     #[inline]
     pub fn of(self, key: &[u8]) -> impl Iterator<Item = &[u8]> {
-        self.rules.into_iter().filter_map(move |rule| rule.prefix_of(key))
+        self.rules().filter_map(move |rule| rule.prefix_of(key))
     }
 
     /// The longest prefix of `from` by a rule with which all keys begin, in byte order, from `from` on and below `end`.

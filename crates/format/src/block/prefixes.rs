@@ -1,5 +1,7 @@
 //! Collects the prefixes of a table's keys for a block of their own.
 
+use std::cmp::Ordering;
+
 use springbloom_filter::UnitSettings;
 
 use super::further_prefixes::RULES_MAX;
@@ -8,51 +10,29 @@ use super::{BlockWriter, FinishedBlock, FurtherPrefixes, SpillFile};
 /// Builds the block over the distinct prefixes of a table's keys. It is a block like that over keys, in the order of the prefixes' bytes,
 /// whatever the order of the keys: no comparator is asked about a prefix.
 ///
-/// Memory: that of a [`BlockWriter`], and the prefixes while they may have to be sorted, at most [`UNSORTED_BYTES_MAX`].
+/// Memory: that of a [`BlockWriter`], and the prefixes if they have to be sorted, at most [`UNSORTED_BYTES_MAX`].
 pub struct PrefixWriter {
     writer: BlockWriter,
-    before: Before,
-    /// The newest prefix, and the bytes of the table's entries with it so far.
-    newest: Option<(Vec<u8>, u64)>,
-    /// Lengths of the beginnings of the newest prefix that were added before it.
-    begun: Vec<usize>,
+    order: Order,
     further: FurtherPrefixes,
-    of_entry: OfEntry,
+    /// What the extractor gave last, and what each rule gave last.
+    newest: [Option<Vec<u8>>; 1 + RULES_MAX],
+    /// The one of these that was added last.
+    last: usize,
+    /// Of the entries since then.
+    entry_bytes: u64,
 }
 
-/// What the newest entry gave.
-#[derive(Default)]
-struct OfEntry {
-    /// Whether it gave something, and each rule did.
-    is_complete: bool,
-    has_prefix: bool,
-    prefix: Vec<u8>,
-    /// The longest by a rule.
-    further: Vec<u8>,
-}
-
-impl OfEntry {
-    /// Whether an entry surely gives the same. A key that begins with what a rule gives for another one has no other by that rule.
-    #[inline]
-    fn is_also_of(&self, prefix: Option<&[u8]>, key: &[u8]) -> bool {
-        self.is_complete
-            && prefix == self.has_prefix.then_some(&self.prefix)
-            && key.starts_with(&self.further)
-    }
-}
-
-/// Prefixes that come in order go to the writer from so many bytes on. Later ones must be in order too.
-const SORTED_BYTES_MAX: usize = 8 << 20;
-/// A table with more prefixes that come in no order gets no units over them.
+/// A table with more prefixes in another order than that of their bytes gets no units over them.
 pub const UNSORTED_BYTES_MAX: usize = 64 << 20;
 
-/// The prefixes before the newest one.
-enum Before {
-    /// They can be sorted.
-    Collected(Collected),
-    /// They came in order, and the writer has them.
-    Written,
-    /// The block stays empty.
+/// In which prefixes come.
+enum Order {
+    /// That of their bytes. The writer has them.
+    Sorted,
+    /// Another one.
+    Unsorted(Collected),
+    /// They are too many, or came in another order than was said. The block stays empty.
     GivenUp,
 }
 
@@ -61,7 +41,6 @@ struct Collected {
     /// One after the other.
     bytes: Vec<u8>,
     prefixes: Vec<Prefix>,
-    is_unsorted: bool,
 }
 
 struct Prefix {
@@ -81,52 +60,22 @@ impl Collected {
         self.bytes.capacity() + self.prefixes.capacity() * size_of::<Prefix>()
     }
 
+    /// Returns `false` if they are too many.
+    fn add(&mut self, prefix: &[u8]) -> bool {
+        let end = self.bytes.len() + prefix.len();
+        let has_room = end + self.prefixes.len() * size_of::<Prefix>() <= UNSORTED_BYTES_MAX;
+        if has_room {
+            self.bytes.extend_from_slice(prefix);
+            self.prefixes.push(Prefix { end: end as u32, data_bytes: 0 });
+        }
+        has_room
+    }
+
     fn write_to(&self, writer: &mut BlockWriter) {
         let mut order: Vec<usize> = (0..self.prefixes.len()).collect();
-        if self.is_unsorted {
-            order.sort_unstable_by_key(|&at| self.prefix(at));
-        }
+        order.sort_unstable_by_key(|&at| self.prefix(at));
         order.into_iter().for_each(|at| writer.add(self.prefix(at), self.prefixes[at].data_bytes.into()));
     }
-}
-
-impl Before {
-    /// The newest prefix has another one behind it.
-    fn add(&mut self, prefix: &[u8], data_bytes: u64, writer: &mut BlockWriter) {
-        match self {
-            Before::Collected(collected) => {
-                let bytes = (collected.bytes.len() + prefix.len()) as u64;
-                let all_bytes = bytes + (collected.prefixes.len() * size_of::<Prefix>()) as u64;
-                if all_bytes > UNSORTED_BYTES_MAX as u64 {
-                    *self = Before::GivenUp;
-                    return;
-                }
-                collected.bytes.extend_from_slice(prefix);
-                let data_bytes = u32::try_from(data_bytes).unwrap_or(u32::MAX);
-                collected.prefixes.push(Prefix { end: bytes as u32, data_bytes });
-                if all_bytes > SORTED_BYTES_MAX as u64 && !collected.is_unsorted {
-                    collected.write_to(writer);
-                    *self = Before::Written;
-                }
-            }
-            Before::Written => writer.add(prefix, data_bytes),
-            Before::GivenUp => (),
-        }
-    }
-
-    /// The next prefix is before the one that was added last.
-    fn note_disorder(&mut self) {
-        match self {
-            Before::Collected(collected) => collected.is_unsorted = true,
-            Before::Written => *self = Before::GivenUp,
-            Before::GivenUp => (),
-        }
-    }
-}
-
-fn copy(from: &[u8], to: &mut Vec<u8>) {
-    to.clear();
-    to.extend_from_slice(from);
 }
 
 impl PrefixWriter {
@@ -137,12 +86,17 @@ impl PrefixWriter {
                 .with_bytewise_keys()
                 .with_identity(!identity)
                 .with_prefixes(FurtherPrefixes::default()),
-            before: Before::Collected(Collected::default()),
-            newest: None,
-            begun: Vec::new(),
+            order: Order::Unsorted(Collected::default()),
             further: FurtherPrefixes::default(),
-            of_entry: OfEntry::default(),
+            newest: Default::default(),
+            last: 0,
+            entry_bytes: 0,
         }
+    }
+
+    /// Declares that keys come in byte order. So do their prefixes, unless the engine's extractor breaks that order.
+    pub fn with_bytewise_keys(self) -> Self {
+        Self { order: Order::Sorted, ..self }
     }
 
     /// Adds prefixes by these rules, too.
@@ -156,96 +110,137 @@ impl PrefixWriter {
     }
 
     /// Adds an entry of `entry_bytes` bytes under `key`: its prefix, if it has one, and those that the rules give. Keys come in the table's
-    /// order, in which those of one prefix usually are neighbours.
+    /// order, in which those of one prefix usually are neighbours. Returns whether it has others than the entry before.
     #[inline]
-    pub fn add(&mut self, prefix: Option<&[u8]>, key: &[u8], entry_bytes: u64) {
-        if self.further.is_empty() {
-            prefix.into_iter().for_each(|prefix| self.add_one(prefix, entry_bytes));
-        } else if self.of_entry.is_also_of(prefix, key)
-            && let Some((_, data_bytes)) = &mut self.newest
+    pub fn add(&mut self, prefix: Option<&[u8]>, key: &[u8], entry_bytes: u64) -> bool {
+        if let Some(prefix) = prefix
+            && let Some(newest) = &self.newest[0]
+            && is_surely_equal(newest, prefix)
+            && self.further.is_empty()
         {
-            *data_bytes = data_bytes.saturating_add(entry_bytes);
-        } else {
-            self.add_all(prefix, key, entry_bytes);
+            self.entry_bytes = self.entry_bytes.saturating_add(entry_bytes);
+            return false;
         }
+        self.add_others(prefix, key, entry_bytes)
     }
 
     #[inline(never)]
-    fn add_all(&mut self, prefix: Option<&[u8]>, key: &[u8], entry_bytes: u64) {
-        let mut prefixes = [key; 1 + RULES_MAX];
-        let mut count = 0;
-        for given in prefix.into_iter().chain(self.further.of(key)) {
-            prefixes[count] = given;
-            count += 1;
+    fn add_others(&mut self, prefix: Option<&[u8]>, key: &[u8], entry_bytes: u64) -> bool {
+        let (has_any, has_others) = match prefix {
+            _ if !self.further.is_empty() => self.add_with_further(prefix, key),
+            Some(prefix) => (true, self.add_other(0, prefix)),
+            None => (false, false),
+        };
+        if has_any {
+            self.entry_bytes = self.entry_bytes.saturating_add(entry_bytes);
         }
-        let prefixes = &mut prefixes[..count];
-        let further = &prefixes[usize::from(prefix.is_some())..];
-        let longest = further.iter().max_by_key(|prefix| prefix.len());
-        self.of_entry.is_complete = count > 0 && further.len() == self.further.count();
-        self.of_entry.has_prefix = prefix.is_some();
-        copy(prefix.unwrap_or_default(), &mut self.of_entry.prefix);
-        copy(longest.copied().unwrap_or_default(), &mut self.of_entry.further);
+        has_others
+    }
+
+    /// Adds a prefix of the extractor's, and what the rules give for the key, where they did not give it last. Returns whether the key has
+    /// any prefix, and others than the key before.
+    #[inline(never)]
+    fn add_with_further(&mut self, prefix: Option<&[u8]>, key: &[u8]) -> (bool, bool) {
+        let mut has_any = prefix.is_some();
+        let mut others = [(0, prefix.unwrap_or_default()); 1 + RULES_MAX];
+        let mut count = usize::from(prefix.is_some_and(|prefix| !self.is_newest(0, prefix)));
+        for (source, rule) in (1..).zip(self.further.rules()) {
+            // A key that begins with what a rule gives for another one has no other by that rule.
+            let bytes = self.newest[source].as_ref().map_or(0, Vec::len);
+            let is_newest = key.get(..bytes).is_some_and(|beginning| self.is_newest(source, beginning));
+            let other = if is_newest { None } else { rule.prefix_of(key) };
+            has_any |= is_newest || other.is_some();
+            if let Some(other) = other {
+                others[count] = (source, other);
+                count += 1;
+            }
+        }
         // In the order in which the block has them.
-        prefixes.sort_unstable();
-        for (at, prefix) in prefixes.iter().enumerate() {
-            self.add_one(prefix, if at == 0 { entry_bytes } else { 0 });
-        }
+        others[..count].sort_unstable_by_key(|&(_, prefix)| prefix);
+        others[..count].iter().for_each(|&(source, prefix)| _ = self.add_other(source, prefix));
+        (has_any, count > 0)
     }
 
     #[inline]
-    fn add_one(&mut self, prefix: &[u8], entry_bytes: u64) {
-        match &mut self.newest {
-            Some((newest, data_bytes)) if newest == prefix => {
-                *data_bytes = data_bytes.saturating_add(entry_bytes)
-            }
-            _ => self.add_other(prefix, entry_bytes),
-        }
+    fn is_newest(&self, source: usize, prefix: &[u8]) -> bool {
+        let newest = self.newest[source].as_deref();
+        newest.is_some_and(|newest| is_surely_equal(newest, prefix) || newest == prefix)
     }
 
-    /// Another one than the newest.
-    #[inline(never)]
-    fn add_other(&mut self, prefix: &[u8], entry_bytes: u64) {
-        let Some((newest, data_bytes)) = &mut self.newest else {
-            self.newest = Some((prefix.to_vec(), entry_bytes));
-            return;
-        };
-        if self.begun.contains(&prefix.len()) && newest.starts_with(prefix) {
-            *data_bytes = data_bytes.saturating_add(entry_bytes);
-            return;
+    /// Returns `false` if it is the one that was added last.
+    #[inline]
+    fn add_other(&mut self, source: usize, prefix: &[u8]) -> bool {
+        let order = self.newest[self.last].as_deref().map_or(Ordering::Greater, |last| prefix.cmp(last));
+        if order != Ordering::Equal {
+            self.end_newest();
+            let is_added = match &mut self.order {
+                Order::Sorted if order == Ordering::Less => false,
+                Order::Sorted => {
+                    self.writer.add(prefix, 0);
+                    true
+                }
+                Order::Unsorted(collected) => collected.add(prefix),
+                Order::GivenUp => false,
+            };
+            if !is_added {
+                self.order = Order::GivenUp;
+            }
+        } else if source == self.last {
+            return false;
         }
-        self.before.add(newest, *data_bytes, &mut self.writer);
-        self.begun.retain(|&begun| prefix.starts_with(&newest[..begun]));
-        if prefix.starts_with(newest) {
-            self.begun.push(newest.len());
+        let newest = self.newest[source].get_or_insert_default();
+        newest.clear();
+        newest.extend_from_slice(prefix);
+        self.last = source;
+        true
+    }
+
+    /// No more entries have the prefix that was added last.
+    fn end_newest(&mut self) {
+        let entry_bytes = std::mem::take(&mut self.entry_bytes);
+        match &mut self.order {
+            Order::Sorted => self.writer.add_bytes(entry_bytes),
+            Order::Unsorted(collected) => {
+                if let Some(Prefix { data_bytes, .. }) = collected.prefixes.last_mut() {
+                    *data_bytes = u32::try_from(entry_bytes).unwrap_or(u32::MAX);
+                }
+            }
+            Order::GivenUp => (),
         }
-        if prefix < newest.as_slice() {
-            self.before.note_disorder();
-        }
-        copy(prefix, newest);
-        *data_bytes = entry_bytes;
     }
 
     /// Bytes of memory that it takes now.
     pub fn memory_bytes(&self) -> usize {
-        let newest = self.newest.as_ref().map_or(0, |(newest, _)| newest.capacity());
-        let before = match &self.before {
-            Before::Collected(collected) => collected.memory_bytes(),
-            Before::Written | Before::GivenUp => 0,
+        let collected = match &self.order {
+            Order::Unsorted(collected) => collected.memory_bytes(),
+            Order::Sorted | Order::GivenUp => 0,
         };
-        let of_entry = self.of_entry.prefix.capacity() + self.of_entry.further.capacity();
-        self.writer.memory_bytes() + newest + before + of_entry
+        let newest: usize = self.newest.iter().flatten().map(Vec::capacity).sum();
+        self.writer.memory_bytes() + collected + newest
     }
 
-    /// The block. Empty if no prefix was added, or too many that were in no order.
+    /// The block. Empty if no prefix was added, or too many that were in another order.
     pub fn end(mut self) -> FinishedBlock {
-        if let Some((newest, data_bytes)) = self.newest {
-            self.before.add(&newest, data_bytes, &mut self.writer);
-        }
-        match self.before {
-            Before::Collected(collected) => collected.write_to(&mut self.writer),
-            Before::Written => (),
-            Before::GivenUp => return FinishedBlock::empty(),
+        self.end_newest();
+        match self.order {
+            Order::Sorted => (),
+            Order::Unsorted(collected) => collected.write_to(&mut self.writer),
+            Order::GivenUp => return FinishedBlock::empty(),
         }
         self.writer.end()
     }
+}
+
+/// Whether they have an equal and usual length and the same bytes. Calls nothing.
+#[inline(always)]
+fn is_surely_equal(a: &[u8], b: &[u8]) -> bool {
+    fn ends<const N: usize>(bytes: &[u8]) -> Option<(&[u8; N], &[u8; N])> {
+        Some((bytes.first_chunk()?, bytes.last_chunk()?))
+    }
+    a.len() == b.len()
+        && match a.len() {
+            8..=16 => ends::<8>(a) == ends::<8>(b),
+            4..8 => ends::<4>(a) == ends::<4>(b),
+            _ => false,
+        }
 }

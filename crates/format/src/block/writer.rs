@@ -152,8 +152,14 @@ impl BlockWriter {
             }
             self.digests.push(digest);
         }
-        self.open_data_bytes = self.open_data_bytes.saturating_add(entry_bytes);
+        self.add_bytes(entry_bytes);
         self.last_key.set(user_key);
+    }
+
+    /// Adds an entry of so many bytes under the newest key.
+    #[inline]
+    pub(super) fn add_bytes(&mut self, entry_bytes: u64) {
+        self.open_data_bytes = self.open_data_bytes.saturating_add(entry_bytes);
     }
 
     #[inline]

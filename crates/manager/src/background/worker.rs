@@ -187,7 +187,7 @@ impl Shared {
             worked |= self.registry.lock().residency.rebalance();
         }
         let last_generation = self.registry.lock().residency.tables.last_generation();
-        let are_over = pace.arrivals.are_over(last_generation);
+        let are_over = pace.arrivals.are_over(last_generation, self.wasted_reads());
         if are_over && (0..REBALANCES_PER_ROUND).any(|_| self.registry.lock().residency.fill()) {
             return Round::Worked;
         }

@@ -9,8 +9,10 @@ from typing import Any
 
 #: Keys of a batch. The interpreter runs other threads during a batch, and signal handlers after it.
 BATCH_KEYS = 8192
-#: Bytes of a batch that is copied, so that long values take no more memory.
+#: Bytes of a batch, so that long items take no more memory.
 BATCH_BYTES = 16 << 20
+#: Items of a list or an iterator that are taken at a time, until a batch is full.
+_PIECE_ITEMS = 256
 
 
 class Column:
@@ -39,7 +41,7 @@ class Column:
             return _numpy_batches(self.items)
         if self.arrow is not None:
             return _arrow_batches(self.arrow, self.items)
-        return _list_batches(self.items)
+        return ((batch, len(batch)) for (batch,) in together(self.items))
 
     def answers(self, parts: list[bytes]) -> Any:
         """Truth values, a byte each, as what the keys are: a list, or an array."""
@@ -56,16 +58,7 @@ def pairs(keys: Any, values: Any) -> tuple[Iterator[tuple[Any, Any, int]], int |
     counts = columns[0].count, columns[1].count
     if None not in counts and counts[0] != counts[1]:
         raise ValueError(f"{counts[0]} keys with {counts[1]} values, expected as many")
-    return _paired(*columns), counts[0]
-
-
-def _paired(keys: Column, values: Column) -> Iterator[tuple[Any, Any, int]]:
-    # Batches of arrays may be shorter, so these are cut to items first.
-    if keys.numpy is not None or keys.arrow is not None or values.numpy is not None or values.arrow is not None:
-        keys, values = (Column(each(column)) for column in (keys, values))
-    none: tuple[Any, int] = ([], 0)
-    for ours, theirs in itertools.zip_longest(keys, values, fillvalue=none):
-        yield ours[0], theirs[0], ours[1]
+    return ((ours, theirs, len(ours)) for ours, theirs in together(*map(each, columns))), counts[0]
 
 
 def each(column: Column) -> Iterator[Any]:
@@ -84,10 +77,28 @@ def told(progress: Callable[[int, int | None], object] | None, done: int, total:
         progress(done, total)
 
 
-def _list_batches(items: Iterable[Any]) -> Iterator[tuple[list[Any], int]]:
-    rest = iter(items)
-    while batch := list(itertools.islice(rest, BATCH_KEYS)):
-        yield batch, len(batch)
+def together(*columns: Iterable[Any]) -> Iterator[list[list[Any]]]:
+    """Batches: a list of items of each column, all of the same length, but for the last one if columns end at different places."""
+    rest = [iter(items) for items in columns]
+    is_over = False
+    while not is_over:
+        batch: list[list[Any]] = [[] for _ in rest]
+        size = 0
+        while not is_over and len(batch[0]) < BATCH_KEYS and size < BATCH_BYTES:
+            for taken, items in zip(batch, rest):
+                piece = list(itertools.islice(items, _PIECE_ITEMS))
+                taken += piece
+                size += _bytes_of(piece)
+                is_over |= len(piece) < _PIECE_ITEMS
+        if any(batch):
+            yield batch
+
+
+def _bytes_of(items: list[Any]) -> int:
+    try:
+        return sum(map(len, items))
+    except TypeError:  # One that is no key. Whoever takes the batch says which.
+        return 0
 
 
 def _check_numpy(array: Any) -> None:
@@ -138,11 +149,24 @@ def _check_nulls(items: Any) -> Any:
 
 
 def _arrow_batches(arrow: Any, array: Any) -> Iterator[tuple[Any, int]]:
-    packed = _fixed if arrow.types.is_fixed_size_binary(array.type) else _variable
+    is_fixed = arrow.types.is_fixed_size_binary(array.type)
+    packed = _fixed if is_fixed else _variable
     for chunk in array.chunks:
-        for at in range(0, len(chunk), BATCH_KEYS):
-            part = chunk.slice(at, BATCH_KEYS)
+        size = array.type.byte_width if is_fixed else _average_bytes(chunk)
+        step = max(1, min(BATCH_KEYS, BATCH_BYTES // max(1, size)))
+        for at in range(0, len(chunk), step):
+            part = chunk.slice(at, step)
             yield packed(part), len(part)
+
+
+def _average_bytes(chunk: Any) -> int:
+    """That of an item of the array that `chunk` may be a slice of. Reads no offset, as they may be wrong."""
+    _, offsets, data = chunk.buffers()
+    return 0 if not offsets or not data else int(data.size * _offset_bytes(chunk) // offsets.size)
+
+
+def _offset_bytes(part: Any) -> int:
+    return 8 if str(part.type).startswith("large") else 4
 
 
 def _fixed(part: Any) -> tuple[bytes, int, bool]:
@@ -152,7 +176,7 @@ def _fixed(part: Any) -> tuple[bytes, int, bool]:
 
 def _variable(part: Any) -> tuple[bytes, bytes, int]:
     _, offsets, data = part.buffers()
-    width = 8 if str(part.type).startswith("large") else 4
+    width = _offset_bytes(part)
     ends = _cut(offsets, part.offset * width, (len(part) + 1) * width)
     first, last = (int.from_bytes(end, "little") for end in (ends[:width], ends[-width:]))
     return _cut(data, first, last - first), ends, width

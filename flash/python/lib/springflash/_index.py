@@ -4,7 +4,7 @@ import itertools
 from collections.abc import ItemsView, Iterable, Iterator, Mapping, MutableMapping, ValuesView
 from typing import Any, NamedTuple
 
-from ._batches import Column, pairs, told
+from ._batches import Column, pairs, together, told
 from ._closes import Closes
 from ._filter import Key, Mode, Path, Progress, absolute, check_mode, memory_bytes, whole
 from ._springflash import Index
@@ -130,15 +130,16 @@ class FlashIndex(Index, Closes, MutableMapping[bytes, bytes]):
             other = other.items()
         elif hasattr(other, "keys"):
             other = ((key, other[key]) for key in other.keys())
-        rest = itertools.chain(other, more.items())
-        while batch := list(itertools.islice(rest, 8192)):
-            self.put_many([key for key, _ in batch], [value for _, value in batch])
+        ours, theirs = itertools.tee(itertools.chain(other, more.items()))
+        self.put_many((key for key, _ in ours), (value for _, value in theirs))
 
     def clear(self) -> None:
-        while keys := list(itertools.islice(self, _CLEARED_KEYS)):
-            for key in keys:
-                # Another thread may delete it meanwhile.
-                self.pop(key, None)
+        is_over = False
+        while not is_over:
+            keys = list(itertools.islice(self, _CLEARED_KEYS))
+            is_over = len(keys) < _CLEARED_KEYS
+            for (batch,) in together(keys):
+                self._delete_batch(batch)
 
     def _pairs(self) -> Iterator[tuple[bytes, bytes]]:
         scan = self._scan()

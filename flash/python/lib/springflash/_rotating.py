@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import math
 import numbers
 import os
 import re
@@ -12,10 +13,10 @@ from collections.abc import Iterable
 from pathlib import Path as Folder
 from typing import Any
 
-from ._batches import Column, each
+from ._batches import Column, each, together, told
 from ._closes import Closes
 from ._files import FolderLock, fault, sync
-from ._filter import FlashFilter, Key, Path, absolute, rate, whole
+from ._filter import FilterInfo, FlashFilter, Key, Path, Progress, absolute, rate, whole
 from ._springflash import ForkedError, FullError
 
 #: Before the name of a generation until it is made, and from its removal until it is gone.
@@ -45,9 +46,10 @@ class RotatingFilter(Closes):
     ) -> None:
         if max_age is not None and (not isinstance(max_age, numbers.Real) or not max_age > 0):
             raise ValueError(f"max_age is {max_age!r:.40}, expected seconds above 0, or None")
+        self._rate = rate("false_positive_rate", false_positive_rate)
         self._settings: dict[str, Any] = {
             "capacity": whole("capacity", capacity, 1),
-            "false_positive_rate": rate("false_positive_rate", false_positive_rate) / whole("generations", generations, 2),
+            "false_positive_rate": self._rate / whole("generations", generations, 2),
             "memory": memory,
         }
         self._folder = Folder(absolute(path))
@@ -69,6 +71,7 @@ class RotatingFilter(Closes):
         for name in there:
             if name.startswith((_NEW, _GONE)):
                 shutil.rmtree(self._folder / name)
+        self._forget_old()
         self._rotate_if_due()
 
     @property
@@ -105,10 +108,13 @@ class RotatingFilter(Closes):
             # Names are microseconds, and rise even if the clock does not.
             name = f"{max(last + 1, int(time.time() * 1e6)):020}"
             self._generations.append(self._made(name))
-            while len(self._generations) > self._kept:
-                oldest = self._generations.pop(0)
-                oldest.close()
-                self._remove(Folder(oldest.path))
+            self._forget_old()
+
+    def _forget_old(self) -> None:
+        while len(self._generations) > self._kept:
+            oldest = self._generations.pop(0)
+            oldest.close()
+            self._remove(Folder(oldest.path))
 
     def _made(self, name: str) -> FlashFilter:
         new = self._folder / (_NEW + name)
@@ -126,39 +132,71 @@ class RotatingFilter(Closes):
         """Adds a key to the newest generation, also if an older one has it: it lives from now on."""
         self.add_many([key])
 
-    def add_many(self, keys: Iterable[Key]) -> None:
-        """Adds keys. They are durable after :meth:`commit`. Raises :exc:`FullError` if the disk has no room for a generation."""
-        with self._lock:
-            self._rotate_if_due()
-            rest = list(each(Column(keys)))
-            added = 0
-            while added < len(rest):
-                try:
-                    self._generations[-1].add_many(rest[added:])
-                    return
-                except FullError as full:
-                    added += full.added
-                try:
-                    self.rotate()
-                except FullError as full:
-                    full.added = added
-                    raise
+    def add_many(self, keys: Iterable[Key], progress: Progress | None = None) -> None:
+        """Adds keys, as :meth:`FlashFilter.add_many` does. They are durable after :meth:`commit`.
+
+        Raises :exc:`FullError` if the disk has no room for a generation.
+        """
+        column = Column(keys)
+        done = 0
+        for (batch,) in together(each(column)):
+            with self._lock:
+                self._rotate_if_due()
+                self._add_batch(batch, done)
+            done += len(batch)
+            told(progress, done, column.count)
+
+    def _add_batch(self, rest: list[Key], done: int) -> None:
+        """`done` are those before it in the call."""
+        while rest:
+            try:
+                self._generations[-1].add_many(rest)
+                return
+            except FullError as full:
+                rest = rest[full.added :]
+                done += full.added
+            try:
+                self.rotate()
+            except FullError as full:
+                full.added = done
+                raise
 
     def __contains__(self, key: Key) -> bool:
         with self._lock:
             return any(key in generation for generation in reversed(self._generations))
 
-    def contains_many(self, keys: Iterable[Key]) -> list[bool]:
+    def contains_many(self, keys: Iterable[Key], progress: Progress | None = None) -> list[bool]:
         """For each key, in order, whether it may be in a generation. False is certain."""
+        column = Column(keys)
+        answers: list[bool] = []
+        for (batch,) in together(each(column)):
+            with self._lock:
+                answers += self._contains_batch(batch)
+            told(progress, len(answers), column.count)
+        return answers
+
+    def _contains_batch(self, keys: list[Key]) -> list[bool]:
+        answers = [False] * len(keys)
+        left = list(range(len(keys)))
+        for generation in reversed(self._generations):
+            for n, is_there in zip(left, generation.contains_many([keys[n] for n in left])):
+                answers[n] = is_there
+            left = [n for n in left if not answers[n]]
+        return answers
+
+    def info(self) -> FilterInfo:
+        """Sizes and rates of all generations together. A key that several of them have counts in each."""
         with self._lock:
-            keys = list(each(Column(keys)))
-            answers = [False] * len(keys)
-            left = list(range(len(keys)))
-            for generation in reversed(self._generations):
-                for n, is_there in zip(left, generation.contains_many([keys[n] for n in left])):
-                    answers[n] = is_there
-                left = [n for n in left if not answers[n]]
-            return answers
+            of_each = [generation.info() for generation in self._generations]
+        sums = {name: sum(getattr(one, name) for one in of_each) for name in ("keys", "capacity", "file_bytes", "memory_bytes")}
+        absent = math.prod(1 - one.false_positive_rate for one in of_each)
+        return FilterInfo(
+            **sums,
+            false_positive_rate=1 - absent,
+            false_positive_rate_asked=self._rate,
+            is_full=False,
+            filters=len(of_each),
+        )
 
     def commit(self) -> None:
         """Makes all added keys durable."""

@@ -14,6 +14,7 @@ import itertools
 import json
 import os
 import sys
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -117,6 +118,17 @@ def _opened(file: Path, target: Path, field: str) -> contextlib.AbstractContextM
 
 
 @contextlib.contextmanager
+def _reading(file: Path) -> Iterator[None]:
+    """Names the shard in what libraries raise because of its contents."""
+    try:
+        yield
+    except (EOFError, OSError, RecursionError, ValueError, zlib.error) as error:
+        if str(file) in str(error) or getattr(error, "errno", None) is not None:
+            raise
+        raise ValueError(f"{file}: {error}") from error
+
+
+@contextlib.contextmanager
 def _lines(file: Path, target: Path, field: str | None) -> Iterator[_Shard]:
     opened: Any = gzip.open if file.suffix == ".gz" else open
     # Bytes that are no UTF-8 are written as they were read.
@@ -126,12 +138,13 @@ def _lines(file: Path, target: Path, field: str | None) -> Iterator[_Shard]:
 
         def read() -> Iterator[list[str]]:
             number = 0
-            while lines := list(itertools.islice(source, _BATCH_DOCUMENTS)):
-                batch.clear()
-                for line in lines:
-                    number += 1
-                    batch.append(_document(line, field, f"{file}:{number}"))
-                yield [text for text, _ in batch]
+            with _reading(file):
+                while lines := list(itertools.islice(source, _BATCH_DOCUMENTS)):
+                    batch.clear()
+                    for line in lines:
+                        number += 1
+                        batch.append(_document(line, field, f"{file}:{number}"))
+                    yield [text for text, _ in batch]
 
         def write(kept: list[tuple[int, str]]) -> None:
             for n, text in kept:
@@ -151,7 +164,7 @@ def _document(line: str, field: str | None, place: str) -> tuple[str, Any]:
         return line.rstrip("\n"), None
     try:
         row = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{place}: {error}") from None
     text = row.get(field) if isinstance(row, dict) else None
     if not isinstance(text, str):
@@ -164,7 +177,9 @@ def _parquet(file: Path, target: Path, field: str) -> Iterator[_Shard]:
     import pyarrow
     import pyarrow.parquet
 
-    with pyarrow.parquet.ParquetFile(file) as source, pyarrow.parquet.ParquetWriter(target, source.schema_arrow) as sink:
+    with _reading(file):
+        opened = pyarrow.parquet.ParquetFile(file)
+    with opened as source, pyarrow.parquet.ParquetWriter(target, source.schema_arrow) as sink:
         column = source.schema_arrow.get_field_index(field)
         if column < 0:
             raise ValueError(f"{file}: there is no column {field!r}")
@@ -172,13 +187,14 @@ def _parquet(file: Path, target: Path, field: str) -> Iterator[_Shard]:
 
         def read() -> Iterator[list[str]]:
             number = 0
-            for last[0] in source.iter_batches(_BATCH_DOCUMENTS):
-                texts = last[0].column(column).to_pylist()
-                wrong = next((n for n, text in enumerate(texts) if not isinstance(text, str)), None)
-                if wrong is not None:
-                    raise ValueError(f"{file}: row {number + wrong} has no text in {field!r}")
-                number += len(texts)
-                yield texts
+            with _reading(file):
+                for last[0] in source.iter_batches(_BATCH_DOCUMENTS):
+                    texts = last[0].column(column).to_pylist()
+                    wrong = next((n for n, text in enumerate(texts) if not isinstance(text, str)), None)
+                    if wrong is not None:
+                        raise ValueError(f"{file}: row {number + wrong} has no text in {field!r}")
+                    number += len(texts)
+                    yield texts
 
         def write(kept: list[tuple[int, str]]) -> None:
             rows = last[0].take(pyarrow.array([n for n, _ in kept], pyarrow.int64()))

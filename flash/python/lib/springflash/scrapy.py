@@ -247,7 +247,7 @@ class DoneMiddleware:
 
     def _page(self, response: Response) -> _Page | None:
         known = _filters.get(self._crawler)
-        return known and _Page(known, response)
+        return None if known is None else _Page(known, response)
 
     def process_spider_output(self, response: Response, result: Iterable[Any]) -> Iterator[Any]:
         page = self._page(response)

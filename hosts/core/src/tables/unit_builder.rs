@@ -76,15 +76,16 @@ impl UnitBuilder {
         let mut keys = BlockWriter::new(units, segment_data_bytes).with_identity(identity);
         let mut prefixes =
             PrefixWriter::new(units, segment_data_bytes, identity).with_further(settings.further_prefixes);
+        if is_bytewise {
+            keys = keys.with_bytewise_keys();
+            prefixes = prefixes.with_bytewise_keys();
+        }
         if let Some(files) = spill {
             keys = keys.with_spill(Box::new(SpillFile::new(files)), SPILL_WINDOW_BYTES);
             prefixes = prefixes.with_spill(Box::new(SpillFile::new(files)), SPILL_WINDOW_BYTES);
         }
         Self {
-            writers: Some(Writers {
-                keys: if is_bytewise { keys.with_bytewise_keys() } else { keys },
-                prefixes,
-            }),
+            writers: Some(Writers { keys, prefixes }),
             spill,
             block: Block::InMemory(Vec::new()),
             key_count: 0,
@@ -108,8 +109,9 @@ impl UnitBuilder {
     /// Adds the prefix of an entry's key, if it has one, and the further ones.
     #[inline]
     pub(crate) fn add_prefixes(&mut self, prefix: Option<&[u8]>, key: &[u8], entry_bytes: u64) {
-        if let Some(writers) = &mut self.writers {
-            writers.prefixes.add(prefix, key, entry_bytes);
+        if let Some(writers) = &mut self.writers
+            && writers.prefixes.add(prefix, key, entry_bytes)
+        {
             if self.prefix_count.is_multiple_of(KEYS_PER_COUNT) {
                 self.counted.set(writers.memory_bytes() as u64);
             }
@@ -123,7 +125,7 @@ impl UnitBuilder {
         (writers + self.block.memory_bytes()) as u64
     }
 
-    /// Entries added; versions of one key count each.
+    /// Keys added, or prefixes if they are more; versions of one key count each.
     pub(crate) fn key_count(&self) -> u64 {
         self.key_count.max(self.prefix_count)
     }

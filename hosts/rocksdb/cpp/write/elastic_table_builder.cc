@@ -37,7 +37,7 @@ ElasticTableBuilder::ElasticTableBuilder(const FiltersRef& e, const rocksdb::Blo
       BlockBasedTableBuilder(WithPolicy(table_options, policy, AddsKeys(table_options, builder_options)), builder_options, file),
       timestamp_bytes_(builder_options.internal_comparator.user_comparator()->timestamp_size()),
       prefix_extractor_(builder_options.moptions.prefix_extractor),
-      adds_further_prefixes_(sb_filters_writes_further_prefixes(e.get()) != 0),
+      adds_further_prefixes_(prefix_extractor_ != nullptr && sb_filters_writes_further_prefixes(e.get()) != 0),
       adds_keys_(AddsKeys(table_options, builder_options)) {}
 
 void ElasticTableBuilder::Add(const rocksdb::Slice& internal_key, const rocksdb::Slice& value) {
@@ -47,20 +47,14 @@ void ElasticTableBuilder::Add(const rocksdb::Slice& internal_key, const rocksdb:
     if (adds_keys_) {
       policy->Add(key, entry_bytes);
     }
-    if (prefix_extractor_ != nullptr) {
-      AddPrefixes(key, entry_bytes);
+    if (prefix_extractor_ != nullptr && prefix_extractor_->InDomain(key)) {
+      const rocksdb::Slice prefix = prefix_extractor_->Transform(key);
+      policy->AddPrefixes(&prefix, key, entry_bytes);
+    } else if (adds_further_prefixes_) {
+      policy->AddPrefixes(nullptr, key, entry_bytes);
     }
   }
   BlockBasedTableBuilder::Add(internal_key, value);
-}
-
-void ElasticTableBuilder::AddPrefixes(const rocksdb::Slice& key, size_t entry_bytes) {
-  if (prefix_extractor_->InDomain(key)) {
-    const rocksdb::Slice prefix = prefix_extractor_->Transform(key);
-    policy->AddPrefixes(&prefix, key, entry_bytes);
-  } else if (adds_further_prefixes_) {
-    policy->AddPrefixes(nullptr, key, entry_bytes);
-  }
 }
 
 }  // namespace springbloom

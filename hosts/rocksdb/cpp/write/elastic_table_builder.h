@@ -28,8 +28,6 @@ class ElasticTableBuilder final : private BuilderParts, public rocksdb::BlockBas
   void Add(const rocksdb::Slice& internal_key, const rocksdb::Slice& value) override;
 
  private:
-  void AddPrefixes(const rocksdb::Slice& key, size_t entry_bytes);
-
   const size_t timestamp_bytes_;
   // Null: the table gets no units over prefixes.
   const std::shared_ptr<const rocksdb::SliceTransform> prefix_extractor_;

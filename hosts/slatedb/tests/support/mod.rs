@@ -13,7 +13,7 @@ use std::{
 
 use futures::{StreamExt, stream::BoxStream};
 use slatedb::{
-    Db,
+    Db, PrefixExtractor, PrefixTarget,
     config::{CompactionWorkerOptions, CompactorOptions, FlushOptions, FlushType, Settings},
     object_store::{
         CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
@@ -96,6 +96,33 @@ impl ObjectStore for Meter {
     async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
         self.store.copy_opts(from, to, options).await
     }
+}
+
+/// A key's bytes before the separator, and the separator.
+pub struct Until(pub u8);
+
+impl PrefixExtractor for Until {
+    fn name(&self) -> &str {
+        "until"
+    }
+
+    fn prefix_len(&self, target: &PrefixTarget) -> Option<usize> {
+        let (PrefixTarget::Point(bytes) | PrefixTarget::Prefix(bytes)) = target;
+        bytes.iter().position(|&byte| byte == self.0).map(|at| at + 1)
+    }
+}
+
+/// An empty store for a test: in memory, or in the S3 bucket that the environment names.
+#[cfg(not(feature = "s3"))]
+pub fn empty_store() -> Arc<dyn ObjectStore> {
+    Arc::new(slatedb::object_store::memory::InMemory::new())
+}
+
+#[cfg(feature = "s3")]
+pub fn empty_store() -> Arc<dyn ObjectStore> {
+    use slatedb::object_store::{aws::AmazonS3Builder, prefix::PrefixStore};
+    let bucket = AmazonS3Builder::from_env().build().expect("the environment names it");
+    Arc::new(PrefixStore::new(bucket, format!("{:032x}", rand::random::<u128>())))
 }
 
 /// Settings under which few keys make a tree of many tables.

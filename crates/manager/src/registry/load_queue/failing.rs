@@ -68,6 +68,8 @@ impl FailingTables {
     pub(crate) fn count_failure(&mut self, source: u32, is_fault: bool, now: Instant) -> bool {
         let failing = self.sources.entry(source).or_insert_with(|| FailingSource::new(now));
         failing.tries = TRIES_MIN;
+        // The pause follows the tries: if they take longer than it, other sources get their turn in it.
+        failing.due = failing.due.max(now + failing.pause / 2);
         if is_fault {
             failing.failures_in_a_row = failing.failures_in_a_row.saturating_add(1);
         }

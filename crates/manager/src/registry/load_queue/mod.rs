@@ -1,6 +1,7 @@
 //! Which units to read next, and which tables cannot be read for now.
 
 mod failing;
+mod noted;
 mod queue;
 mod request;
 mod table_list;

@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use super::failing::FailingTables;
+use super::noted::NotedTables;
 use super::request::{LoadRequest, lacking_segment};
-use super::table_list::TableList;
 use crate::names::SegmentRef;
 use crate::plan::Allocation;
 use crate::registry::tables::{Table, Tables};
@@ -24,7 +24,7 @@ fn comes_with_its_table(tables: &Tables, allocation: &Allocation, table: u32) ->
 /// Where units are wanted.
 pub(crate) struct LoadQueue {
     segments: VecDeque<SegmentRef>,
-    noted: TableList,
+    noted: NotedTables,
     failing: FailingTables,
 }
 
@@ -35,7 +35,7 @@ impl LoadQueue {
     pub(crate) fn new() -> Self {
         Self {
             segments: VecDeque::with_capacity(SEGMENTS_MAX),
-            noted: TableList::default(),
+            noted: NotedTables::default(),
             failing: FailingTables::default(),
         }
     }
@@ -58,7 +58,7 @@ impl LoadQueue {
         let now = Instant::now();
         loop {
             let (segment, rows, is_for_table) = if let Some(segment) = self.segments.pop_front() {
-                if self.put_off(tables, segment.table, now)
+                if self.put_off(tables, allocation, segment.table, now)
                     || comes_with_its_table(tables, allocation, segment.table)
                 {
                     continue;
@@ -86,7 +86,7 @@ impl LoadQueue {
         self.noted.push(tables, table);
     }
 
-    /// Takes out the table to read next: one that failed and is due, or the one that was noted first.
+    /// Takes out the table to read next: one that failed and is due, or [one](NotedTables::pop) that was noted.
     fn pop_table(&mut self, tables: &mut Tables, allocation: &Allocation, now: Instant) -> Option<u32> {
         let is_lacking = |tables: &Tables, table| lacking_segment(tables, allocation, table).is_some();
         if let Some(table) = self.failing.pop_due(tables, now, is_lacking) {
@@ -94,21 +94,26 @@ impl LoadQueue {
         }
         loop {
             let table = self.noted.pop(tables)?;
-            if !self.put_off(tables, table, now) {
+            if !self.put_off(tables, allocation, table, now) {
                 return Some(table);
             }
         }
     }
 
     /// Whether the table is not to be read now, because reads of it or of its source fail. Then it is tried later.
-    fn put_off(&mut self, tables: &mut Tables, table: u32, now: Instant) -> bool {
-        let Some(known) = tables.get_mut(table) else { return false };
+    fn put_off(&mut self, tables: &mut Tables, allocation: &Allocation, table: u32, now: Instant) -> bool {
+        let Some(known) = tables.get(table) else { return false };
         let source = known.source;
         if !known.queue_link.has_failed() && !self.failing.is_out(source) {
             return false;
         }
-        known.queue_link.set_failed(true);
-        self.failing.push(tables, table, source, now);
+        // One that has all its units by now does not fail.
+        if lacking_segment(tables, allocation, table).is_some() {
+            if let Some(known) = tables.get_mut(table) {
+                known.queue_link.set_failed(true);
+            }
+            self.failing.push(tables, table, source, now);
+        }
         true
     }
 

@@ -1,0 +1,48 @@
+//! Noted tables. Sources take turns: a slow device, whose tables wait for long, keeps no other waiting.
+
+use std::collections::VecDeque;
+
+use super::table_list::TableList;
+use crate::registry::tables::Tables;
+
+/// The noted tables of all sources, those of each first in, first out.
+#[derive(Default)]
+pub(super) struct NotedTables {
+    /// In the order of their turns. None is empty.
+    sources: VecDeque<(u32, TableList)>,
+}
+
+impl NotedTables {
+    /// Adds a table, if it is known and in no list. O(sources).
+    pub(super) fn push(&mut self, tables: &mut Tables, table: u32) {
+        let Some(known) = tables.get(table).filter(|known| !known.is_noted()) else { return };
+        let source = known.source;
+        let known = self.sources.iter().position(|&(known, _)| known == source);
+        let at = known.unwrap_or_else(|| {
+            self.sources.push_back((source, TableList::default()));
+            self.sources.len() - 1
+        });
+        self.sources[at].1.push(tables, table);
+    }
+
+    /// Takes out the table that was noted first, of the source whose turn it is.
+    pub(super) fn pop(&mut self, tables: &mut Tables) -> Option<u32> {
+        let (source, mut list) = self.sources.pop_front()?;
+        let table = list.pop(tables);
+        if !list.is_empty() {
+            self.sources.push_back((source, list));
+        }
+        table
+    }
+
+    /// Takes out a table, which is still known. `false` if it is not noted. O(noted tables).
+    pub(super) fn remove(&mut self, tables: &mut Tables, table: u32) -> bool {
+        let is_noted = self.sources.iter_mut().any(|(_, list)| list.remove(tables, table));
+        self.sources.retain(|(_, list)| !list.is_empty());
+        is_noted
+    }
+
+    pub(super) fn iter(&self, tables: &Tables) -> impl Iterator<Item = u32> {
+        self.sources.iter().flat_map(|(_, list)| list.iter(tables))
+    }
+}
