@@ -18,7 +18,6 @@ use crate::database::manifest::{FORMAT_VERSION, TreeManifest};
 use crate::database::options::{CommonSettings, Prefixes};
 use crate::database::preset::{Defaults, Preset};
 use crate::database::shape::Shape;
-use crate::database::stores::Layout;
 use crate::recorded::Recorded;
 use crate::report::Header;
 use crate::run::Workload;
@@ -222,7 +221,7 @@ impl Compare {
         const DEFAULT_BUDGET_BITS: f64 = 4.0;
         CommonSettings {
             tree: self.preset.shape(),
-            layout: Layout { families: self.families() },
+            layout: self.layout(),
             buffered: self.set.buffered,
             block_cache: self.block_cache.filter(|size| size.bytes > 0).map(|size| BlockCache {
                 bytes: size.bytes,

@@ -96,7 +96,7 @@ impl Folder {
     /// Path of the database of `config`: the one that is there, else a new one. Its name tells the settings that its tables depend on.
     pub(crate) fn database(&self, config: &Config, common: &CommonSettings) -> Result<PathBuf> {
         let path = self.path.join(common.folder(config)?);
-        if !remove::is_finished(&path) {
+        if !remove::is_finished(&path, &common.layout.folders(&path)) {
             remove::and_make(&path, || self.rewrite(&path, config, common))?;
         }
         Ok(path)
@@ -105,7 +105,7 @@ impl Folder {
     fn rewrite(&self, path: &Path, config: &Config, common: &CommonSettings) -> Result<()> {
         common.open_tree(&self.tree())?.clone_to(path)?;
         let prepared = common.prepare(config, &self.shape, AutoCompaction::Off)?;
-        let stores = Stores::open(path, &prepared.options)?;
+        let stores = Stores::open(path, common.layout, &prepared.options)?;
         let step = Step::start(&format!("writing tables with {config}"), self.shape.bytes());
         for family in stores.families()? {
             rewrite(family, &step).map_err(|error| error.context(format!("{}: {config}", path.display())))?;

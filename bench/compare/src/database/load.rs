@@ -56,7 +56,8 @@ pub(crate) fn load(
         // The load triggers flushes itself, so the memtable must not fill up before.
         options.set_write_buffer_size(tree.write_buffer_bytes as usize * 8);
     }
-    let stores = Stores::open(path, options)?;
+    common.layout.make_parent(path)?;
+    let stores = Stores::open(path, common.layout, options)?;
     let write_options = CommonSettings::write_options();
     let order = records.keys.load_order(count, records.seed);
     let schedule = Schedule::new(count, records.record_bytes(), tree);
@@ -85,7 +86,7 @@ pub(crate) fn load(
     Ok(stores)
 }
 
-/// Lets RocksDB compact all families until it finds nothing to do: one compaction runs at a time.
+/// Lets RocksDB compact all families until it finds nothing to do: one compaction of a database runs at a time.
 fn compact(stores: &Stores, l0_trigger: u32) -> Result<()> {
     let trigger = l0_trigger.to_string();
     let set = |options: &[(&str, &str)]| {
@@ -93,7 +94,9 @@ fn compact(stores: &Stores, l0_trigger: u32) -> Result<()> {
         anyhow::Ok(families.iter().try_for_each(|family| family.db.set_options_cf(family.handle, options))?)
     };
     set(&[("level0_file_num_compaction_trigger", &trigger), ("disable_auto_compactions", "false")])?;
-    stores.db().wait_for_compact(&WaitForCompactOptions::default())?;
+    for db in stores.databases() {
+        db.wait_for_compact(&WaitForCompactOptions::default())?;
+    }
     set(&[("disable_auto_compactions", "true")])
 }
 

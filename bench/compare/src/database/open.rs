@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use rocksdb::DB;
 use springbloom_console::bad_input;
 use springbloom_rocksdb::testing::digests_computed;
 use springbloom_rocksdb::{ElasticFilters, HOTNESS_FILE_NAME, inspect};
@@ -61,12 +60,14 @@ impl Database {
         auto_compaction: AutoCompaction,
     ) -> Result<Self> {
         // Every run starts cold: the saved hotness belongs to another workload.
-        remove::file(&path.join(HOTNESS_FILE_NAME))?;
+        for folder in common.layout.folders(path) {
+            remove::file(&folder.join(HOTNESS_FILE_NAME))?;
+        }
         let Prepared { options, elastic } = common.prepare(config, shape, auto_compaction)?;
-        let stores = Stores::open(path, &options)
+        let stores = Stores::open(path, common.layout, &options)
             .with_context(|| format!("remove {} to make it again", path.display()))?;
         if let Some(elastic) = &elastic {
-            check_units(elastic, stores.db(), path)?;
+            check_units(elastic, &stores, &common.layout.folders(path))?;
         }
         let filters_are_cached = common.one_cache() || config.is_cached();
         Ok(Database { stores, elastic, filters_are_cached, _scratch: scratch })
@@ -82,7 +83,9 @@ impl Database {
         Ok(match &self.elastic {
             Some(elastic) => elastic.stats().used_bytes as u64,
             None if self.filters_are_cached => {
-                cached_filter_bytes(&self.stores.db().property_value(CACHE_STATS)?.unwrap_or_default())
+                // All databases share the cache.
+                let stats = self.stores.databases()[0].property_value(CACHE_STATS)?;
+                cached_filter_bytes(&stats.unwrap_or_default())
             }
             // Read when a table is opened and kept as long as it is open.
             None => Shape::of(&self.stores)?.filter_bytes,
@@ -120,20 +123,22 @@ impl Database {
 }
 
 /// An error if no table has filter units that can be used: such a database would be measured as one without filters.
-fn check_units(elastic: &ElasticFilters, db: &DB, folder: &Path) -> Result<()> {
+fn check_units(elastic: &ElasticFilters, stores: &Stores, folders: &[PathBuf]) -> Result<()> {
     let stats = elastic.stats();
     if stats.tables > 0 || stats.refused_tables > 0 {
         return Ok(());
     }
-    let Some(file) = db.live_files()?.into_iter().next() else { return Ok(()) };
-    let table = folder.join(file.name.trim_start_matches('/'));
-    match inspect::table(&table)?.units {
-        Some(Err(error)) => Err(bad_input(format!(
-            "{}: its filter units cannot be used: {error}; choose another --dir to rebuild the databases",
-            table.display()
-        ))),
-        _ => Ok(()),
+    for (db, folder) in stores.databases().iter().zip(folders) {
+        let Some(file) = db.live_files()?.into_iter().next() else { continue };
+        let table = folder.join(file.name.trim_start_matches('/'));
+        if let Some(Err(error)) = inspect::table(&table)?.units {
+            return Err(bad_input(format!(
+                "{}: its filter units cannot be used: {error}; choose another --dir to rebuild the databases",
+                table.display()
+            )));
+        }
     }
+    Ok(())
 }
 
 /// Work of elastic filters.

@@ -7,8 +7,7 @@ use springbloom_console::sizes::Size;
 use springbloom_console::{TextTable, distinct};
 use springbloom_records::{Figure, Labels, Unit};
 
-use crate::database::open::UNITS;
-use crate::report::Header;
+use crate::report::{Header, summary};
 use crate::run::{Row, labels_of};
 
 /// The record of the run as one JSON document.
@@ -49,13 +48,9 @@ pub(crate) fn write_table(out: &mut impl Write, header: &Header, rows: &[Row]) -
     }
     writeln!(out, "reads of blocks per lookup, and lookups per second in turns with {baseline}")?;
     writeln!(out, "{table}")?;
-    for none in figures.iter().filter(|figure| figure.is_of(&[("part", UNITS)]) && figure.value == 0.0) {
-        writeln!(
-            out,
-            "{} had no filter in memory: its budget has no room for a table's bookkeeping and a unit. Choose a larger --budget, or more \
-             records.",
-            none.of["config"]
-        )?;
+    let one_cache = header.block_cache.is_some_and(|cache| cache.pays_for_all);
+    for sentence in summary::sentences(rows, &figures, one_cache) {
+        writeln!(out, "{sentence}")?;
     }
     Ok(())
 }
@@ -68,7 +63,7 @@ fn groups(rows: &[Row]) -> Vec<(&str, u32)> {
 }
 
 /// All figures over mappings, and lookups per second as ratios to those of the baseline in the same round under the same mapping.
-fn figures(rows: &[Row], baseline: &str) -> Vec<Figure> {
+pub(super) fn figures(rows: &[Row], baseline: &str) -> Vec<Figure> {
     let all = || rows.iter().flat_map(|row| &row.figures);
     let kinds = distinct(all().map(|Figure { name, of, unit, .. }| (name, of, *unit)));
     let medians = kinds.into_iter().filter_map(|(name, of, unit)| {
@@ -77,17 +72,22 @@ fn figures(rows: &[Row], baseline: &str) -> Vec<Figure> {
         Figure::over(name, of.clone(), values, unit)
     });
     let ratios = groups(rows).into_iter().filter_map(|(config, threads)| {
-        let ratios = rows
-            .iter()
-            .filter(|row| (row.config.as_str(), row.threads) == (config, threads))
-            .flat_map(|row| {
-                let is_rival = |other: &&Row| {
-                    (other.config.as_str(), other.threads, other.salt) == (baseline, threads, row.salt)
-                };
-                let theirs = rows.iter().find(is_rival).map_or(&[][..], |rival| &rival.ops_per_s_by_round);
-                row.ops_per_s_by_round.iter().zip(theirs).map(|(ours, theirs)| ours / theirs)
-            });
+        let ratios = lookups_ratios(rows, (config, baseline), threads);
         Figure::over("lookups_ratio", labels_of(config, threads), ratios, Unit::TimeRatio)
     });
     medians.chain(ratios).collect()
+}
+
+/// Lookups per second with one configuration divided by those with another one, in each round under each mapping.
+pub(super) fn lookups_ratios(rows: &[Row], (config, other): (&str, &str), threads: u32) -> Vec<f64> {
+    let of = |config: &str| -> Vec<&Row> {
+        rows.iter().filter(|row| (row.config.as_str(), row.threads) == (config, threads)).collect()
+    };
+    let rivals = of(other);
+    let ratios = of(config).into_iter().flat_map(|row| {
+        let rival = rivals.iter().find(|rival| rival.salt == row.salt);
+        let theirs = rival.map_or(&[][..], |rival| &rival.ops_per_s_by_round);
+        row.ops_per_s_by_round.iter().zip(theirs).map(|(ours, theirs)| ours / theirs)
+    });
+    ratios.collect()
 }

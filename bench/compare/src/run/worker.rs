@@ -374,7 +374,7 @@ fn intact_version(bytes: &[u8], record: u64, value_bytes: usize, key: &[u8]) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::database::stores::Stores;
+    use crate::database::stores::{Layout, Stores};
     use crate::run::workload::Operations;
     use rocksdb::{DB, Options};
     use springbloom_workload::{FamilyMix, FamilyStream, Mix, StreamSettings};
@@ -390,8 +390,8 @@ mod tests {
     fn loaded(records: &Records, path: &std::path::Path) -> Stores {
         let mut options = Options::default();
         options.create_if_missing(true);
-        let stores = Stores::open(path, &[options]).expect("database");
-        let db = stores.db();
+        let stores = Stores::open(path, Layout::default(), &[options]).expect("database");
+        let db = &stores.databases()[0];
         let (mut key, mut bytes) = (Vec::new(), Vec::new());
         for record in 0..records.keys.records() {
             records.keys.present(record, &mut key);
@@ -410,7 +410,7 @@ mod tests {
         let folder = tempfile::tempdir()?;
         let records = records(mix);
         let stores = loaded(&records, folder.path());
-        damage(stores.db(), &records);
+        damage(&stores.databases()[0], &records);
         let oracle = Oracle::new(50, 3_000);
         let settings = StreamSettings { mix, ..StreamSettings::gets(0.5, 0.3, 1, 1) };
         let families = FamilyMix { traffic: vec![1.0], absent: vec![settings.zero_result_ratio] };
