@@ -16,7 +16,9 @@ class SeekOutcomes final : public release::ForwardingIterator {
   // What a prefix filter of the table would be asked for: nothing by iterators that look for no prefix.
   static bool AreOf(const rocksdb::ReadOptions& read_options, const rocksdb::SliceTransform* prefix_extractor,
                     bool skip_filters) {
-    return !skip_filters && !read_options.total_order_seek && prefix_extractor != nullptr;
+    const bool looks_for_any =
+        read_options.total_order_seek && !read_options.auto_prefix_mode && !read_options.prefix_same_as_start;
+    return !skip_filters && !looks_for_any && prefix_extractor != nullptr;
   }
   // `stock` is owned from here on; both are in the arena, if there is one. `sees_all_from`: as of ElasticTableReader.
   static rocksdb::InternalIterator* Of(rocksdb::InternalIterator* stock, rocksdb::Arena* arena, const PrefixFilter& filter,
