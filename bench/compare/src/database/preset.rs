@@ -168,6 +168,7 @@ impl Preset {
                 value_bytes: 400,
                 warmup_ops: 400_000,
                 ops: 300_000,
+                rounds: 6,
                 ..small
             },
         }

@@ -49,7 +49,7 @@ impl Arrivals {
             self.are_over = true;
         }
         let (tables, wasted) = (last_generation - self.before.0, wasted_reads - self.before.1);
-        // Waiting saves some reads of units for each table. Lookups that have begun already wasted as many: flushes bring tables without end.
+        // Waiting saves reads of units for each table. Lookups that have begun already wasted as many: flushes bring tables without end.
         self.are_over || wasted >= u64::from(tables) * READS_SAVED
     }
 
