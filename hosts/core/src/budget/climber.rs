@@ -61,6 +61,12 @@ impl Counts {
         self.block_reads.max(1) as f64 / (self.visits.max(1) as f64).powi(2)
     }
 
+    /// Whether `window` reads so much more or less that another budget may be better.
+    fn has_changed(self, window: Self) -> bool {
+        let change = (window.rate() / self.rate() - 1.0).abs();
+        self.visits > 0 && change > CHANGE && self.gain_of(window).abs() > 4.0
+    }
+
     /// By how many standard deviations `other` reads less.
     fn gain_of(self, other: Self) -> f64 {
         (self.rate() - other.rate()) / (self.variance() + other.variance()).sqrt()
@@ -175,8 +181,7 @@ impl Climber {
                 }
             }
             Phase::Resting { windows, so_far } => {
-                let change = (window.rate() / so_far.rate() - 1.0).abs();
-                if so_far.visits > 0 && change > CHANGE && so_far.gain_of(window).abs() > 4.0 {
+                if so_far.has_changed(window) {
                     (self.step, self.rest_windows) = (STEP_FIRST, *REST.start());
                     self.phase = Phase::Steadying { last: Some(window), windows: 0 };
                     return;
@@ -197,6 +202,11 @@ impl Climber {
                     } else {
                         *is_there = false;
                     }
+                    return;
+                }
+                if here.has_changed(window) {
+                    // The lookups changed: the windows tell nothing about the budgets.
+                    self.phase = Phase::Steadying { last: Some(window), windows: 0 };
                     return;
                 }
                 here.add(window);
@@ -475,6 +485,28 @@ mod tests {
         climber.disturb();
         for _ in 0..3 {
             look(&mut climber, WINDOW_READS / 4);
+        }
+        assert_eq!(climber.factor, before);
+    }
+
+    #[test]
+    fn a_trial_in_which_lookups_change_says_nothing() {
+        let mut climber = Climber::default();
+        let mut counts = Counts::default();
+        let mut look = |climber: &mut Climber, block_reads| {
+            counts.add(Counts { visits: 100_000, block_reads });
+            climber.look(counts, 0, 0.1..=10.0)
+        };
+        let before = climber.factor;
+        while climber.wanted() == before {
+            look(&mut climber, WINDOW_READS);
+        }
+        // The other budget reads as much, and then either reads a quarter more.
+        while climber.wanted() != before {
+            look(&mut climber, WINDOW_READS);
+        }
+        for _ in 0..3 {
+            look(&mut climber, WINDOW_READS + WINDOW_READS / 4);
         }
         assert_eq!(climber.factor, before);
     }
