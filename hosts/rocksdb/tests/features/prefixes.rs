@@ -168,8 +168,8 @@ fn the_policy_learns_from_seeks() {
     assert!(family("rejected") + family("wasted_read") > 1000, "{text}");
 }
 
-/// A seek with `async_io` is made twice: while a block is read, and when it is there. One in total order asks for its prefix where it may not
-/// leave it, from RocksDB 9 on.
+/// A seek with `async_io` is made twice: while a block is read, and when it is there. One in total order asks for its prefix where it may
+/// not leave it, from RocksDB 9 on.
 #[test]
 fn the_policy_learns_from_seeks_that_do_not_wait_and_in_total_order() {
     const SEEKS: u64 = 500;
