@@ -37,14 +37,20 @@ pub(crate) fn load_next(registry: &SharedRegistry) -> Progress {
         loop {
             let Some(request) = residency.next_request() else { return Progress::Idle };
             match Job::reserve(request, residency) {
-                Reserved::Job(job) => break job,
+                Reserved::Job(job) => {
+                    residency.loads.begin_read(job.request.source);
+                    break job;
+                }
                 Reserved::Blocked => return Progress::Blocked,
                 Reserved::GaveUp => (),
             }
         }
     };
+    let source = job.request.source;
     let loaded = job.read();
-    registry.lock().residency.take_in_units(loaded);
+    let residency = &mut registry.lock().residency;
+    residency.loads.end_read(source);
+    residency.take_in_units(loaded);
     Progress::Loaded
 }
 
@@ -106,13 +112,19 @@ impl Job {
         // Room for the copies up to the last unit that the segment lacks. The plan has room for the units themselves.
         let copies_bytes = request.headroom_bytes() + bytes_of(units) - bytes_of(resident);
         let has_room = free_bytes(budget.snapshot()) >= copies_bytes;
-        if !has_room && residency.make_headroom(request.segment, request.headroom_bytes()) {
+        if !has_room
+            && (residency.waits_for_others(request.segment)
+                || residency.make_headroom(request.segment, request.headroom_bytes()))
+        {
             return Reserved::Blocked;
         }
         // That much may not stay free: as many of the units as can be copied.
         let bytes = (reserve(request.buffer_bytes()), reserve(bytes_of(resident + 1)));
         if let (Some(buffer), group @ Some(_)) = bytes {
             return Reserved::Job(Self { request, extent: Extent::Unit, buffer, copies: None, group });
+        }
+        if residency.waits_for_others(request.segment) {
+            return Reserved::Blocked;
         }
         residency.give_up_lacking(request.segment);
         Reserved::GaveUp

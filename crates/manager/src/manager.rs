@@ -23,6 +23,8 @@ use crate::visits::{OutcomeTotals, SlotSet, VisitBuffer};
 
 /// Tables that one hold of the mutex goes through where there may be many: enough for a small database, and too few for others to wait.
 const TABLES_AT_ONCE: usize = 64;
+/// How often a call that lowers the budget looks whether what is in use fits.
+const BUDGET_WAIT: Duration = Duration::from_micros(100);
 
 /// Holds the resident units of all tables under one budget.
 pub struct Manager {
@@ -201,21 +203,13 @@ impl Manager {
             let moved = self.shared.registry.lock().move_budget();
             match moved {
                 BudgetMove::Evicts => (),
-                BudgetMove::Waits => self.wait_for_round(),
+                // For a read that is under way, or a lookup that probes an evicted group.
+                BudgetMove::Waits => std::thread::sleep(BUDGET_WAIT),
                 BudgetMove::Ended(reached_bytes) => {
                     self.wake();
                     return reached_bytes;
                 }
             }
-        }
-    }
-
-    /// Waits until the background thread ends a round: reads that were under way are over then.
-    fn wait_for_round(&self) {
-        match &self.thread {
-            Some(thread) if thread.is_here() => self.shared.wait_for_round(thread.thread()),
-            // No read is under way; at most a lookup probes an evicted group.
-            _ => std::thread::yield_now(),
         }
     }
 

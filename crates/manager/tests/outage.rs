@@ -14,7 +14,7 @@ use springbloom_manager::{
 use springbloom_published_policies::PolicyKind;
 
 /// Tables that share a device. It fails while `is_out`, and always for the table with the locator `BAD`; for `LATE`, after 700 ms.
-/// With `SLOW` a read takes 10 ms.
+/// With `SLOW` a read takes 10 ms, with `HANGING` as long as `is_out`.
 struct Device {
     table: Arc<MemoryTable>,
     is_out: AtomicBool,
@@ -25,6 +25,7 @@ struct Device {
 
 const BAD: &[u8] = b"beyond repair";
 const SLOW: &[u8] = b"on a slow disk";
+const HANGING: &[u8] = b"in a network folder";
 const LATE: &[u8] = b"beyond repair, after a while";
 
 impl Device {
@@ -43,6 +44,13 @@ impl Device {
         if table.locator == SLOW {
             std::thread::sleep(Duration::from_millis(10));
             self.slow_reads.fetch_add(1, Ordering::SeqCst);
+            return Ok(());
+        }
+        if table.locator == HANGING {
+            self.slow_reads.fetch_add(1, Ordering::SeqCst);
+            while self.is_out.load(Ordering::SeqCst) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
             return Ok(());
         }
         if table.locator == LATE {
@@ -229,4 +237,29 @@ fn a_slow_device_keeps_no_other_waiting() {
     println!("{meanwhile} reads of the slow device meanwhile");
     assert!(meanwhile <= 120, "{meanwhile} reads of the slow device came first");
     drop((of_slow, of_fast));
+}
+
+#[test]
+fn devices_that_hang_keep_no_other_waiting() {
+    let (manager, fast) = (manager(64 << 20, PolicyKind::Benefit), Device::new());
+    let hanging: [_; 4] = std::array::from_fn(|_| Device::new());
+    let of_hanging: Vec<_> = (0u64..)
+        .zip(&hanging)
+        .map(|(device, hanging)| {
+            hanging.is_out.store(true, Ordering::SeqCst);
+            let tables = hanging.open(&manager, device * 100..device * 100 + 50, HANGING);
+            let begun = Instant::now();
+            while hanging.slow_reads.load(Ordering::SeqCst) == 0 {
+                assert!(begun.elapsed() < IDLE_TIMEOUT, "{:?}", manager.stats());
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            tables
+        })
+        .collect();
+    let of_fast = fast.open(&manager, 1000..1020, LOCATOR);
+    wait_for_units(&manager, 20 * ALL_UNITS);
+    assert!(!manager.wait_idle(Duration::from_millis(20)), "reads are under way");
+    hanging.iter().for_each(|hanging| hanging.is_out.store(false, Ordering::SeqCst));
+    wait_for_units(&manager, 220 * ALL_UNITS);
+    drop((of_hanging, of_fast));
 }

@@ -99,7 +99,7 @@ fn assert_no_threads_begin() {
 fn a_table_is_one_read_and_slow_reads_are_made_at_once() {
     let (reads, _, _, most) = open(64, Duration::from_millis(2));
     assert!(reads <= 2 * 64, "{reads} reads for 64 tables");
-    assert!((4..=8).contains(&most), "{most} reads at once");
+    assert!((4..=16).contains(&most), "{most} reads at once");
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod support;
 
 use std::{
     env,
+    path::Path,
     process::{Command, Stdio},
     sync::{Arc, atomic::Ordering::Relaxed},
     time::{Duration, Instant},
@@ -416,6 +417,19 @@ async fn main() {
         let bits = setting("bits").and_then(|bits| bits.parse().ok()).expect("a number");
         return bench.play(number("role", 0), number("filters", 0) as Filters, tree, bits).await;
     }
+    let said = |program: &str, arguments: &[&str]| {
+        let output =
+            Command::new(program).args(arguments).current_dir(Path::new(env!("CARGO_MANIFEST_DIR"))).output();
+        output
+            .map(|output| String::from_utf8_lossy(&output.stdout).trim().replace('\n', ", "))
+            .unwrap_or_default()
+    };
+    println!(
+        "# commit {}; {}",
+        said("git", &["describe", "--always", "--dirty", "--abbrev=8"]),
+        arguments.join(" ")
+    );
+    println!("# {}", said("sh", &["-c", "grep -m1 'model name' /proc/cpuinfo; nproc; uname -r"]));
     println!(
         "# {} keys of 16 bytes, values of {VALUE_BYTES}, seed {}, memory tables of {L0_BYTES} bytes; \
          {BLOCK_CACHE_SHARE} of the data in the block cache, all indexes cached; ${DOLLARS_PER_GET} a GET; \

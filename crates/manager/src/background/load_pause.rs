@@ -22,10 +22,6 @@ impl LoadPause {
         self.ends = Some(Instant::now() + self.length);
     }
 
-    pub(super) fn is_on(&self) -> bool {
-        self.ends.is_some()
-    }
-
     pub(super) fn end(&mut self) {
         *self = Self::default();
     }

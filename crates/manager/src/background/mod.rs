@@ -4,7 +4,7 @@ mod arrivals;
 mod cpu_budget;
 mod joined_thread;
 mod load_pause;
-mod read_time;
+mod readers;
 mod unsafe_yielding;
 mod worker;
 

@@ -3,14 +3,15 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::thread::{Scope, Thread};
+use std::time::Duration;
 
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use parking_lot::{Condvar, Mutex};
 
 use super::arrivals::Arrivals;
 use super::cpu_budget::{CpuBudget, REST_MIN};
-use super::load_pause::{LOAD_PAUSE_MIN, LoadPause, NAP_MAX};
-use super::read_time::ReadTime;
+use super::load_pause::{LOAD_PAUSE_MIN, NAP_MAX};
+use super::readers::Readers;
 use super::unsafe_yielding::yield_to_others;
 use crate::load_unit::{Progress, load_next};
 use crate::notices::Notices;
@@ -19,10 +20,10 @@ use crate::visits::VisitBuffer;
 
 /// Batches of visits taken in before it is the turn of loads.
 const BATCHES_PER_ROUND: usize = 8;
-/// Loads before it is the turn of visits.
-const LOADS_PER_ROUND: u32 = 4;
-/// Name of the threads that read beside the background thread where reads take long.
-const LOADER_NAME: &str = "springbloom-load";
+/// Name of the threads that read units.
+const READER_NAME: &str = "springbloom-load";
+/// Reads that the background thread makes per round where the system has no thread to give.
+const READS_PER_ROUND: u32 = 4;
 /// Pieces of the policy's own work per round.
 const REBALANCES_PER_ROUND: usize = 4;
 /// How long the idle thread sleeps at first. A lookup wakes it only when batches pile up: waking costs a system call.
@@ -32,24 +33,27 @@ const NAP_MIN: Duration = Duration::from_millis(1);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Round {
     Worked,
-    /// Something is to be done later.
+    /// For more tables.
     Waits,
+    /// Units are to be read.
+    Reads,
+    /// Units are being read.
+    Busy,
+    /// There was no room for a read.
+    Paused,
     Idle,
 }
 
 /// State from one round to the next.
 struct Pace {
     cpu_budget: CpuBudget,
-    pause: LoadPause,
-    read_time: ReadTime,
     arrivals: Arrivals,
 }
 
-/// Those who wait for the thread, by number: the last one that a whole round followed, and the last one after whom there was nothing to do.
+/// Those who wait for the thread, by number: the last one, and the last one after whom there was nothing to do.
 #[derive(Default)]
 struct Waiters {
     asked: u64,
-    after_round: u64,
     after_idle: u64,
 }
 
@@ -57,8 +61,9 @@ struct Waiters {
 pub(crate) struct Shared {
     pub registry: SharedRegistry,
     pub visits: Arc<VisitBuffer>,
+    readers: Readers,
     waiters: Mutex<Waiters>,
-    round_ended: Condvar,
+    became_idle: Condvar,
     stop: AtomicBool,
     thread_panics: AtomicU64,
     notices: Arc<Notices>,
@@ -69,8 +74,9 @@ impl Shared {
         Self {
             registry: SharedRegistry::new(registry),
             visits,
+            readers: Readers::new(),
             waiters: Mutex::default(),
-            round_ended: Condvar::new(),
+            became_idle: Condvar::new(),
             stop: AtomicBool::new(false),
             thread_panics: AtomicU64::new(0),
             notices,
@@ -87,38 +93,37 @@ impl Shared {
         self.thread_panics.load(Ordering::Relaxed)
     }
 
-    /// Works until it is stopped.
+    /// Works until it is stopped, and until reads that are under way end.
     pub(crate) fn run(&self) {
         yield_to_others();
+        std::thread::scope(|scope| {
+            self.run_rounds(scope);
+            self.readers.stop();
+        });
+        self.tell_idle(u64::MAX);
+    }
+
+    fn run_rounds<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
         let mut nap = NAP_MIN;
-        let mut pace = Pace {
-            cpu_budget: CpuBudget::new(),
-            pause: LoadPause::default(),
-            read_time: ReadTime::default(),
-            arrivals: Arrivals::new(),
-        };
+        let mut pace = Pace { cpu_budget: CpuBudget::new(), arrivals: Arrivals::new() };
         while !self.stop.load(Ordering::Acquire) {
             let asked = self.waiters.lock().asked;
             // A panic of ours must not end the thread: a stale plan is better than none. Panics of sources are caught at their calls.
-            let round = catch_unwind(AssertUnwindSafe(|| self.round(&mut pace)));
-            let round = round.unwrap_or_else(|_| {
-                self.thread_panics.fetch_add(1, Ordering::Relaxed);
-                self.notices.warn("the filter manager's thread panicked and goes on".into());
-                Round::Idle
-            });
-            let is_idle = round == Round::Idle && (!pace.pause.is_on() || pace.pause.is_long());
-            self.end_round(asked, is_idle);
+            let round = self.guarded(|| self.round(&mut pace, scope)).unwrap_or(Round::Idle);
+            if round == Round::Idle || round == Round::Paused && self.readers.pause_is_long() {
+                self.tell_idle(asked);
+            }
             if round == Round::Worked {
                 nap = NAP_MIN;
                 continue;
             }
-            let Pace { cpu_budget, pause, arrivals, .. } = &mut pace;
-            let is_paused = pause.is_on();
-            let rest = cpu_budget.rest(self.wasted_reads());
+            let rest = pace.cpu_budget.rest(self.wasted_reads());
             let longest = match round {
-                Round::Waits => arrivals.left().min(NAP_MAX),
-                _ if is_paused => pause.left().max(LOAD_PAUSE_MIN),
-                _ => NAP_MAX,
+                Round::Waits => pace.arrivals.left().min(NAP_MAX),
+                // Whether they take long.
+                Round::Reads => NAP_MIN,
+                Round::Paused => self.readers.pause_left().max(LOAD_PAUSE_MIN),
+                Round::Busy | Round::Idle | Round::Worked => NAP_MAX,
             };
             if rest.is_zero() {
                 self.visits.set_consumer_naps(true);
@@ -129,41 +134,35 @@ impl Shared {
                 std::thread::park_timeout(rest.clamp(REST_MIN, NAP_MAX).min(longest));
             }
         }
-        self.end_round(u64::MAX, true);
     }
 
-    /// Tells those who asked before a round began that it is over.
-    fn end_round(&self, asked: u64, is_idle: bool) {
-        let mut waiters = self.waiters.lock();
-        let is_awaited = waiters.after_idle < asked;
-        waiters.after_round = asked;
-        if is_idle {
-            waiters.after_idle = asked;
+    /// `None`: it panicked.
+    fn guarded<T>(&self, run: impl FnOnce() -> T) -> Option<T> {
+        let ended = catch_unwind(AssertUnwindSafe(run));
+        if ended.is_err() {
+            self.thread_panics.fetch_add(1, Ordering::Relaxed);
+            self.notices.warn("the filter manager's thread panicked and goes on".into());
         }
-        if is_awaited {
-            self.round_ended.notify_all();
+        ended.ok()
+    }
+
+    /// Tells those who asked before a round that it found nothing to do.
+    fn tell_idle(&self, asked: u64) {
+        let mut waiters = self.waiters.lock();
+        if waiters.after_idle < asked {
+            waiters.after_idle = asked;
+            self.became_idle.notify_all();
         }
     }
 
     /// Waits until a round finds nothing to do. It must begin after this call.
-    pub(crate) fn wait_idle(&self, thread: &std::thread::Thread, timeout: Duration) -> bool {
-        let (mut waiters, asked) = self.ask(thread);
-        let is_busy = |waiters: &mut Waiters| waiters.after_idle < asked;
-        !self.round_ended.wait_while_for(&mut waiters, is_busy, timeout).timed_out()
-    }
-
-    /// Waits until a round ends. It must begin after this call.
-    pub(crate) fn wait_for_round(&self, thread: &std::thread::Thread) {
-        let (mut waiters, asked) = self.ask(thread);
-        self.round_ended.wait_while(&mut waiters, |waiters| waiters.after_round < asked);
-    }
-
-    fn ask(&self, thread: &std::thread::Thread) -> (MutexGuard<'_, Waiters>, u64) {
+    pub(crate) fn wait_idle(&self, thread: &Thread, timeout: Duration) -> bool {
         let mut waiters = self.waiters.lock();
         waiters.asked += 1;
         thread.unpark();
         let asked = waiters.asked;
-        (waiters, asked)
+        let is_busy = |waiters: &mut Waiters| waiters.after_idle < asked;
+        !self.became_idle.wait_while_for(&mut waiters, is_busy, timeout).timed_out()
     }
 
     fn wasted_reads(&self) -> u64 {
@@ -177,7 +176,7 @@ impl Shared {
     }
 
     /// Learns, fits the plan to the budget, and loads: a bounded piece of each.
-    fn round(&self, pace: &mut Pace) -> Round {
+    fn round<'scope>(&'scope self, pace: &mut Pace, scope: &'scope Scope<'scope, '_>) -> Round {
         let mut worked = self.is_awaited() || pace.cpu_budget.rest(self.wasted_reads()).is_zero();
         if worked {
             worked = pace.cpu_budget.spend(|| self.learn());
@@ -186,61 +185,58 @@ impl Shared {
         for _ in 0..REBALANCES_PER_ROUND {
             worked |= self.registry.lock().residency.rebalance();
         }
-        let last_generation = self.registry.lock().residency.tables.last_generation();
-        let are_over = pace.arrivals.are_over(last_generation, self.wasted_reads());
+        let are_over = pace.arrivals.are_over(self.last_generation(), self.wasted_reads());
         if are_over && (0..REBALANCES_PER_ROUND).any(|_| self.registry.lock().residency.fill()) {
             return Round::Worked;
         }
         self.registry.lock().maintain_negative_cache();
         // Nothing is read before all is decided: then a table takes fewer reads.
-        if are_over {
-            worked |= self.load(&mut pace.pause, &mut pace.read_time);
+        let is_paused = !self.readers.pause_left().is_zero();
+        let has_reads = are_over && !is_paused && self.registry.lock().residency.has_reads();
+        if has_reads {
+            self.call_reader(scope);
         }
         match worked {
             true => Round::Worked,
-            false if are_over => Round::Idle,
-            false => Round::Waits,
+            false if !are_over => Round::Waits,
+            false if has_reads => Round::Reads,
+            // They wake this thread.
+            false if self.readers.are_busy() => Round::Busy,
+            false if is_paused => Round::Paused,
+            false => Round::Idle,
         }
     }
 
-    /// Makes some reads. `false`: there were none to make.
-    fn load(&self, pause: &mut LoadPause, read_time: &mut ReadTime) -> bool {
-        if !pause.left().is_zero() {
-            return false;
+    fn call_reader<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
+        let Some(place) = self.readers.call() else { return };
+        let background = std::thread::current();
+        let builder = std::thread::Builder::new().name(READER_NAME.into());
+        if builder.spawn_scoped(scope, move || self.read(place, &background)).is_err() {
+            self.readers.give_back(place);
+            (0..READS_PER_ROUND).all(|_| load_next(&self.registry) == Progress::Loaded);
         }
-        let begun = Instant::now();
-        let in_flight = match read_time.in_flight() {
-            1 => 1,
-            most => self.registry.lock().residency.waiting_loads(most),
-        };
-        let (loads, end) = std::thread::scope(|scope| {
-            for _ in 1..in_flight {
-                // Without a thread, fewer reads are made at once.
-                let _ = std::thread::Builder::new()
-                    .name(LOADER_NAME.into())
-                    .spawn_scoped(scope, || self.load_some());
-            }
-            self.load_some()
-        });
-        if loads > 0 {
-            read_time.took(begun.elapsed(), loads);
-        }
-        match end {
-            Progress::Blocked => pause.lengthen(),
-            Progress::Loaded | Progress::Idle => pause.end(),
-        }
-        loads > 0
     }
 
-    /// Makes some reads one after the other. Gives how many, and how the last one ended.
-    fn load_some(&self) -> (u32, Progress) {
-        for loads in 0..LOADS_PER_ROUND {
-            match load_next(&self.registry) {
-                Progress::Loaded => (),
-                end => return (loads, end),
+    /// Reads what there is, until nobody calls any more. When tables come, it is the background thread's turn: the plan changes.
+    fn read(&self, place: usize, background: &Thread) {
+        let mut last_generation = self.last_generation();
+        loop {
+            let end = match self.last_generation() == last_generation && !self.stop.load(Ordering::Acquire) {
+                true => self.guarded(|| load_next(&self.registry)).unwrap_or(Progress::Idle),
+                false => Progress::Idle,
+            };
+            if end == Progress::Loaded {
+                self.readers.go_on(place);
+            } else if self.readers.rest(place, end, background) {
+                last_generation = self.last_generation();
+            } else {
+                return;
             }
         }
-        (LOADS_PER_ROUND, Progress::Loaded)
+    }
+
+    fn last_generation(&self) -> u32 {
+        self.registry.lock().residency.tables.last_generation()
     }
 
     /// Takes in some batches. `false`: there were none.

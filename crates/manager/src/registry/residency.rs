@@ -184,16 +184,16 @@ impl Residency {
         reservation
     }
 
-    /// How many reads may be waiting, `most` at most.
-    pub(crate) fn waiting_loads(&self, most: usize) -> usize {
-        self.loads.noted(&self.tables, most)
+    /// Whether units are to be read now.
+    pub(crate) fn has_reads(&mut self) -> bool {
+        if self.damage.is_due(Instant::now()) {
+            self.want_corrupt_units_again();
+        }
+        self.loads.has_reads()
     }
 
     /// The units to read next.
     pub(crate) fn next_request(&mut self) -> Option<LoadRequest> {
-        if self.damage.is_due(Instant::now()) {
-            self.want_corrupt_units_again();
-        }
         self.loads.next_request(&mut self.tables, self.planner.allocation())
     }
 
@@ -205,6 +205,15 @@ impl Residency {
             self.queue_table(segment.table);
         }
         makes_room
+    }
+
+    /// Whether other reads are under way, whose room the segment's units may have later.
+    pub(crate) fn waits_for_others(&mut self, segment: SegmentRef) -> bool {
+        let are_others = self.loads.has_reads_under_way();
+        if are_others {
+            self.queue_table(segment.table);
+        }
+        are_others
     }
 
     /// There will be no room for the units that the segment lacks: it does without for a while.

@@ -109,9 +109,11 @@ impl FailingTables {
         &mut self,
         tables: &mut Tables,
         now: Instant,
+        may_read: impl Fn(u32) -> bool,
         is_lacking: impl Fn(&Tables, u32) -> bool,
     ) -> Option<u32> {
-        let failing = self.sources.values_mut().find_map(|failing| failing.is_due(now).then_some(failing))?;
+        let mut sources = self.sources.iter_mut().filter(|&(source, _)| may_read(*source));
+        let failing = sources.find_map(|(_, failing)| failing.is_due(now).then_some(failing))?;
         loop {
             let table = failing.tables.pop(tables)?;
             if is_lacking(tables, table) {
@@ -119,6 +121,11 @@ impl FailingTables {
                 return Some(table);
             }
         }
+    }
+
+    /// Whether a table is to be tried again now, of a source that may be read.
+    pub(crate) fn has_due(&mut self, now: Instant, may_read: impl Fn(u32) -> bool) -> bool {
+        self.sources.iter_mut().any(|(source, failing)| may_read(*source) && failing.is_due(now))
     }
 
     /// Forgets a table, which is still known. O(failing tables).

@@ -1,10 +1,12 @@
 //! Which units to read next, and which tables cannot be read for now.
 
 mod failing;
+mod in_flight;
 mod noted;
 mod queue;
 mod request;
 mod table_list;
 
+pub(crate) use in_flight::READS_MAX;
 pub(crate) use queue::LoadQueue;
 pub(crate) use request::{LoadRequest, LoadResult, SegmentUnits};

@@ -25,9 +25,10 @@ impl NotedTables {
         self.sources[at].1.push(tables, table);
     }
 
-    /// Takes out the table that was noted first, of the source whose turn it is.
-    pub(super) fn pop(&mut self, tables: &mut Tables) -> Option<u32> {
-        let (source, mut list) = self.sources.pop_front()?;
+    /// Takes out the table that was noted first, of the source whose turn it is among those that may be read.
+    pub(super) fn pop(&mut self, tables: &mut Tables, may_read: impl Fn(u32) -> bool) -> Option<u32> {
+        let at = self.sources.iter().position(|&(source, _)| may_read(source))?;
+        let (source, mut list) = self.sources.remove(at)?;
         let table = list.pop(tables);
         if !list.is_empty() {
             self.sources.push_back((source, list));
@@ -42,7 +43,8 @@ impl NotedTables {
         is_noted
     }
 
-    pub(super) fn iter(&self, tables: &Tables) -> impl Iterator<Item = u32> {
-        self.sources.iter().flat_map(|(_, list)| list.iter(tables))
+    /// Whether it has a table of a source that may be read.
+    pub(super) fn has_any(&self, may_read: impl Fn(u32) -> bool) -> bool {
+        self.sources.iter().any(|&(source, _)| may_read(source))
     }
 }

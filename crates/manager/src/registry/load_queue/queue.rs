@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use super::failing::FailingTables;
+use super::in_flight::InFlight;
 use super::noted::NotedTables;
 use super::request::{LoadRequest, lacking_segment};
 use crate::names::SegmentRef;
@@ -26,6 +27,7 @@ pub(crate) struct LoadQueue {
     segments: VecDeque<SegmentRef>,
     noted: NotedTables,
     failing: FailingTables,
+    in_flight: InFlight,
 }
 
 impl LoadQueue {
@@ -37,6 +39,7 @@ impl LoadQueue {
             segments: VecDeque::with_capacity(SEGMENTS_MAX),
             noted: NotedTables::default(),
             failing: FailingTables::default(),
+            in_flight: InFlight::default(),
         }
     }
 
@@ -63,6 +66,10 @@ impl LoadQueue {
                 {
                     continue;
                 }
+                if !tables.get(segment.table).is_some_and(|table| self.in_flight.may_begin(table.source)) {
+                    self.noted.push(tables, segment.table);
+                    continue;
+                }
                 (segment, 0, false)
             } else {
                 let table = self.pop_table(tables, allocation, now)?;
@@ -76,9 +83,24 @@ impl LoadQueue {
         }
     }
 
-    /// Segments and tables that are noted, `most` at most.
-    pub(crate) fn noted(&self, tables: &Tables, most: usize) -> usize {
-        (self.segments.len() + self.noted.iter(tables).take(most).count()).min(most)
+    /// Whether something is to be read now.
+    pub(crate) fn has_reads(&mut self) -> bool {
+        let Self { segments, noted, failing, in_flight } = self;
+        let may_read = |source| in_flight.may_begin(source);
+        !segments.is_empty() || noted.has_any(may_read) || failing.has_due(Instant::now(), may_read)
+    }
+
+    /// A read of a table of the source begins.
+    pub(crate) fn begin_read(&mut self, source: u32) {
+        self.in_flight.begin(source);
+    }
+
+    pub(crate) fn end_read(&mut self, source: u32) {
+        self.in_flight.end(source);
+    }
+
+    pub(crate) fn has_reads_under_way(&self) -> bool {
+        self.in_flight.has_any()
     }
 
     /// Notes a table, if it is known and not noted yet.
@@ -89,11 +111,12 @@ impl LoadQueue {
     /// Takes out the table to read next: one that failed and is due, or [one](NotedTables::pop) that was noted.
     fn pop_table(&mut self, tables: &mut Tables, allocation: &Allocation, now: Instant) -> Option<u32> {
         let is_lacking = |tables: &Tables, table| lacking_segment(tables, allocation, table).is_some();
-        if let Some(table) = self.failing.pop_due(tables, now, is_lacking) {
+        let may_read = |source| self.in_flight.may_begin(source);
+        if let Some(table) = self.failing.pop_due(tables, now, may_read, is_lacking) {
             return Some(table);
         }
         loop {
-            let table = self.noted.pop(tables)?;
+            let table = self.noted.pop(tables, |source| self.in_flight.may_begin(source))?;
             if !self.put_off(tables, allocation, table, now) {
                 return Some(table);
             }

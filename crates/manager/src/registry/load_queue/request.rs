@@ -35,6 +35,7 @@ impl TableToRead {
 /// A segment that lacks units.
 pub(crate) struct LoadRequest {
     pub segment: SegmentRef,
+    pub(crate) source: u32,
     pub(crate) generation: u32,
     /// Resident units, and so the number of the next one.
     pub resident: u8,
@@ -61,15 +62,16 @@ impl LoadRequest {
         let resident = table.shared.resident_units(segment.segment);
         let units = states.get(segment.segment as usize)?.units();
         let shapes = states.iter().map(|state| state.shape).collect();
-        let source = tables.source_of(table)?.clone();
+        let source_to_read = tables.source_of(table)?.clone();
         (resident < units).then(|| Self {
             segment,
+            source: table.source,
             generation: table.shared.generation(),
             resident,
             units,
             rows,
             is_for_table,
-            table: TableToRead { source, locator: table.shared.locator().into(), shapes },
+            table: TableToRead { source: source_to_read, locator: table.shared.locator().into(), shapes },
         })
     }
 
