@@ -21,7 +21,7 @@ use crate::state::{
     COMMIT_UPDATES_MAX, Chain, LAYERS_MAX, blocks_for, encode_updates, snapshot_updates_max, updates_of,
 };
 use crate::stats::Counters;
-use springbloom_page_device::{AlignedBuf, FlashError, Wal};
+use springbloom_page_device::{AlignedBuf, FlashError, Wal, Watch};
 
 /// Digests inserted between two checks of log and capacity.
 pub(crate) const CHUNK_KEYS: usize = 256;
@@ -174,15 +174,18 @@ impl FlashFilter {
     pub fn flush(&self) -> Result<(), FlashError> {
         let mut wal = self.wal.lock();
         let mut writer = self.sound_writer()?;
-        self.flush_held(&mut wal, &mut writer)
+        self.flush_held(&mut wal, &mut writer, &mut Watch::none())
     }
 
-    /// The same with both locks held.
-    pub(crate) fn flush_held(&self, wal: &mut Wal, writer: &mut Writer) -> Result<(), FlashError> {
+    /// The same with both locks held. What `watch` ends early leaves all updates in memory or in pages, and the log as it is.
+    pub(crate) fn flush_held(
+        &self,
+        wal: &mut Wal,
+        writer: &mut Writer,
+        watch: &mut Watch<'_>,
+    ) -> Result<(), FlashError> {
         self.require_sound(writer)?;
-        let flushed = self.flush_all(writer, &self.state());
-        writer.has_failed |= flushed.is_err();
-        flushed?;
+        self.flush_all(writer, &self.state(), watch)?;
         self.checkpoint_held(wal, writer)
     }
 
@@ -313,9 +316,9 @@ impl FlashFilter {
         header: FilterHeader,
         plan: MemoryPlan,
     ) -> Result<(), FlashError> {
-        self.flush_all(writer, state)?;
+        self.flush_all(writer, state, &mut Watch::none())?;
         let mut layers = state.layers.clone();
-        layers.push(Arc::new(Layer::create(&*self.storage, header)?));
+        layers.push(Arc::new(Layer::create(&*self.storage, header, &mut Watch::none())?));
         state.newest().sync()?;
         self.adopt(wal, writer, layers, plan)
     }
