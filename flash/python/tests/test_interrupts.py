@@ -12,7 +12,7 @@ from springflash import FlashError, FlashFilter, FlashIndex, ReadOnlyError
 
 KEYS = [b"key %d" % n for n in range(30_000)]
 #: Interrupts of each call in a loop.
-INTERRUPTS = int(os.environ.get("SPRINGBLOOM_INTERRUPTS", "10"))
+INTERRUPTS = int(os.environ.get("SPRINGBLOOM_INTERRUPTS", "3"))
 
 
 class Enough(Exception):
@@ -196,7 +196,7 @@ import os, shutil, signal, sys, time
 from springflash import FlashFilter, FlashIndex
 signal.signal(signal.SIGINT, signal.default_int_handler)
 folder, call = sys.argv[1:]
-keys = [b"%d" % n for n in range(60_000)]
+keys = [b"%d" % n for n in range(20_000)]
 def changed():
     index = FlashIndex(folder + "/index", memory=0)
     for round in range(3):
