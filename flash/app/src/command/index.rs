@@ -19,8 +19,8 @@ use crate::flash::{FlashIndex, drawn, explain, require_other};
 
 /// Keep keys and values in an index on flash, with less than a byte of memory per key
 ///
-/// A line is a key, or a key, a tab and its value. With --null, lines end with NUL; with --json, they are JSON objects, for keys and
-/// values of any bytes.
+/// A line is a key, or a key, a tab and its value: what `put` takes and `get` prints, all commands take. With --null, lines end with
+/// NUL; with --json, they are JSON objects, for keys and values of any bytes.
 #[derive(Args, Debug)]
 pub(crate) struct Index {
     #[command(subcommand)]

@@ -297,8 +297,8 @@ impl FlashIndex {
         self.close_watched(&mut Watch::none())
     }
 
-    /// The same with a watch, which is told the bytes of pending entries and pre-filters. If it ends early, or the disk has no room for
-    /// these, everything is durable nevertheless, and the next opening replays what is pending.
+    /// The same with a watch, which is told the bytes of pending entries and pre-filters. If it ends early, everything is durable
+    /// nevertheless, and the next opening replays what is pending.
     pub fn close_watched(self, watch: &mut Watch<'_>) -> Result<(), FlashError> {
         let mut writer = self.writer.lock();
         if !self.storage.is_writable() || self.commits.acknowledged().is_closed {
@@ -306,11 +306,13 @@ impl FlashIndex {
         }
         self.log.check_alive()?;
         self.mark_open(&mut writer)?;
-        if let Err(error) = self.write_closing_files(&writer, watch) {
-            drop(writer);
-            return self.commit().and(Err(error));
+        match self.write_closing_files(&writer, watch) {
+            Err(stopped @ FlashError::Stopped) => {
+                drop(writer);
+                self.commit().and(Err(stopped))
+            }
+            written => written.and_then(|()| self.checkpoint(&mut writer, true)),
         }
-        self.checkpoint(&mut writer, true)
     }
 
     /// Whether the index was closed cleanly and has not changed since. If so, opening replayed nothing.
