@@ -60,7 +60,7 @@ impl Filter {
     ///
     /// Raises FullError if it is new and there is no room, unless `when_full` says otherwise.
     fn add(&self, py: Python<'_>, key: Item) -> PyResult<()> {
-        self.handle.with(py, |filter| filter.insert(KeyDigest::of(key.bytes())))
+        self.add_all(py, &[KeyDigest::of(key.bytes())])
     }
 
     fn __contains__(&self, py: Python<'_>, key: Item) -> PyResult<bool> {
@@ -68,7 +68,8 @@ impl Filter {
     }
 
     fn _add_batch(&self, py: Python<'_>, keys: Batch) -> PyResult<()> {
-        self.handle.with(py, |filter| filter.insert_many(&keys.map(KeyDigest::of)))
+        let digests = py.detach(|| keys.map(KeyDigest::of));
+        self.add_all(py, &digests)
     }
 
     /// One byte for each key: 1 if it may be there.
@@ -131,5 +132,11 @@ impl Filter {
     #[pyo3(signature = (progress=None))]
     fn verify(&self, py: Python<'_>, progress: Progress) -> PyResult<bool> {
         self.handle.with_watch(py, &progress, |filter, watch| Ok(filter.verify(watch)?.is_sound()))
+    }
+}
+
+impl Filter {
+    fn add_all(&self, py: Python<'_>, digests: &[KeyDigest]) -> PyResult<()> {
+        self.handle.with_watch(py, &None, |filter, watch| filter.insert_watched(digests, watch))
     }
 }

@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 import signal
 import threading
 import time
@@ -183,6 +184,26 @@ def test_code_that_runs_within_a_call_may_not_wait_for_it(tmp_path, kind):
         assert has_all(it) and has_all(other)
 
 
+def test_growing_can_be_interrupted_and_goes_on_with_the_next_key(tmp_path):
+    before = signal.signal(signal.SIGALRM, lambda *_: enough(0, 0))
+    interrupted = 0
+    try:
+        with FlashFilter(tmp_path / "it", capacity=1000, when_full="grow") as seen:
+            for n in range(40):
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, 0.0005 * (n + 1))
+                    seen.add_many(KEYS[: 500 * (n + 1)])
+                    signal.setitimer(signal.ITIMER_REAL, 0)
+                except Enough:
+                    interrupted += 1
+            seen.add_many(KEYS)
+            assert has_all(seen)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    with FlashFilter(tmp_path / "it", "r") as seen:
+        assert has_all(seen) and interrupted > 0 and seen.info().false_positive_rate < 0.02
+
+
 def test_what_only_reads_cannot_commit(tmp_path, kind):
     filled(kind, tmp_path / "it").close()
     with kind(tmp_path / "it", "r") as it:
@@ -263,3 +284,78 @@ def test_interrupts_at_any_time_end_the_call_soon_and_lose_nothing(tmp_path, chi
         assert line.startswith("sound"), (line, process.communicate()[1])
         waited.append(max(0.0, float(line.split()[1]) - sent))
     record("python-interrupts", seed, call=call, interrupts=INTERRUPTS, inside=inside, longest_seconds=round(max(waited), 3))
+
+
+CHURN = """
+import random, signal, sys, time
+from springflash import FlashFilter, FlashIndex
+folder, seed, first = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+rng = random.Random(seed)
+class Enough(Exception): pass
+def enough(*_): raise Enough
+signal.signal(signal.SIGALRM, enough)
+def attempt(call):
+    try:
+        signal.setitimer(signal.ITIMER_REAL, rng.choice([0.0005, 0.005, 0.05]) * rng.random() + 1e-6)
+        call()
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    except Enough:
+        return True
+    return False
+def opened(kind, name, **settings):
+    while True:
+        box = []
+        if not attempt(lambda: box.append(kind(folder + name, **settings))) or box:
+            return box[0]
+index = opened(FlashIndex, "/index", memory=rng.choice([0, 1 << 20]))
+seen = opened(FlashFilter, "/set", capacity=60_000, when_full="exceed")
+n = first
+while True:
+    keys = [b"%d" % (n + i) for i in range(500)]
+    index.put_many(keys, keys)
+    index.put_many([b"again"] * 500, keys)
+    seen.add_many(keys)
+    index.commit()
+    seen.commit()
+    n += 500
+    print(n, flush=True)
+    match rng.randrange(6):
+        case 0: attempt(index.compact)
+        case 1: attempt(lambda: index.verify() and seen.verify())
+        case 2:
+            attempt(index.close)
+            index = opened(FlashIndex, "/index", memory=rng.choice([0, 1 << 20])) if index.closed else index
+        case 3:
+            attempt(seen.close)
+            seen = opened(FlashFilter, "/set", when_full="exceed") if seen.closed else seen
+        case 4 if seen.info().filters < 20:
+            other = opened(FlashFilter, "/other", capacity=rng.choice([60_000, 3000]), when_full="exceed")
+            other.add_many(b"other %d" % i for i in range(1000))
+            attempt(lambda: seen.merge(other))
+            other.close()
+            import shutil; shutil.rmtree(folder + "/other")
+"""
+
+
+def test_a_kill_after_interrupts_loses_nothing_acknowledged(tmp_path, child, record):
+    seed = int(os.environ.get("SPRINGBLOOM_SEED", random.randrange(1 << 32)))
+    rng = random.Random(seed)
+    acknowledged = 0
+    kills = int(os.environ.get("SPRINGBLOOM_KILLS", "4"))
+    for kill in range(kills):
+        process = child(CHURN, tmp_path, rng.randrange(1 << 32), acknowledged)
+        line = process.stdout.readline()
+        assert line, process.communicate()[1]
+        time.sleep(rng.random() * 1.5)
+        process.kill()
+        told, errors = process.communicate()
+        assert process.returncode == -signal.SIGKILL, errors
+        acknowledged = int((line + told).rsplit("\n", 2)[-2])
+        keys = [b"%d" % n for n in range(acknowledged)]
+        for mode in ("r", "w"):
+            with FlashIndex(tmp_path / "index", mode) as index, FlashFilter(tmp_path / "set", mode) as seen:
+                assert index.get_many(keys) == keys and all(seen.contains_many(keys)), f"kill {kill}"
+                assert index.verify() and seen.verify()
+        if (tmp_path / "other").exists():
+            shutil.rmtree(tmp_path / "other")
+    record("python-interrupts-and-kills", seed, kills=kills, acknowledged=acknowledged, lost=0)

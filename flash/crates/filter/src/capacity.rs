@@ -85,7 +85,7 @@ impl FlashFilter {
     /// How many of `keys` keys that the filter does not hold an insertion takes for certain. A full filter that grows does so first, and
     /// answers for at most 256 keys. Cost: if the number of pending updates leaves the answer open, they are written to their pages.
     pub fn room_for(&self, keys: usize) -> Result<usize, FlashError> {
-        let mut writer = self.writer_with_room()?;
+        let mut writer = self.writer_with_room(&mut Watch::none())?;
         let state = self.state();
         let keys = if writer.grows(&state) { keys.min(CHUNK_KEYS) } else { keys };
         self.room_among(&mut writer, &state, keys)

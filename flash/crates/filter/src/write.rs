@@ -14,7 +14,7 @@ use crate::filter::{FlashFilter, State};
 use crate::flush_order::FlushOrder;
 use crate::geometry::{Layout, Update};
 use crate::header::FilterHeader;
-use crate::layer::Layer;
+use crate::layer::{Layer, file_name};
 use crate::memory::MemoryPlan;
 use crate::settings::{FilterSettings, FlushPolicy};
 use crate::state::{
@@ -106,10 +106,16 @@ impl FlashFilter {
     /// Errors: [`FlashError::Full`] at the first key that finds no room, unless [`FlashFilter::set_when_full`] says otherwise;
     /// [`FlashError::NoSpace`] if the filter must grow and the file system has no room.
     pub fn insert_many(&self, digests: &[KeyDigest]) -> Result<(), FlashError> {
+        self.insert_watched(digests, &mut Watch::none())
+    }
+
+    /// The same with a watch, which is told the pages of a filter by which this one grows. If it ends early, the first keys are in the
+    /// filter, and it has not grown.
+    pub fn insert_watched(&self, digests: &[KeyDigest], watch: &mut Watch<'_>) -> Result<(), FlashError> {
         let mut inserted = 0;
         for chunk in digests.chunks(CHUNK_KEYS) {
             let full = {
-                let mut writer = match self.writer_with_room() {
+                let mut writer = match self.writer_with_room(watch) {
                     Err(FlashError::NoSpace { name, needed_bytes, free_bytes, .. }) => {
                         // Keys that the filter holds need no room.
                         let held = self.held_before_new(chunk);
@@ -275,19 +281,22 @@ impl FlashFilter {
     }
 
     /// Locks the writer. A full filter grows first, so that one that cannot grow takes no further key and keeps its rate.
-    pub(crate) fn writer_with_room(&self) -> Result<MutexGuard<'_, Writer>, FlashError> {
+    pub(crate) fn writer_with_room(
+        &self,
+        watch: &mut Watch<'_>,
+    ) -> Result<MutexGuard<'_, Writer>, FlashError> {
         let writer = self.sound_writer()?;
         let state = self.state();
         if !writer.grows(&state) || !state.newest().is_full(state.pending.len()) {
             return Ok(writer);
         }
         drop(writer);
-        self.grow()?;
+        self.grow(watch)?;
         self.sound_writer()
     }
 
     /// Adds a filter of twice the capacity to the chain.
-    fn grow(&self) -> Result<(), FlashError> {
+    fn grow(&self, watch: &mut Watch<'_>) -> Result<(), FlashError> {
         let mut wal = self.wal.lock();
         let mut writer = self.sound_writer()?;
         let state = self.state();
@@ -303,8 +312,13 @@ impl FlashFilter {
         let header = settings.header(settings.plan(own)?, first.salt ^ u64::from(number), number);
         let plan = MemoryPlan::new(&header.geometry, &self.buffer)?;
         require_space_for(&*self.storage, &header, &plan)?;
-        let grown = self.grow_to(&mut wal, &mut writer, &state, header, plan);
-        writer.has_failed |= grown.is_err();
+        let grown = self.grow_to(&mut wal, &mut writer, &state, header, plan, watch);
+        if let Err(FlashError::Stopped) = grown {
+            // One that stays is in no chain, and the next one of its name replaces it.
+            let _ = self.storage.remove(&file_name(number));
+        } else {
+            writer.has_failed |= grown.is_err();
+        }
         grown
     }
 
@@ -315,10 +329,11 @@ impl FlashFilter {
         state: &State,
         header: FilterHeader,
         plan: MemoryPlan,
+        watch: &mut Watch<'_>,
     ) -> Result<(), FlashError> {
-        self.flush_all(writer, state, &mut Watch::none())?;
+        self.flush_all(writer, state, watch)?;
         let mut layers = state.layers.clone();
-        layers.push(Arc::new(Layer::create(&*self.storage, header, &mut Watch::none())?));
+        layers.push(Arc::new(Layer::create(&*self.storage, header, watch)?));
         state.newest().sync()?;
         self.adopt(wal, writer, layers, plan)
     }

@@ -5,8 +5,8 @@ mod common;
 use std::sync::Arc;
 
 use common::{keys, memory, small_buffer, stop_after};
-use springbloom_flash_filter::{FilterSettings, FlashError, FlashFilter, FlushPolicy, Watch};
-use springbloom_page_device::{FileStorage, PowerLoss, SimStorage};
+use springbloom_flash_filter::{FilterSettings, FlashError, FlashFilter, FlushPolicy, Watch, WhenFull};
+use springbloom_page_device::{FileStorage, PowerLoss, SimStorage, Storage};
 
 const POLICY: FlushPolicy = FlushPolicy::DirtiestGroupFirst;
 const KEYS: u64 = 20_000;
@@ -93,6 +93,33 @@ fn a_making_that_is_stopped_leaves_no_file_and_no_folder() {
         });
         assert!(made.is_ok() || !directory.path().join("new").exists(), "{steps} steps");
         made.map(drop)
+    });
+    assert!(stopped > 0, "{stopped}");
+}
+
+#[test]
+fn a_growth_that_is_stopped_leaves_no_file_and_is_made_by_the_next_insertion() {
+    let more = keys(2, 0..KEYS);
+    let stopped = stopped_at_each_step(|watch, steps| {
+        let storage = memory();
+        let filter = filled(&storage);
+        filter.set_when_full(WhenFull::Grow);
+        let names = storage.names().unwrap();
+        let grown = filter.insert_watched(&more, watch);
+        let what = format!("{steps} steps");
+        assert_eq!(storage.names().unwrap().len(), names.len() + usize::from(grown.is_ok()), "{what}");
+        assert_all(&filter, &what);
+        if grown.is_err() {
+            assert_eq!(filter.info().layers.len(), 1, "{what}");
+            filter.insert_many(&more).unwrap();
+        }
+        assert!(filter.contains_many(&more).iter().all(|found| *found), "{what}");
+        filter.commit().unwrap();
+        drop(filter);
+        let filter = FlashFilter::open_in(storage, small_buffer(POLICY)).unwrap();
+        assert_all(&filter, &what);
+        assert!(filter.contains_many(&more).iter().all(|found| *found), "{what}");
+        grown
     });
     assert!(stopped > 0, "{stopped}");
 }

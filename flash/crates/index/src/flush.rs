@@ -166,7 +166,7 @@ impl FlashIndex {
     /// Flushes to the end of the round, and tells `watch` the partitions. What it ends early leaves the other entries pending.
     pub(crate) fn flush_round(&self, writer: &mut Writer, watch: &mut Watch<'_>) -> Result<(), FlashError> {
         let partitions = self.table.read().len() as u64;
-        let before = |cursor: u64| (u128::from(cursor) * u128::from(partitions) >> 64) as u64;
+        let before = |cursor: u64| ((u128::from(cursor) * u128::from(partitions)) >> 64) as u64;
         let mut done = before(writer.cursor);
         watch.expect(partitions - done);
         while !self.flush_batch(writer, watch)? {

@@ -163,7 +163,10 @@ class FlashIndex(Index, Closes, MutableMapping[bytes, bytes]):
         return _Values(self)
 
     def __len__(self) -> int:
-        """The number of keys. Cost: reads everything; :meth:`info` estimates."""
+        """The number of keys. Cost: reads everything and looks each key up, some 15 us a key; :meth:`info` estimates without.
+
+        No count is kept: a put does not look whether its key is there, which would cost it two reads.
+        """
         scan = self._scan()
         count = 0
         while (batch := self._scan_on(scan)) is not None:
