@@ -12,6 +12,7 @@ use crate::bucket::are_sound;
 use crate::entry::{Entry, belongs, fingerprint, fingerprint_bits};
 use crate::flush::{Job, Outcome, Writer, Writes};
 use crate::partitions::{Bucket, next_prefix};
+use crate::record::INDEX_PAGE_BYTES;
 use crate::store::FlashIndex;
 use springbloom_page_device::{FlashError, SECTOR_BYTES, Span, Watch};
 
@@ -25,8 +26,8 @@ impl FlashIndex {
     /// readers.
     ///
     /// Errors: a page of the log is damaged too, so the bucket cannot be rebuilt (see [`salvage`](Self::salvage)), or a device operation
-    /// fails. Cost: reads all buckets. If one is damaged, reads the whole log. `watch` is told the buckets and pages; what it ends early may
-    /// have rebuilt some.
+    /// fails. Cost: reads all buckets. If one is damaged, reads the whole log. `watch` is told the bytes that are read; what it ends early
+    /// may have rebuilt some.
     pub fn repair(&self, watch: &mut Watch<'_>) -> Result<u64, FlashError> {
         let mut writer = self.writer.lock();
         let damaged = self.unreadable(|bucket| 0..usize::from(bucket.sectors), watch)?;
@@ -66,9 +67,8 @@ impl FlashIndex {
         watch: &mut Watch<'_>,
     ) -> Result<Vec<Job>, FlashError> {
         let mut found = Vec::new();
-        watch.expect(
-            self.table.read().ordered().filter(|partition| partition.bucket().is_some()).count() as u64
-        );
+        let buckets = self.table.read().ordered().filter(|partition| partition.bucket().is_some()).count();
+        watch.expect((buckets * self.bucket_bytes()) as u64);
         let mut prefix = Some(0);
         while prefix.is_some() {
             let mut jobs: Vec<(Job, Bucket)> = Vec::new();
@@ -84,7 +84,7 @@ impl FlashIndex {
                 }
             }
             let is_sound = self.are_sound(&jobs, &which);
-            watch.advance(jobs.len() as u64)?;
+            watch.advance((jobs.len() * self.bucket_bytes()) as u64)?;
             let damaged = jobs.into_iter().zip(is_sound).filter(|(_, is_sound)| !is_sound);
             found.extend(damaged.map(|((job, _), _)| job));
         }
@@ -142,12 +142,12 @@ impl FlashIndex {
             }
         };
         for (first, end) in self.zone_pages() {
-            watch.expect(end - first);
+            watch.expect((end - first) * INDEX_PAGE_BYTES as u64);
             self.each_run(first, end, &mut |pages| {
                 for page in pages {
                     page.records().for_each(|record| take(record.name.digest(self.salt), page.head.page));
                 }
-                watch.advance(pages.len() as u64)
+                watch.advance((pages.len() * INDEX_PAGE_BYTES) as u64)
             })?;
         }
         Ok(entries)

@@ -112,7 +112,7 @@ impl FlashIndex {
         FlashIndex::open_watched(storage, memory, &mut Watch::none())
     }
 
-    /// The same with a watch, which is told what is read: bytes of the files of a clean close, pages of the log, buckets. What ends early
+    /// The same with a watch, which is told the bytes that are read. What ends early
     /// changes nothing: the next opening reads the same.
     pub fn open_watched(
         storage: Arc<dyn Storage>,
@@ -175,7 +175,7 @@ impl FlashIndex {
     fn replay(&self, page: u64, counted_page: u64, watch: &mut Watch<'_>) -> Result<(), FlashError> {
         let mut writer = self.writer.lock();
         let behind = self.log.page_behind();
-        watch.expect(behind.saturating_sub(page));
+        watch.expect(behind.saturating_sub(page) * INDEX_PAGE_BYTES as u64);
         for (first, end) in self.zone_pages().into_iter().filter(|(_, end)| *end > page) {
             let replayed = self.each_run(first.max(page), end.min(behind), &mut |pages| {
                 let mut table = self.table.write();
@@ -187,7 +187,7 @@ impl FlashIndex {
                         }
                     }
                 }
-                watch.advance(pages.len() as u64)
+                watch.advance((pages.len() * INDEX_PAGE_BYTES) as u64)
             });
             replayed.map_err(|error| match error {
                 FlashError::Damaged { .. } => lost_page(self.log.name(), first.max(page)),

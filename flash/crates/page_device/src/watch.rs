@@ -34,6 +34,11 @@ impl<'w> Watch<'w> {
         self.total += more;
     }
 
+    /// Units that are still to be done are at least `left`.
+    pub fn expect_left(&mut self, left: u64) {
+        self.total = self.total.max(self.done + left);
+    }
+
     /// `units` more are done. Errors: [`FlashError::Stopped`] if the caller ends the call.
     pub fn advance(&mut self, units: u64) -> Result<(), FlashError> {
         self.done += units;
@@ -57,10 +62,12 @@ mod tests {
         watch.expect(3);
         assert!(watch.advance(2).is_ok());
         watch.expect(4);
+        watch.expect_left(5);
+        watch.expect_left(6);
         assert!(watch.advance(2).is_ok());
         assert!(matches!(watch.advance(4), Err(FlashError::Stopped)));
         drop(watch);
-        assert_eq!(told, [(2, 3), (4, 7), (8, 8)]);
+        assert_eq!(told, [(2, 3), (4, 8), (8, 8)]);
         assert!(Watch::none().advance(1).is_ok());
     }
 }
