@@ -1,13 +1,14 @@
 //! Shared by the commands for structures on flash: opening, errors and reports.
 
 use std::io::ErrorKind;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use anyhow::anyhow;
 use serde_json::{Value, json};
-use springbloom_console::bad_input;
 use springbloom_console::failure::sentence;
 use springbloom_console::output::warn;
+use springbloom_console::{Step, bad_input};
 pub(crate) use springbloom_flash_filter::{
     BufferSettings, FilterInfo, FilterSettings, FlashFilter, FlushPolicy, GROUP_PAGES_MAX, LayerInfo, Layout,
     MemorySize, PAGE_BYTES_MAX, PAGE_BYTES_MIN, PROBES_MAX, VerifyReport, WhenFull,
@@ -16,7 +17,22 @@ pub(crate) use springbloom_flash_index::{
     EXPECTED_KEYS_MAX, FlashIndex, INDEX_PAGE_BYTES, IndexInfo, IndexMemory, IndexSettings, IndexStats,
     IndexVerifyReport, KEY_BYTES_MAX, StreamLookup, VALUE_BYTES_MAX,
 };
-pub(crate) use springbloom_page_device::{FlashError, SECTOR_BYTES, WalReport};
+pub(crate) use springbloom_page_device::{Access, FileStorage, FlashError, SECTOR_BYTES, WalReport, Watch};
+
+/// Parts of a step that is drawn, as the units of a watch may become more.
+const PARTS: u64 = 1000;
+
+/// Draws how far a call has come, as the step `what`, if it takes long.
+pub(crate) fn drawn(what: &str) -> Watch<'static> {
+    let step = Step::of(what, PARTS);
+    let mut before = 0;
+    Watch::new(move |done, total| {
+        let now = (PARTS * done / total.max(1)).max(before);
+        step.advance(now - before);
+        before = now;
+        ControlFlow::Continue(())
+    })
+}
 
 /// Keeps errors about damage, the machine and full sets. Turns all others into errors that the user can correct.
 pub(crate) fn explain(error: FlashError) -> anyhow::Error {

@@ -57,21 +57,57 @@ fn lines_are_put_got_deleted_and_compacted() {
 }
 
 #[test]
-fn a_line_that_holds_no_key_is_refused_before_anything_is_written() {
+fn all_commands_take_the_same_lines_and_none_finds_nothing_silently() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("index");
     let index = path.to_str().unwrap();
     springflash(&["index", "create", index]).assert().success();
     springflash(&["index", "put", index]).write_stdin("a\t1\nb\t2\n").assert().success();
-    let refused = |action: &str, input: &str| {
-        let told = predicate::str::contains("standard input, line 1").and(predicate::str::contains("tab"));
-        springflash(&["index", action, index]).write_stdin(input.to_owned()).assert().code(2).stderr(told);
-    };
-    refused("get", "a\t1\nb\t2\n");
-    refused("delete", "a\t1\nb\t2\n");
-    refused("delete", "a\t\n");
-    springflash(&["index", "get", index]).write_stdin("a\nb\n").assert().success().stdout("a\t1\nb\t2\n");
-    // What `get` prints, `put` takes.
+    for action in ["get", "delete"] {
+        let told = predicate::str::contains("standard input, line 2: there is no key before the first tab");
+        springflash(&["index", action, index]).write_stdin("x\n\t1\n").assert().code(2).stderr(told);
+    }
+    for (form, pairs, others) in [
+        (&[][..], "a\t1\nb\t2\n", "a\0b\0"),
+        (&["--null"], "a\t1\0b\t2\0", "a\nb\n"),
+        (&["--json"], "{\"key\":\"a\",\"value\":\"1\"}\n{\"key\":\"b\",\"value\":\"2\"}\n", ""),
+    ] {
+        let run = |action: &str, form: &[&str], input: &str| {
+            springflash(&[&["index", action, index], form].concat()).write_stdin(input.to_owned()).assert()
+        };
+        // What `get` prints, all take.
+        for action in ["put", "get", "put"] {
+            let output = run(action, form, pairs).success();
+            output.stdout(if action == "get" { pairs } else { "" });
+        }
+        // Lines of another form are told, and delete nothing.
+        if !others.is_empty() {
+            run("delete", form, others).stderr(predicate::str::contains("were not in the index")).code(3);
+        }
+        if form == ["--json"] {
+            run("delete", &[], pairs)
+                .code(3)
+                .stderr(predicate::str::contains("keys that were not in the index: 2 of 2"));
+            run("delete", form, "a\n").code(2);
+        }
+        run("get", form, pairs).success().stdout(pairs);
+        run("delete", form, pairs).success().stderr("");
+        run("delete", form, pairs)
+            .code(3)
+            .stderr(predicate::str::contains("keys that were not in the index: 2 of 2"));
+        // As in a pipe from a `get` that failed.
+        run("delete", form, "").code(3);
+        run("put", form, pairs).success();
+    }
+    // Lines that end otherwise are one line with a long value.
+    let long = "lines with another value than the index: 1";
+    for action in ["get", "delete"] {
+        let mut run = springflash(&["index", action, "-0", index]);
+        run.write_stdin("a\t1\nb\t2\n").assert().success().stderr(predicate::str::contains(long));
+    }
+    springflash(&["index", "put", index]).write_stdin("a\t1\nb\t2\n").assert().success();
+    let one = springflash(&["index", "delete", index]).write_stdin("x\na\n").assert().success();
+    one.stderr(predicate::str::contains("keys that were not in the index: 1 of 2"));
     springflash(&["index", "put", index]).write_stdin("a\t1\nb\t2\n").assert().success();
     // A value that a line cannot hold is told and not printed as two lines.
     springflash(&["index", "put", "-0", index]).write_stdin("c\t1\n2\0d\tend\r\0").assert().success();

@@ -5,7 +5,7 @@ mod filter;
 
 use filter::{FLUSHED, LOGGED, buffer, keys, len_bytes, template};
 use libfuzzer_sys::{arbitrary, fuzz_target};
-use springbloom_flash_filter::FlashFilter;
+use springbloom_flash_filter::{FlashFilter, Watch};
 
 #[derive(arbitrary::Arbitrary, Debug)]
 struct Input<'a> {
@@ -30,7 +30,7 @@ fuzz_target!(|input: Input<'_>| {
         assert!(known.iter().step_by(7).all(|digest| filter.contains(*digest)));
     };
     check();
-    let report = filter.verify(&mut |_, _| ()).expect("verify");
+    let report = filter.verify(&mut Watch::none()).expect("verify");
     assert!(report.layers[0].fill <= 1.0 && report.layers[0].fpr <= 1.0);
     let more = keys(1 << 32..(1 << 32) + u64::from(input.more % 512));
     filter.insert_many(&more).and_then(|()| filter.flush()).expect("insert");

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 use springbloom_filter::KeyDigest;
-use springbloom_flash_index::{FlashIndex, INDEX_PAGE_BYTES, IndexMemory, IndexSettings};
+use springbloom_flash_index::{FlashIndex, INDEX_PAGE_BYTES, IndexMemory, IndexSettings, Watch};
 use springbloom_page_device::{PowerLoss, SimPower, SimStorage, Storage};
 
 const SALT: u64 = 77;
@@ -69,7 +69,7 @@ fn template() -> &'static SimStorage {
         }
         index.put(&key(5000), &[7; 9000]).unwrap();
         index.delete(&key(1)).unwrap();
-        index.compact().unwrap();
+        index.compact(&mut Watch::none()).unwrap();
         for n in 700..760 {
             index.put(&key(n), b"replayed").unwrap();
         }
@@ -149,8 +149,8 @@ fuzz_target!(|changes: Vec<Change>| {
     let wanted: Vec<&[u8]> = names.iter().map(|name| &name[..]).collect();
     let _ = index.get_many(&wanted);
     let _ = index.stream(2).get_many(&wanted);
-    let _ = index.verify();
-    let _ = index.repair();
+    let _ = index.verify(&mut Watch::none());
+    let _ = index.repair(&mut Watch::none());
     let _ = index.for_each(&mut |_, _| Ok(()));
     for n in 4000..4100 {
         if index.put(&key(n), b"new").is_err() {
@@ -158,6 +158,6 @@ fuzz_target!(|changes: Vec<Change>| {
         }
     }
     let _ = index.commit();
-    let _ = index.compact();
+    let _ = index.compact(&mut Watch::none());
     let _ = index.close();
 });

@@ -52,6 +52,10 @@ pub(crate) enum Fault {
     Flash(Error),
     Closed,
     Forked,
+    /// A call on it waits for the code that makes this one.
+    Waiting,
+    /// What Python code raised meanwhile.
+    Raised(PyErr),
 }
 
 impl From<Error> for Fault {
@@ -70,6 +74,11 @@ impl Fault {
                 let reason = "it was opened before this process was forked; open it again in this process";
                 with_path(py, folder, ForkedError::new_err, reason.to_owned())
             }
+            Fault::Waiting => {
+                let reason = "a call on it waits for this code, a signal handler or a progress function; use it after that call";
+                with_path(py, folder, FlashError::new_err, reason.to_owned())
+            }
+            Fault::Raised(raised) => raised,
         }
     }
 }

@@ -7,7 +7,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use springbloom_filter::KeyDigest;
 use springbloom_flash_filter::{BufferSettings, FilterSettings, FlashFilter, WhenFull};
+use springbloom_page_device::{Access, FileStorage};
 
+use crate::attention::Progress;
 use crate::handle::Handle;
 use crate::keys::{Batch, Item};
 use crate::opened::Opened;
@@ -24,23 +26,32 @@ impl Filter {
         py: Python<'_>,
         folder: PathBuf,
         mode: &str,
-        capacity: u64,
-        false_positive_rate: f64,
-        grow: bool,
+        settings: (u64, f64, bool),
         memory_bytes: u64,
+        progress: Progress,
     ) -> PyResult<PyClassInitializer<Filter>> {
         let buffer = BufferSettings::with_memory_bytes(memory_bytes);
+        let (capacity, false_positive_rate, grow) = settings;
         let settings = FilterSettings::new(capacity, false_positive_rate).growing(grow);
         let handle = Handle::new(
             py,
             folder,
             mode,
             [
-                &|folder| FlashFilter::open_read_only(folder, buffer),
-                &|folder| FlashFilter::open(folder, buffer),
-                &|folder| FlashFilter::create(folder, &settings, buffer),
+                &|folder, watch| {
+                    FlashFilter::open_watched(FileStorage::shared(folder, Access::Read)?, buffer, watch)
+                },
+                &|folder, watch| {
+                    FlashFilter::open_watched(FileStorage::shared(folder, Access::Write)?, buffer, watch)
+                },
+                &|folder, watch| {
+                    FileStorage::make(folder, |storage| {
+                        FlashFilter::create_watched(storage, &settings, buffer, watch)
+                    })
+                },
             ],
-            FlashFilter::close,
+            FlashFilter::close_watched,
+            &progress,
         )?;
         Ok(Opened::new(&handle).add_subclass(Filter { handle }))
     }
@@ -49,7 +60,7 @@ impl Filter {
     ///
     /// Raises FullError if it is new and there is no room, unless `when_full` says otherwise.
     fn add(&self, py: Python<'_>, key: Item) -> PyResult<()> {
-        self.handle.with(py, |filter| filter.insert(KeyDigest::of(key.bytes())))
+        self.add_all(py, &[KeyDigest::of(key.bytes())])
     }
 
     fn __contains__(&self, py: Python<'_>, key: Item) -> PyResult<bool> {
@@ -57,7 +68,8 @@ impl Filter {
     }
 
     fn _add_batch(&self, py: Python<'_>, keys: Batch) -> PyResult<()> {
-        self.handle.with(py, |filter| filter.insert_many(&keys.map(KeyDigest::of)))
+        let digests = py.detach(|| keys.map(KeyDigest::of));
+        self.add_all(py, &digests)
     }
 
     /// One byte for each key: 1 if it may be there.
@@ -89,8 +101,13 @@ impl Filter {
     /// Filters of the same settings are united, if the keys of both find room. Others, grown ones too, are copied: sizes and rates add up,
     /// and a lookup of an absent key reads a page of each. Raises FullError, before it writes, if there is no room, or if the rate would
     /// be more than 1.5 times the one asked for, unless this one was opened with `when_full="exceed"`.
-    fn merge(&self, py: Python<'_>, other: &Filter) -> PyResult<()> {
-        self.handle.both(py, &other.handle, |filter, other| filter.merge_from(other, &mut |_, _| ()))
+    ///
+    /// `progress(done, total)` is called at the first step, then some ten times a second, and at the end; `total` may rise. An interrupt, or what `progress`
+    /// raises, ends the call early, and no key is lost: where filters are copied nothing was merged, and where they are united, which
+    /// `info().filters` tells, some of the other keys are there. A merge again completes it.
+    #[pyo3(signature = (other, progress=None))]
+    fn merge(&self, py: Python<'_>, other: &Filter, progress: Progress) -> PyResult<()> {
+        self.handle.both(py, &other.handle, &progress, FlashFilter::merge_from)
     }
 
     fn _info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -111,7 +128,15 @@ impl Filter {
     }
 
     /// Reads and checks every page. False if some are damaged: these answer that any key may be there. `springflash set` repairs.
-    fn verify(&self, py: Python<'_>) -> PyResult<bool> {
-        self.handle.with(py, |filter| Ok(filter.verify(&mut |_, _| ())?.is_sound()))
+    /// `progress(done, total)` is called at the first step, then some ten times a second, and at the end. An interrupt ends the call early.
+    #[pyo3(signature = (progress=None))]
+    fn verify(&self, py: Python<'_>, progress: Progress) -> PyResult<bool> {
+        self.handle.with_watch(py, &progress, |filter, watch| Ok(filter.verify(watch)?.is_sound()))
+    }
+}
+
+impl Filter {
+    fn add_all(&self, py: Python<'_>, digests: &[KeyDigest]) -> PyResult<()> {
+        self.handle.with_watch(py, &None, |filter, watch| filter.insert_watched(digests, watch))
     }
 }

@@ -8,7 +8,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use springbloom_flash_index::{FlashIndex, IndexMemory, IndexSettings};
+use springbloom_page_device::{Access, FileStorage};
 
+use crate::attention::Progress;
 use crate::handle::Handle;
 use crate::keys::{Batch, Item};
 use crate::opened::Opened;
@@ -47,6 +49,7 @@ impl Index {
         mode: &str,
         expected_keys: u64,
         memory_bytes: u64,
+        progress: Progress,
     ) -> PyResult<PyClassInitializer<Index>> {
         let memory = IndexMemory { pending_bytes_min: memory_bytes, ..IndexMemory::standard() };
         let settings = IndexSettings::new(expected_keys);
@@ -55,16 +58,21 @@ impl Index {
             folder,
             mode,
             [
-                &|folder| FlashIndex::open_read_only(folder, memory),
-                &|folder| FlashIndex::open(folder, memory),
-                &|folder| FlashIndex::create(folder, settings, memory),
+                &|folder, watch| {
+                    FlashIndex::open_watched(FileStorage::shared(folder, Access::Read)?, memory, watch)
+                },
+                &|folder, watch| {
+                    FlashIndex::open_watched(FileStorage::shared(folder, Access::Write)?, memory, watch)
+                },
+                &|folder, _| FlashIndex::create(folder, settings, memory),
             ],
-            FlashIndex::close,
+            FlashIndex::close_watched,
+            &progress,
         )?;
         Ok(Opened::new(&handle).add_subclass(Index { handle }))
     }
 
-    /// Makes all changes durable. Cost: one or two syncs, which threads share.
+    /// Makes all changes durable. Cost: one or two syncs, which threads share. Raises ReadOnlyError if it is open for reading.
     fn commit(&self, py: Python<'_>) -> PyResult<()> {
         self.handle.with(py, FlashIndex::commit)
     }
@@ -131,12 +139,19 @@ impl Index {
     }
 
     /// Frees the space of values that were replaced or deleted for new ones. Files do not shrink. Cost: reads and writes what is left.
-    fn compact(&self, py: Python<'_>) -> PyResult<()> {
-        self.handle.with(py, |index| index.compact().map(drop))
+    ///
+    /// `progress(done, total)` is called at the first step, then some ten times a second, and at the end; `total` may rise. An interrupt, or what `progress`
+    /// raises, ends the call early: nothing is lost, what was freed stays so, and a call again goes on.
+    #[pyo3(signature = (progress=None))]
+    fn compact(&self, py: Python<'_>, progress: Progress) -> PyResult<()> {
+        self.handle.with_watch(py, &progress, |index, watch| index.compact(watch).map(drop))
     }
 
-    /// Reads and checks everything. False if something is damaged: lookups of it raise DamagedError. `springflash index` repairs.
-    fn verify(&self, py: Python<'_>) -> PyResult<bool> {
-        self.handle.with(py, |index| Ok(index.verify()?.is_sound()))
+    /// Reads and checks everything; changes wait meanwhile. False if something is damaged: lookups of it raise DamagedError.
+    /// `springflash index` repairs. `progress(done, total)` is called at the first step, then some ten times a second, and at the end. An interrupt ends the
+    /// call early.
+    #[pyo3(signature = (progress=None))]
+    fn verify(&self, py: Python<'_>, progress: Progress) -> PyResult<bool> {
+        self.handle.with_watch(py, &progress, |index, watch| Ok(index.verify(watch)?.is_sound()))
     }
 }

@@ -3,6 +3,7 @@
 #![deny(unsafe_code)]
 #![allow(missing_docs, reason = "the Python classes say what everything does")]
 
+mod attention;
 mod error;
 mod filter;
 mod handle;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 
+use crate::attention::Progress;
 use crate::handle::Handle;
 
 #[pyclass(subclass, frozen, module = "springflash._springflash")]
@@ -14,7 +15,7 @@ pub(crate) struct Opened(Arc<dyn Closes>);
 trait Closes: Send + Sync {
     fn folder(&self) -> &Path;
     fn is_closed(&self, py: Python<'_>) -> PyResult<bool>;
-    fn close(&self, py: Python<'_>) -> PyResult<()>;
+    fn close(&self, py: Python<'_>, progress: &Progress) -> PyResult<()>;
 }
 
 impl<T: Send + Sync> Closes for Handle<T> {
@@ -26,8 +27,8 @@ impl<T: Send + Sync> Closes for Handle<T> {
         Handle::is_closed(self, py)
     }
 
-    fn close(&self, py: Python<'_>) -> PyResult<()> {
-        Handle::close(self, py)
+    fn close(&self, py: Python<'_>, progress: &Progress) -> PyResult<()> {
+        Handle::close(self, py, progress)
     }
 }
 
@@ -52,8 +53,13 @@ impl Opened {
     }
 
     /// Makes all changes durable and closes, so that the next opening has nothing to recover. Waits for the calls of other threads. `with`
-    /// does the same at its end.
-    fn close(&self, py: Python<'_>) -> PyResult<()> {
-        self.0.close(py)
+    /// does the same at its end. `progress(done, total)` is called at the first step, then some ten times a second, and at the end.
+    ///
+    /// An interrupt, or what `progress` raises, ends it early. It is closed then all the same, and all changes are durable: only the
+    /// next opening has more to do. Making them durable waits for the disk and is not interrupted. `closed` is False if it still
+    /// waited for another thread.
+    #[pyo3(signature = (progress=None))]
+    fn close(&self, py: Python<'_>, progress: Progress) -> PyResult<()> {
+        self.0.close(py, &progress)
     }
 }

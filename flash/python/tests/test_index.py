@@ -50,7 +50,7 @@ def test_more_memory_writes_less(tmp_path):
     keys = [b"%d" % n for n in range(100_000)]
     written = []
     for memory in (0, 4 << 20):
-        with FlashIndex(tmp_path / str(memory), memory=memory) as index:
+        with FlashIndex(tmp_path / str(memory), expected_keys=1_000_000, memory=memory) as index:
             index.put_many(keys, keys)
             written.append((tmp_path / str(memory) / "buckets").stat().st_size)
         with FlashIndex(tmp_path / str(memory), "r") as index:

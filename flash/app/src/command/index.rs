@@ -15,12 +15,12 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use springbloom_console::{Step, folder, output};
 
-use crate::flash::{FlashIndex, explain, require_other};
+use crate::flash::{FlashIndex, drawn, explain, require_other};
 
 /// Keep keys and values in an index on flash, with less than a byte of memory per key
 ///
-/// A line is a key, or a key, a tab and its value. With --null, lines end with NUL; with --json, they are JSON objects, for keys and
-/// values of any bytes.
+/// A line is a key, or a key, a tab and its value: what `put` takes and `get` prints, all commands take. With --null, lines end with
+/// NUL; with --json, they are JSON objects, for keys and values of any bytes.
 #[derive(Args, Debug)]
 pub(crate) struct Index {
     #[command(subcommand)]
@@ -91,9 +91,7 @@ impl Index {
 impl Compact {
     fn run(&self) -> Result<ExitCode> {
         let index = open::open(&self.index, &self.memory)?;
-        let step = Step::waiting("reclaiming space");
-        let report = index.compact().map_err(explain)?;
-        drop(step);
+        let report = index.compact(&mut drawn("reclaiming space")).map_err(explain)?;
         open::close(index)?;
         if self.json {
             let (zones, records) = (report.zones_reclaimed, report.records_moved);
@@ -119,10 +117,8 @@ impl Repair {
 
     fn repair(&self) -> Result<()> {
         let index = open::open(&self.index, &self.memory)?;
-        let step = Step::waiting("repairing");
-        let rebuilt = index.repair().map_err(explain)?;
-        let damaged_pages = index.verify().map_err(explain)?.damaged_pages;
-        drop(step);
+        let rebuilt = index.repair(&mut drawn("repairing")).map_err(explain)?;
+        let damaged_pages = index.verify(&mut drawn("verifying")).map_err(explain)?.damaged_pages;
         open::close(index)?;
         if self.json {
             output::json(&json!({ "rebuilt_buckets": rebuilt, "damaged_pages": damaged_pages }))?;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use springbloom_filter::KeyDigest;
-use springbloom_page_device::{FlashError, Storage, require_space};
+use springbloom_page_device::{FlashError, Storage, Watch, require_space};
 
 use crate::filter::{FlashFilter, State};
 use crate::header::FilterHeader;
@@ -85,7 +85,7 @@ impl FlashFilter {
     /// How many of `keys` keys that the filter does not hold an insertion takes for certain. A full filter that grows does so first, and
     /// answers for at most 256 keys. Cost: if the number of pending updates leaves the answer open, they are written to their pages.
     pub fn room_for(&self, keys: usize) -> Result<usize, FlashError> {
-        let mut writer = self.writer_with_room()?;
+        let mut writer = self.writer_with_room(&mut Watch::none())?;
         let state = self.state();
         let keys = if writer.grows(&state) { keys.min(CHUNK_KEYS) } else { keys };
         self.room_among(&mut writer, &state, keys)
@@ -95,9 +95,7 @@ impl FlashFilter {
     fn room_among(&self, writer: &mut Writer, state: &State, keys: usize) -> Result<usize, FlashError> {
         // A pending update may be of a key that its page holds already. Only pages tell.
         if writer.room(state) < keys as u64 && state.pending.len() > 0 {
-            let flushed = self.flush_all(writer, state);
-            writer.has_failed |= flushed.is_err();
-            flushed?;
+            self.flush_all(writer, state, &mut Watch::none())?;
         }
         Ok(writer.room(state).min(keys as u64) as usize)
     }

@@ -7,6 +7,7 @@ use crate::stats::Counters;
 use crate::write::Writer;
 use springbloom_page_device::AlignedBuf;
 use springbloom_page_device::FlashError;
+use springbloom_page_device::Watch;
 
 /// Clean pages between two dirty ones that are written too, so that one longer write replaces two.
 const GAP_PAGES_MAX: u32 = 1;
@@ -18,10 +19,20 @@ struct Run {
 }
 
 impl FlashFilter {
-    /// Flushes all pending updates.
-    pub(crate) fn flush_all(&self, writer: &mut Writer, state: &State) -> Result<(), FlashError> {
+    /// Flushes all pending updates, and tells `watch` how many. What it ends early leaves the others pending.
+    pub(crate) fn flush_all(
+        &self,
+        writer: &mut Writer,
+        state: &State,
+        watch: &mut Watch<'_>,
+    ) -> Result<(), FlashError> {
+        watch.expect(state.pending.len());
         while state.pending.len() > 0 {
-            self.flush_some(writer, state)?;
+            let before = state.pending.len();
+            let flushed = self.flush_some(writer, state);
+            writer.has_failed |= flushed.is_err();
+            flushed?;
+            watch.advance(before - state.pending.len())?;
         }
         Ok(())
     }

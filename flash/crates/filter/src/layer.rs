@@ -12,7 +12,7 @@ use crate::stats::LayerInfo;
 use parking_lot::Mutex;
 use springbloom_page_device::AlignedBuf;
 use springbloom_page_device::FlashError;
-use springbloom_page_device::{PageDevice, SECTOR_BYTES, Span, Storage};
+use springbloom_page_device::{PageDevice, SECTOR_BYTES, Span, Storage, Watch};
 
 /// Pages sampled to estimate the share of bits set, if it is not stored. Pages differ by a percent or two, so the estimate is good to a
 /// thousandth for a filter of any size.
@@ -50,9 +50,20 @@ impl Layer {
         Ok(Layer { name, header, codec, device, writing: Mutex::new(()), ones: AtomicU64::new(0) })
     }
 
-    /// Creates an empty filter. Durable on return. It joins the chain when the log names it. Replaces what an interrupted growth or merge
-    /// of this set left, and no other file.
-    pub(crate) fn create(storage: &dyn Storage, header: FilterHeader) -> Result<Layer, FlashError> {
+    /// Creates an empty filter. Durable on return. It joins the chain when the log names it. Tells `watch` the pages.
+    pub(crate) fn create(
+        storage: &dyn Storage,
+        header: FilterHeader,
+        watch: &mut Watch<'_>,
+    ) -> Result<Layer, FlashError> {
+        let layer = Layer::create_unwritten(storage, header)?;
+        layer.format_pages(watch)?;
+        layer.sync()?;
+        Ok(layer)
+    }
+
+    /// Creates a filter whose pages are yet to be written. Replaces what an interrupted growth or merge of this set left, and no other file.
+    pub(crate) fn create_unwritten(storage: &dyn Storage, header: FilterHeader) -> Result<Layer, FlashError> {
         Layer::refuse_foreign(storage, &header)?;
         let file = file_name(header.layer);
         let name = storage.describe(&file);
@@ -60,8 +71,6 @@ impl Layer {
         let layer = Layer::new(name, header, device)?;
         // First, as it tells whose file this is.
         layer.write_header()?;
-        layer.format_pages()?;
-        layer.sync()?;
         Ok(layer)
     }
 
@@ -85,9 +94,10 @@ impl Layer {
         self.device.write_at(0, &self.header.encode()).map_err(FlashError::io("write", &self.name))
     }
 
-    fn format_pages(&self) -> Result<(), FlashError> {
+    fn format_pages(&self, watch: &mut Watch<'_>) -> Result<(), FlashError> {
         let page_bytes = self.header.geometry.page_bytes as usize;
         let pages = self.header.geometry.page_count;
+        watch.expect(pages.into());
         let mut buf = AlignedBuf::new(FORMAT_BYTES);
         let mut first = 0;
         while first < pages {
@@ -99,6 +109,7 @@ impl Layer {
             let offset = self.header.page_offset(first);
             self.device.write_at(offset, bytes).map_err(FlashError::io("write", &self.name))?;
             first += count;
+            watch.advance(count.into())?;
         }
         Ok(())
     }

@@ -4,15 +4,16 @@
 //! What counts keys is durable before the first page changes, so a merge that is interrupted leaves counts that are too high, never too
 //! low. Both filters keep their locks meanwhile: nobody else inserts, flushes or merges, so pages are whole and counts are of one moment.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use parking_lot::MutexGuard;
-use springbloom_page_device::{AlignedBuf, FlashError, Wal, require, require_space};
+use springbloom_page_device::{AlignedBuf, FlashError, Wal, Watch, require, require_space};
 
 use crate::capacity::{WhenFull, full};
 use crate::filter::{FlashFilter, State};
 use crate::header::FilterHeader;
-use crate::layer::Layer;
+use crate::layer::{Layer, file_name};
 use crate::memory::MemoryPlan;
 use crate::state::LAYERS_MAX;
 use crate::write::Writer;
@@ -24,8 +25,6 @@ const RATE_MAX: f64 = 1.5;
 
 /// The locks of a filter.
 type Held<'f> = (MutexGuard<'f, Wal>, MutexGuard<'f, Writer>);
-/// Receives the pages done and the total.
-type Progress<'p> = &'p mut dyn FnMut(u64, u64);
 
 impl FlashFilter {
     /// Adds every key of `other` to this filter. Durable on return. Insertions into both wait until it ends, lookups do not.
@@ -38,7 +37,10 @@ impl FlashFilter {
     /// Errors, before anything is written: [`FlashError::Full`] if a filter of the same shape finds no room and this one does not grow;
     /// [`FlashError::RateTooHigh`] if the rate of a copy in the chain, full of keys, would be more than 1.5 times the one asked for.
     /// [`WhenFull::Exceed`] permits both.
-    pub fn merge_from(&self, other: &FlashFilter, progress: Progress<'_>) -> Result<(), FlashError> {
+    ///
+    /// `watch` is told the updates that are flushed first and the pages. If it ends early, no key is lost: this filter has some keys of the
+    /// other one where pages are united, which a merge again completes, and none where filters are copied.
+    pub fn merge_from(&self, other: &FlashFilter, watch: &mut Watch<'_>) -> Result<(), FlashError> {
         if std::ptr::eq(self, other) {
             return Ok(());
         }
@@ -58,22 +60,23 @@ impl FlashFilter {
             (wal, writer) = self.held();
         }
         if other.storage.is_writable() {
-            other.flush_held(&mut other_wal, &mut other_writer)?;
+            other.flush_held(&mut other_wal, &mut other_writer, watch)?;
         }
-        self.flush_held(&mut wal, &mut writer)?;
+        self.flush_held(&mut wal, &mut writer, watch)?;
         let (ours, theirs) = (self.state(), other.state());
+        watch.expect(theirs.layers.iter().map(|layer| u64::from(layer.header.geometry.page_count)).sum());
         let insertions = other_writer.insertions();
         if let [single] = &*theirs.layers
             && single.header.geometry == ours.newest().header.geometry
         {
             let ones = ours.newest().estimated_ones_of_both(single);
             match require_room(&writer, ours.newest(), ones) {
-                Ok(()) => return self.unite(&mut wal, &mut writer, single, (ones, insertions), progress),
+                Ok(()) => return self.unite(&mut wal, &mut writer, single, (ones, insertions), watch),
                 Err(full) if !writer.grows(&ours) => return Err(full),
                 Err(_) => {}
             }
         }
-        self.copy_all(&mut wal, &mut writer, &theirs, insertions, progress)
+        self.copy_all(&mut wal, &mut writer, &theirs, insertions, watch)
     }
 
     fn held(&self) -> Held<'_> {
@@ -87,21 +90,26 @@ impl FlashFilter {
         writer: &mut Writer,
         theirs: &Layer,
         counts: (u64, u64),
-        progress: Progress<'_>,
+        watch: &mut Watch<'_>,
     ) -> Result<(), FlashError> {
         let state = self.state();
         let ours = state.newest();
         ours.set_ones(counts.0.max(ours.ones()).max(theirs.ones()));
         writer.recovered(counts.1);
         self.checkpoint_held(wal, writer)?;
-        let pages = ours.header.geometry.page_count;
-        let ones = ours.take_over(theirs, &mut |done, count, written| {
-            writer.has_failed |= !written;
-            (done - count..done).for_each(|page| self.cache.forget(ours.page_name(page)));
-            progress(u64::from(done), u64::from(pages));
-        })?;
-        ours.set_ones(ones);
-        self.checkpoint_held(wal, writer)
+        let taken = ours.take_over(theirs, true, &mut |pages, is_written| {
+            writer.has_failed |= !is_written;
+            let count = pages.len();
+            pages.for_each(|page| self.cache.forget(ours.page_name(page)));
+            watch.advance(count as u64)
+        });
+        match &taken {
+            Ok(ones) => ours.set_ones(*ones),
+            Err(FlashError::Stopped) => ours.estimate_fill()?,
+            Err(_) => return taken.map(drop),
+        }
+        self.checkpoint_held(wal, writer)?;
+        taken.map(drop)
     }
 
     /// Copies the filters of `theirs` to the end of the chain. They join it at once, when all are copied.
@@ -111,7 +119,7 @@ impl FlashFilter {
         writer: &mut Writer,
         theirs: &State,
         insertions: u64,
-        progress: Progress<'_>,
+        watch: &mut Watch<'_>,
     ) -> Result<(), FlashError> {
         let state = self.state();
         let (first, newest) = (&state.layers[0].header, &state.newest().header);
@@ -140,21 +148,32 @@ impl FlashFilter {
         let log_bytes = plan.log_bytes(&theirs.newest().header.geometry);
         let bytes = headers.clone().fold(log_bytes, |sum, header| sum.saturating_add(header.file_bytes()));
         require_space(&*self.storage, "", bytes)?;
-        let total = theirs.layers.iter().map(|layer| u64::from(layer.header.geometry.page_count)).sum();
         let mut layers = state.layers.clone();
-        let mut before = 0;
-        for (header, layer) in headers.zip(&theirs.layers) {
-            let copy = Layer::create(&*self.storage, header)?;
-            let ones = copy.take_over(layer, &mut |done, _, _| progress(before + u64::from(done), total))?;
-            copy.sync()?;
-            copy.set_ones(ones.max(layer.ones()));
-            before += u64::from(header.geometry.page_count);
-            layers.push(Arc::new(copy));
+        for (header, layer) in headers.clone().zip(&theirs.layers) {
+            match self.copy(header, layer, watch) {
+                Ok(copy) => layers.push(Arc::new(copy)),
+                Err(error) => {
+                    for header in headers.take_while(|other| other.layer <= header.layer) {
+                        // One that stays is in no chain, and the next one of its name replaces it.
+                        let _ = self.storage.remove(&file_name(header.layer));
+                    }
+                    return Err(error);
+                }
+            }
         }
         writer.recovered(insertions);
         let adopted = self.adopt(wal, writer, layers, plan);
         writer.has_failed |= adopted.is_err();
         adopted
+    }
+
+    /// A copy of the filter `other`, durable on return.
+    fn copy(&self, header: FilterHeader, other: &Layer, watch: &mut Watch<'_>) -> Result<Layer, FlashError> {
+        let copy = Layer::create_unwritten(&*self.storage, header)?;
+        let ones = copy.take_over(other, false, &mut |pages, _| watch.advance(pages.len() as u64))?;
+        copy.sync()?;
+        copy.set_ones(ones.max(other.ones()));
+        Ok(copy)
     }
 }
 
@@ -176,10 +195,18 @@ fn rate_of(ours: &State, theirs: &State) -> f64 {
     -(present + absent_log(last.estimated_fpr().max(last.header.fpr))).exp_m1()
 }
 
+/// Receives pages that were united, and whether they could be written.
+type Written<'w> = dyn FnMut(Range<u32>, bool) -> Result<(), FlashError> + 'w;
+
 impl Layer {
-    /// Sets every bit of `other`, which has the same shape. Returns the number of bits set now. `written` receives the
-    /// pages done, those of the last batch, and whether they could be written.
-    fn take_over(&self, other: &Layer, written: &mut dyn FnMut(u32, u32, bool)) -> Result<u64, FlashError> {
+    /// Sets every bit of `other`, which has the same shape. Returns the number of bits set now. Pages that were never written (`has_pages`
+    /// says so) count as empty. `written` receives the pages of each batch, and whether they could be written; its error ends the work.
+    fn take_over(
+        &self,
+        other: &Layer,
+        has_pages: bool,
+        written: &mut Written<'_>,
+    ) -> Result<u64, FlashError> {
         let pages = self.header.geometry.page_count;
         let page_bytes = self.header.geometry.page_bytes as usize;
         let most = pages.min(BATCH_PAGES) as usize * page_bytes;
@@ -189,7 +216,12 @@ impl Layer {
             let count = (pages - first).min(BATCH_PAGES);
             let (offset, len) = (self.header.page_offset(first), count as usize * page_bytes);
             let (ours, theirs) = (&mut ours[..len], &mut theirs[..len]);
-            self.device.read_at(offset, ours).map_err(FlashError::io("read", &self.name))?;
+            if has_pages {
+                self.device.read_at(offset, ours).map_err(FlashError::io("read", &self.name))?;
+            } else {
+                let pages = (u64::from(first)..).zip(ours.chunks_mut(page_bytes));
+                pages.for_each(|(page, bytes)| self.codec.format_empty(page, bytes));
+            }
             other.device.read_at(offset, theirs).map_err(FlashError::io("read", &other.name))?;
             let pairs = ours.chunks_mut(page_bytes).zip(theirs.chunks(page_bytes));
             for (page, (ours, theirs)) in (u64::from(first)..).zip(pairs) {
@@ -206,8 +238,8 @@ impl Layer {
                 let _writing = self.writing.lock();
                 self.device.write_at(offset, ours).map_err(FlashError::io("write", &self.name))
             };
-            written(first + count, count, wrote.is_ok());
-            wrote?;
+            let goes_on = written(first..first + count, wrote.is_ok());
+            wrote.and(goes_on)?;
         }
         Ok(ones)
     }

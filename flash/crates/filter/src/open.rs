@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 
 use parking_lot::{Mutex, RwLock};
 use springbloom_page_device::{
-    Access, FileStorage, FlashError, GroupCommit, INDEX_KIND, IoEngine, SET_KIND, Storage, Wal, require_empty,
+    Access, FileStorage, FlashError, GroupCommit, INDEX_KIND, SET_KIND, Storage, Wal, Watch, require_empty,
 };
 
 use crate::capacity::require_space_for;
@@ -39,14 +39,14 @@ impl FlashFilter {
     /// Opens the filter in `directory` and recovers acknowledged keys. After [`FlashFilter::close`] there is nothing to recover: opening
     /// reads a few blocks, whatever the size of the filter, and writes nothing.
     pub fn open(directory: &Path, buffer: BufferSettings) -> Result<FlashFilter, FlashError> {
-        FlashFilter::open_in(Arc::new(FileStorage::open(directory, Access::Write, IoEngine::Auto)?), buffer)
+        FlashFilter::open_in(FileStorage::shared(directory, Access::Write)?, buffer)
     }
 
     /// Opens the filter in `directory` for lookups, beside any number of other readers. Writes nothing, and works on a read-only file
     /// system. If the last writer was interrupted, every batch of lookups also reads the log, until the filter is opened for writing once
     /// (see [`FlashFilter::is_recovered`]).
     pub fn open_read_only(directory: &Path, buffer: BufferSettings) -> Result<FlashFilter, FlashError> {
-        FlashFilter::open_in(Arc::new(FileStorage::open(directory, Access::Read, IoEngine::Auto)?), buffer)
+        FlashFilter::open_in(FileStorage::shared(directory, Access::Read)?, buffer)
     }
 
     /// [`FlashFilter::create`] in any storage.
@@ -55,18 +55,39 @@ impl FlashFilter {
         settings: &FilterSettings,
         buffer: BufferSettings,
     ) -> Result<FlashFilter, FlashError> {
+        FlashFilter::create_watched(storage, settings, buffer, &mut Watch::none())
+    }
+
+    /// The same with a watch, which is told the pages. What ends early leaves parts of the files, which [`FileStorage::make`] removes.
+    pub fn create_watched(
+        storage: Arc<dyn Storage>,
+        settings: &FilterSettings,
+        buffer: BufferSettings,
+        watch: &mut Watch<'_>,
+    ) -> Result<FlashFilter, FlashError> {
         let (plan, memory) = check(settings, &buffer)?;
         require_empty(&*storage)?;
         let header = settings.header(plan, rand::random(), 0);
         require_space_for(&*storage, &header, &memory)?;
-        let layer = Layer::create(&*storage, header)?;
+        let layer = Layer::create(&*storage, header, watch)?;
         let chain = Chain { insertions: 0, pending_updates: 0, layers: vec![(header, 0)] };
-        let wal = Wal::create(&*storage, header.salt, memory.log_blocks(&header.geometry), chain.encode())?;
+        let log_blocks = memory.log_blocks(&header.geometry);
+        let wal = Wal::create(&*storage, header.salt, log_blocks, chain.encode(), watch)?;
         Ok(FlashFilter::assemble(storage, buffer, vec![Arc::new(layer)], wal, memory, 0))
     }
 
     /// [`FlashFilter::open`] in any storage. Opens for lookups only if the storage is not writable.
     pub fn open_in(storage: Arc<dyn Storage>, buffer: BufferSettings) -> Result<FlashFilter, FlashError> {
+        FlashFilter::open_watched(storage, buffer, &mut Watch::none())
+    }
+
+    /// The same with a watch, which is told the bytes of the log that an interrupted writer left, out of the most that it can have. What
+    /// ends early changes nothing: the next opening recovers the same.
+    pub fn open_watched(
+        storage: Arc<dyn Storage>,
+        buffer: BufferSettings,
+        watch: &mut Watch<'_>,
+    ) -> Result<FlashFilter, FlashError> {
         buffer.check()?;
         let wal = open_log(&*storage)?;
         let chain = Chain::decode(&wal)?;
@@ -85,10 +106,11 @@ impl FlashFilter {
         let is_writable = storage.is_writable();
         let mut filter = FlashFilter::assemble(storage, buffer, layers, wal, memory, chain.insertions);
         if is_writable {
-            filter.recover(&chain, memory)?;
+            filter.recover(&chain, memory, watch)?;
         } else {
             let mut wal = filter.wal.lock();
-            wal.replay(&mut |_| Ok(()))?;
+            watch.expect(wal.payload_bytes_max());
+            wal.replay(&mut |commit| watch.advance(commit.len() as u64))?;
             let reads_log = !wal.is_empty();
             drop(wal);
             filter.reads_log = reads_log;
@@ -130,12 +152,13 @@ impl FlashFilter {
 
     /// Replays the updates of the log and flushes them when memory is full. A checkpoint follows, so that the next opening need not replay
     /// again. The log grows if it was created for less memory than `plan` has.
-    fn recover(&self, chain: &Chain, plan: MemoryPlan) -> Result<(), FlashError> {
+    fn recover(&self, chain: &Chain, plan: MemoryPlan, watch: &mut Watch<'_>) -> Result<(), FlashError> {
         let mut wal = self.wal.lock();
         let state = self.state();
         let geometry = state.newest().header.geometry;
         let (mut updates, mut held): (u64, u64) = (0, 0);
         let name = wal.name().to_owned();
+        watch.expect(wal.payload_bytes_max());
         let report = {
             let mut writer = self.sound_writer()?;
             wal.replay(&mut |commit| {
@@ -156,7 +179,7 @@ impl FlashFilter {
                     self.put(&mut writer, &state, update)?;
                     updates += 1;
                 }
-                Ok(())
+                watch.advance(commit.len() as u64)
             })?
         };
         if updates > 0 {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use springbloom_page_device::{
-    Access, AlignedBuf, FileStorage, FlashError, IoEngine, Storage, Wal, require_empty,
+    Access, AlignedBuf, FileStorage, FlashError, IoEngine, Storage, Wal, Watch, require_empty,
 };
 
 use crate::filter::FlashFilter;
@@ -84,13 +84,13 @@ impl FlashFilter {
         };
         for (header, ones) in &chain.layers {
             let old = Layer::open_damaged(from, *header, *ones)?;
-            let new = Layer::create(&*to, *header)?;
+            let new = Layer::create(&*to, *header, &mut Watch::none())?;
             report.damaged_sectors += new.copy_pages(&old)?;
             report.layers += 1;
         }
         let salt = chain.layers[0].0.salt;
         let empty = Chain { pending_updates: 0, ..chain };
-        drop(Wal::create(&*to, salt, 0, empty.encode())?);
+        drop(Wal::create(&*to, salt, 0, empty.encode(), &mut Watch::none())?);
         let filter = FlashFilter::open_in(to, buffer)?;
         for layer in &filter.state().layers {
             layer.estimate_fill()?;

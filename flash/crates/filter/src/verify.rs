@@ -1,6 +1,6 @@
 //! Reads every page and reports damage.
 
-use springbloom_page_device::{FlashError, Span, WalReport};
+use springbloom_page_device::{FlashError, Span, WalReport, Watch};
 
 use crate::filter::FlashFilter;
 use crate::header::FilterHeader;
@@ -52,29 +52,18 @@ pub struct LayerReport {
 }
 
 impl FlashFilter {
-    /// Reads and checks the log and every page. `progress` receives the number of pages done and the total. Insertions and lookups continue
-    /// meanwhile.
-    pub fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<VerifyReport, FlashError> {
-        let log = self.wal.lock().salvage(&mut |_| Ok(()))?;
+    /// Reads and checks the log and every page. `watch` is told the pages. Insertions and lookups continue meanwhile.
+    pub fn verify(&self, watch: &mut Watch<'_>) -> Result<VerifyReport, FlashError> {
         let state = self.state();
-        let total: u64 = state.layers.iter().map(|layer| u64::from(layer.header.geometry.page_count)).sum();
-        let mut done = 0;
-        let layers = state
-            .layers
-            .iter()
-            .map(|layer| {
-                layer.verify(&mut |pages| {
-                    done += pages;
-                    progress(done, total);
-                })
-            })
-            .collect::<Result<_, FlashError>>();
+        watch.expect(state.layers.iter().map(|layer| u64::from(layer.header.geometry.page_count)).sum());
+        let log = self.wal.lock().salvage(&mut |_| watch.advance(0))?;
+        let layers = state.layers.iter().map(|layer| layer.verify(watch)).collect::<Result<_, FlashError>>();
         Ok(VerifyReport { log, layers: layers? })
     }
 }
 
 impl Layer {
-    fn verify(&self, progress: &mut dyn FnMut(u64)) -> Result<LayerReport, FlashError> {
+    fn verify(&self, watch: &mut Watch<'_>) -> Result<LayerReport, FlashError> {
         let geometry = self.header.geometry;
         let page_bits = f64::from(geometry.bits_per_page());
         let mut report = LayerReport {
@@ -94,7 +83,7 @@ impl Layer {
             let end = geometry.page_count.min(first + BATCH_PAGES);
             let spans: Vec<Span> = (first..end).map(|page| self.span(page)).collect();
             // Nobody writes meanwhile, so a half-written page does not count as damaged.
-            let _quiet = self.writing.lock();
+            let quiet = self.writing.lock();
             self.device.read_each(&spans, &mut |i, page| {
                 let number = first + i as u32;
                 let (page_ones, is_faulty) = match page {
@@ -115,7 +104,8 @@ impl Layer {
                 ones += page_ones;
                 page_fprs += (page_ones / page_bits).powi(i32::from(geometry.probes));
             });
-            progress(u64::from(end - first));
+            drop(quiet);
+            watch.advance(u64::from(end - first))?;
             first = end;
         }
         report.faulty_pages.sort_unstable();

@@ -14,14 +14,14 @@ use crate::filter::{FlashFilter, State};
 use crate::flush_order::FlushOrder;
 use crate::geometry::{Layout, Update};
 use crate::header::FilterHeader;
-use crate::layer::Layer;
+use crate::layer::{Layer, file_name};
 use crate::memory::MemoryPlan;
 use crate::settings::{FilterSettings, FlushPolicy};
 use crate::state::{
     COMMIT_UPDATES_MAX, Chain, LAYERS_MAX, blocks_for, encode_updates, snapshot_updates_max, updates_of,
 };
 use crate::stats::Counters;
-use springbloom_page_device::{AlignedBuf, FlashError, Wal};
+use springbloom_page_device::{AlignedBuf, FlashError, Wal, Watch};
 
 /// Digests inserted between two checks of log and capacity.
 pub(crate) const CHUNK_KEYS: usize = 256;
@@ -106,10 +106,16 @@ impl FlashFilter {
     /// Errors: [`FlashError::Full`] at the first key that finds no room, unless [`FlashFilter::set_when_full`] says otherwise;
     /// [`FlashError::NoSpace`] if the filter must grow and the file system has no room.
     pub fn insert_many(&self, digests: &[KeyDigest]) -> Result<(), FlashError> {
+        self.insert_watched(digests, &mut Watch::none())
+    }
+
+    /// The same with a watch, which is told the pages of a filter by which this one grows. If it ends early, the first keys are in the
+    /// filter, and it has not grown.
+    pub fn insert_watched(&self, digests: &[KeyDigest], watch: &mut Watch<'_>) -> Result<(), FlashError> {
         let mut inserted = 0;
         for chunk in digests.chunks(CHUNK_KEYS) {
             let full = {
-                let mut writer = match self.writer_with_room() {
+                let mut writer = match self.writer_with_room(watch) {
                     Err(FlashError::NoSpace { name, needed_bytes, free_bytes, .. }) => {
                         // Keys that the filter holds need no room.
                         let held = self.held_before_new(chunk);
@@ -174,15 +180,18 @@ impl FlashFilter {
     pub fn flush(&self) -> Result<(), FlashError> {
         let mut wal = self.wal.lock();
         let mut writer = self.sound_writer()?;
-        self.flush_held(&mut wal, &mut writer)
+        self.flush_held(&mut wal, &mut writer, &mut Watch::none())
     }
 
-    /// The same with both locks held.
-    pub(crate) fn flush_held(&self, wal: &mut Wal, writer: &mut Writer) -> Result<(), FlashError> {
+    /// The same with both locks held. What `watch` ends early leaves all updates in memory or in pages, and the log as it is.
+    pub(crate) fn flush_held(
+        &self,
+        wal: &mut Wal,
+        writer: &mut Writer,
+        watch: &mut Watch<'_>,
+    ) -> Result<(), FlashError> {
         self.require_sound(writer)?;
-        let flushed = self.flush_all(writer, &self.state());
-        writer.has_failed |= flushed.is_err();
-        flushed?;
+        self.flush_all(writer, &self.state(), watch)?;
         self.checkpoint_held(wal, writer)
     }
 
@@ -272,19 +281,22 @@ impl FlashFilter {
     }
 
     /// Locks the writer. A full filter grows first, so that one that cannot grow takes no further key and keeps its rate.
-    pub(crate) fn writer_with_room(&self) -> Result<MutexGuard<'_, Writer>, FlashError> {
+    pub(crate) fn writer_with_room(
+        &self,
+        watch: &mut Watch<'_>,
+    ) -> Result<MutexGuard<'_, Writer>, FlashError> {
         let writer = self.sound_writer()?;
         let state = self.state();
         if !writer.grows(&state) || !state.newest().is_full(state.pending.len()) {
             return Ok(writer);
         }
         drop(writer);
-        self.grow()?;
+        self.grow(watch)?;
         self.sound_writer()
     }
 
     /// Adds a filter of twice the capacity to the chain.
-    fn grow(&self) -> Result<(), FlashError> {
+    fn grow(&self, watch: &mut Watch<'_>) -> Result<(), FlashError> {
         let mut wal = self.wal.lock();
         let mut writer = self.sound_writer()?;
         let state = self.state();
@@ -300,8 +312,13 @@ impl FlashFilter {
         let header = settings.header(settings.plan(own)?, first.salt ^ u64::from(number), number);
         let plan = MemoryPlan::new(&header.geometry, &self.buffer)?;
         require_space_for(&*self.storage, &header, &plan)?;
-        let grown = self.grow_to(&mut wal, &mut writer, &state, header, plan);
-        writer.has_failed |= grown.is_err();
+        let grown = self.grow_to(&mut wal, &mut writer, &state, header, plan, watch);
+        if let Err(FlashError::Stopped) = grown {
+            // One that stays is in no chain, and the next one of its name replaces it.
+            let _ = self.storage.remove(&file_name(number));
+        } else {
+            writer.has_failed |= grown.is_err();
+        }
         grown
     }
 
@@ -312,10 +329,11 @@ impl FlashFilter {
         state: &State,
         header: FilterHeader,
         plan: MemoryPlan,
+        watch: &mut Watch<'_>,
     ) -> Result<(), FlashError> {
-        self.flush_all(writer, state)?;
+        self.flush_all(writer, state, watch)?;
         let mut layers = state.layers.clone();
-        layers.push(Arc::new(Layer::create(&*self.storage, header)?));
+        layers.push(Arc::new(Layer::create(&*self.storage, header, watch)?));
         state.newest().sync()?;
         self.adopt(wal, writer, layers, plan)
     }

@@ -6,7 +6,7 @@ mod common;
 use std::sync::Arc;
 
 use common::keys;
-use springbloom_flash_filter::{BufferSettings, FilterSettings, FlashError, FlashFilter};
+use springbloom_flash_filter::{BufferSettings, FilterSettings, FlashError, FlashFilter, Watch};
 use springbloom_page_device::{PowerLoss, SimPower, SimStorage, Storage};
 use springbloom_testkit::damage::{BLOCK_BYTES, Damage, Tally};
 
@@ -62,7 +62,7 @@ fn is_told(storage: &SimStorage, what: &str) -> bool {
         |filter: &FlashFilter, known: &[_]| filter.contains_many(known).iter().all(|found| *found);
     let known = keys(1, 0..KEYS);
     assert!(all_are_there(&filter, &known), "{what}: silent loss");
-    let is_sound = filter.verify(&mut |_, _| ()).unwrap().is_sound();
+    let is_sound = filter.verify(&mut Watch::none()).unwrap().is_sound();
     let more = keys(2, 0..500);
     filter.insert_many(&more).and_then(|()| filter.commit()).unwrap_or_else(|e| panic!("{what}: {e}"));
     drop(filter);

@@ -6,7 +6,8 @@ use common::watched::WatchedStorage;
 use common::{key, keys, memory, small_buffer};
 use rand::RngExt;
 use springbloom_flash_filter::{
-    BufferSettings, FilterSettings, FlashError, FlashFilter, FlushPolicy, HEADER_BYTES, Layout, WhenFull,
+    BufferSettings, FilterSettings, FlashError, FlashFilter, FlushPolicy, HEADER_BYTES, Layout, Watch,
+    WhenFull,
 };
 use springbloom_page_device::{BlockSizes, PowerLoss, SimPower, SimStorage, Storage};
 
@@ -26,14 +27,14 @@ fn a_damaged_page_answers_may_match_and_verify_reports_it() {
         .unwrap();
         filter.insert_many(&keys(1, 0..10_000)).unwrap();
         filter.flush().unwrap();
-        assert!(filter.verify(&mut |_, _| ()).unwrap().is_sound());
+        assert!(filter.verify(&mut Watch::none()).unwrap().is_sound());
         let estimated = filter.estimated_fpr();
         // Half of page 1 reads as zeros. Without checksums, half of its keys would be lost.
         storage.damage("filter-0000", HEADER_BYTES + 4096, |bytes| bytes[..2048].fill(0));
         assert!(filter.contains_many(&keys(1, 0..10_000)).iter().all(|found| *found));
         assert!(keys(1, 0..2000).into_iter().all(|digest| filter.contains(digest)));
         assert!(filter.stats().damaged_answers > 0);
-        let report = filter.verify(&mut |_, _| ()).unwrap();
+        let report = filter.verify(&mut Watch::none()).unwrap();
         assert!(!report.is_sound());
         assert_eq!((report.layers[0].damaged_sectors, &report.layers[0].faulty_pages[..]), (4, &[1][..]));
         assert!(report.layers[0].fpr > estimated, "{layout:?}: damage costs accuracy");
@@ -41,7 +42,7 @@ fn a_damaged_page_answers_may_match_and_verify_reports_it() {
         filter.set_when_full(WhenFull::Exceed);
         filter.insert_many(&keys(2, 0..2000)).unwrap();
         filter.flush().unwrap();
-        let report = filter.verify(&mut |_, _| ()).unwrap();
+        let report = filter.verify(&mut Watch::none()).unwrap();
         assert_eq!((report.layers[0].damaged_sectors, report.layers[0].saturated_sectors), (0, 4));
         assert!(filter.contains_many(&keys(1, 0..10_000)).iter().all(|found| *found));
     }
@@ -92,7 +93,7 @@ fn a_damaged_header_is_written_again_from_the_log() {
         storage.damage("filter-0000", 0, damage);
         let filter = FlashFilter::open_in(storage.clone(), buffer()).unwrap();
         assert!(filter.contains_many(&keys(1, 0..1000)).iter().all(|found| *found));
-        assert!(filter.verify(&mut |_, _| ()).unwrap().is_sound(), "mended at opening");
+        assert!(filter.verify(&mut Watch::none()).unwrap().is_sound(), "mended at opening");
     }
 }
 
@@ -145,7 +146,7 @@ fn pages_that_cannot_be_read_answer_may_match_and_are_counted() {
         assert!(filter.contains(key(2, 0)));
         assert!(filter.contains_many(&keys(2, 0..100)).iter().all(|found| *found));
         assert!(filter.stats().failed_reads > 100);
-        let report = filter.verify(&mut |_, _| ()).unwrap();
+        let report = filter.verify(&mut Watch::none()).unwrap();
         assert!(!report.is_sound() && report.layers[0].unreadable_pages > 1 && report.layers[0].fpr == 1.0);
     }
 }

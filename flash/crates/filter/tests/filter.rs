@@ -10,7 +10,7 @@ use common::{key, keys, memory, small_buffer};
 use springbloom_filter::KeyDigest;
 use springbloom_flash_filter::fpr::{expected_fpr, fpr_at_load};
 use springbloom_flash_filter::{
-    BufferSettings, FilterSettings, FlashError, FlashFilter, FlushPolicy, Layout, MemorySize, WhenFull,
+    BufferSettings, FilterSettings, FlashError, FlashFilter, FlushPolicy, Layout, MemorySize, Watch, WhenFull,
 };
 use springbloom_page_device::{PageDevice, SimStorage, Storage};
 use springbloom_testkit::{binomial, seed};
@@ -103,7 +103,7 @@ fn the_measured_rate_is_the_analytic_one_with_imbalance_and_close_to_flat() {
             (estimated / expected - 1.0).abs() < 0.02,
             "{layout:?}: estimated {estimated}, expected {expected}"
         );
-        let of_pages = filter.verify(&mut |_, _| ()).unwrap().layers[0].fpr;
+        let of_pages = filter.verify(&mut Watch::none()).unwrap().layers[0].fpr;
         assert!(
             (of_pages / expected - 1.0).abs() < 0.02,
             "{layout:?}: pages say {of_pages}, expected {expected}"
@@ -124,7 +124,7 @@ fn two_choices_even_out_pages() {
             FlashFilter::create_in(memory(), &settings, BufferSettings::with_memory_bytes(1 << 20)).unwrap();
         filter.insert_many(&keys(1, 0..KEYS)).unwrap();
         filter.flush().unwrap();
-        let report = &filter.verify(&mut |_, _| ()).unwrap().layers[0];
+        let report = &filter.verify(&mut Watch::none()).unwrap().layers[0];
         // The mean of fill^k exceeds the k-th power of the mean because pages are filled unevenly.
         let one_page =
             if layout == Layout::TwoChoices { 1.0 - (1.0 - report.fpr).sqrt() } else { report.fpr };
@@ -480,7 +480,7 @@ fn readers_write_nothing_read_the_log_if_they_must_and_stand_beside_each_other()
             let wrong = reader.contains_many(&keys(2, 0..10_000)).iter().filter(|found| **found).count();
             assert!(wrong < 100, "{layout:?}: {wrong}");
             assert!(matches!(reader.insert(key(1, 0)), Err(FlashError::ReadOnly { .. })));
-            assert!(reader.verify(&mut |_, _| ()).unwrap().is_sound());
+            assert!(reader.verify(&mut Watch::none()).unwrap().is_sound());
         }
         assert!(matches!(FlashFilter::open(&folder, buffer), Err(FlashError::InUse { .. })));
         for reader in readers {

@@ -4,25 +4,23 @@
 
 mod common;
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use common::watched::WatchedStorage;
-use common::{keys, memory, small_buffer};
+use common::{keys, memory, small_buffer, stop_after};
 use rand::RngExt;
 use springbloom_flash_filter::{
-    BufferSettings, FilterSettings, FlashError, FlashFilter, FlushPolicy, Layout, WhenFull,
+    BufferSettings, FilterSettings, FlashError, FlashFilter, FlushPolicy, Layout, Watch, WhenFull,
 };
 use springbloom_page_device::{PowerLoss, SimPower, SimStorage, Storage};
 use springbloom_testkit::kill::{self, acknowledge, kill_child, kills};
 use springbloom_testkit::{binomial, seed};
 
 const POLICY: FlushPolicy = FlushPolicy::DirtiestGroupFirst;
-
-fn nothing(_: u64, _: u64) {}
 
 /// A filter in memory with keys `range` of family 1.
 fn filter_of(settings: &FilterSettings, range: Range<u64>) -> FlashFilter {
@@ -45,7 +43,7 @@ fn told(filter: &FlashFilter) -> f64 {
 
 /// What is told of keys and rate is not below what the pages say, which `verify` reads whole. Estimates are good to a percent.
 fn assert_told(filter: &FlashFilter, keys: f64, what: &str) {
-    let report = filter.verify(&mut nothing).unwrap();
+    let report = filter.verify(&mut Watch::none()).unwrap();
     assert!(report.is_sound(), "{what}: {report:?}");
     let absent: f64 = report.layers.iter().map(|layer| 1.0 - layer.fpr).product();
     let (rate, keys_told) = (filter.estimated_fpr(), told(filter));
@@ -67,13 +65,13 @@ fn a_union_of_more_keys_than_the_capacity_is_refused_before_anything_is_written(
         filter
     };
     let (ours, same, other) = (of(0..15_000), of(2000..17_000), of(15_000..30_000));
-    ours.merge_from(&same, &mut |_, _| {}).unwrap();
-    let refused = ours.merge_from(&other, &mut |_, _| panic!("nothing is merged")).unwrap_err();
+    ours.merge_from(&same, &mut Watch::none()).unwrap();
+    let refused = ours.merge_from(&other, &mut Watch::none()).unwrap_err();
     let FlashError::Full { keys: told, .. } = refused else { panic!("{refused}") };
     assert!((29_000..31_000).contains(&told), "{told}");
     assert!(ours.room_for(100_000).unwrap() <= 4000, "the keys of both count");
     ours.set_when_full(WhenFull::Exceed);
-    ours.merge_from(&other, &mut |_, _| {}).unwrap();
+    ours.merge_from(&other, &mut Watch::none()).unwrap();
     assert!(ours.contains_many(&keys(1, 0..30_000)).iter().all(|found| *found) && ours.is_full());
 }
 
@@ -86,14 +84,14 @@ fn a_union_has_the_keys_of_both() {
     let b = FlashFilter::create_in(theirs, &settings, buffer).unwrap();
     a.insert_many(&keys(1, 0..8000)).unwrap();
     b.insert_many(&keys(1, 6000..16_000)).unwrap();
-    a.merge_from(&b, &mut |_, _| ()).unwrap();
+    a.merge_from(&b, &mut Watch::none()).unwrap();
     assert!(a.contains_many(&keys(1, 0..16_000)).iter().all(|found| *found));
     let distinct = a.info().layers[0].estimated_keys;
     assert!((distinct / 16_000.0 - 1.0).abs() < 0.02, "{distinct}");
     drop(a);
     let a = FlashFilter::open_in(ours, buffer).unwrap();
     assert!(a.contains_many(&keys(1, 0..16_000)).iter().all(|found| *found), "durable");
-    assert!(a.verify(&mut |_, _| ()).unwrap().is_sound());
+    assert!(a.verify(&mut Watch::none()).unwrap().is_sound());
 }
 
 #[test]
@@ -107,11 +105,15 @@ fn filters_of_other_shapes_and_grown_ones_are_copied_and_the_rates_add_up() {
     let uneven = FilterSettings::new(9000, 0.002).layout(Layout::TwoChoices).page_bytes(8192);
     let uneven = filter_of(&uneven, 18_000..24_000);
     let progress = AtomicU64::new(0);
-    ours.merge_from(&grown, &mut |done, total| {
-        assert!(done > progress.swap(done, Ordering::Relaxed) && done <= total);
-    })
+    ours.merge_from(
+        &grown,
+        &mut Watch::new(|done, total| {
+            assert!(done > progress.swap(done, Ordering::Relaxed) && done <= total);
+            ControlFlow::Continue(())
+        }),
+    )
     .unwrap();
-    ours.merge_from(&uneven, &mut nothing).unwrap();
+    ours.merge_from(&uneven, &mut Watch::none()).unwrap();
     assert_eq!(ours.info().layers.len(), grown.info().layers.len() + 2);
     assert_told(&ours, 24_000.0, "merged");
     // New keys go to the last one, which has room for 3000.
@@ -135,18 +137,18 @@ fn filters_of_other_shapes_and_grown_ones_are_copied_and_the_rates_add_up() {
 fn a_union_that_would_raise_the_rate_is_refused_before_anything_is_written_unless_it_may() {
     let ours = filter_of(&FilterSettings::new(10_000, 0.01), 0..9500);
     let other = filter_of(&FilterSettings::new(20_000, 0.01), 9500..20_000);
-    let refused = ours.merge_from(&other, &mut |_, _| panic!("nothing is merged")).unwrap_err();
+    let refused = ours.merge_from(&other, &mut Watch::none()).unwrap_err();
     let FlashError::RateTooHigh { got, expected, .. } = refused else { panic!("{refused}") };
     assert!(expected == 0.01 && (0.015..0.021).contains(&got), "{got}");
     assert!(ours.info().layers.len() == 1 && told(&ours) < 9600.0, "{:?}", ours.info());
     ours.set_when_full(WhenFull::Exceed);
-    ours.merge_from(&other, &mut nothing).unwrap();
+    ours.merge_from(&other, &mut Watch::none()).unwrap();
     assert_all(&ours, 0..20_000, "merged");
     assert_told(&ours, 20_000.0, "merged");
     // A chain that may grow takes a filter of its own shape as well, where their union would be too full.
     let settings = FilterSettings::new(10_000, 0.01).growing(true);
     let (ours, other) = (filter_of(&settings, 0..7000), filter_of(&settings, 7000..14_000));
-    ours.merge_from(&other, &mut nothing).unwrap();
+    ours.merge_from(&other, &mut Watch::none()).unwrap();
     assert_eq!(ours.info().layers.len(), 2);
     assert_told(&ours, 14_000.0, "two of the same shape");
 }
@@ -160,7 +162,7 @@ fn a_filter_that_its_writer_did_not_close_says_what_to_do() {
     left.commit().unwrap();
     drop(left);
     let left = FlashFilter::open_read_only(folder.path(), buffer).unwrap();
-    let refused = filter_of(&settings, 0..1).merge_from(&left, &mut nothing).unwrap_err();
+    let refused = filter_of(&settings, 0..1).merge_from(&left, &mut Watch::none()).unwrap_err();
     assert!(refused.to_string().contains("open it for writing once"), "{refused}");
 }
 
@@ -176,7 +178,7 @@ fn merges_and_insertions_of_many_threads_lose_nothing_and_wait_for_no_other() {
             scope.spawn(move || {
                 for other in [1, 3, 2] {
                     let other = &filters[(n as usize + other) % 4];
-                    filters[n as usize].merge_from(other, &mut nothing).unwrap();
+                    filters[n as usize].merge_from(other, &mut Watch::none()).unwrap();
                     filters[n as usize].insert_many(&keys(1, (4 + n) * EACH..(5 + n) * EACH)).unwrap();
                     filters[n as usize].commit().unwrap();
                 }
@@ -199,7 +201,7 @@ fn of_merges_at_the_same_time_only_those_that_find_room_are_made() {
         (0..4).map(|n| filter_of(&settings, n * 10_000..(n + 1) * 10_000)).collect();
     let merged = std::thread::scope(|scope| {
         let (ours, others) = (&ours, &others);
-        let merge = |n: usize| scope.spawn(move || ours.merge_from(&others[n], &mut nothing));
+        let merge = |n: usize| scope.spawn(move || ours.merge_from(&others[n], &mut Watch::none()));
         let threads: Vec<_> = (0..4).map(merge).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).filter(Result::is_ok).count()
     });
@@ -225,18 +227,59 @@ fn a_merge_from_a_filter_that_is_being_written_takes_whole_pages() {
         });
         while !writer.is_finished() {
             let before = inserted.load(Ordering::Acquire);
-            ours.merge_from(&live, &mut nothing).unwrap();
+            ours.merge_from(&live, &mut Watch::none()).unwrap();
             assert_all(&ours, 0..before, "inserted before the merge");
         }
     });
-    ours.merge_from(&live, &mut nothing).unwrap();
+    ours.merge_from(&live, &mut Watch::none()).unwrap();
     assert_all(&ours, 0..50_000, "all");
     assert_told(&ours, 50_000.0, "merged from a live one");
-    let report = ours.verify(&mut nothing).unwrap();
+    let report = ours.verify(&mut Watch::none()).unwrap();
     assert_eq!(report.layers[0].saturated_sectors, 0, "a sector that was read while it was written is lost");
 }
 
 /// Every operation of a merge may be the last.
+#[test]
+fn a_merge_that_is_stopped_loses_no_key_leaves_no_file_and_is_completed_by_another() {
+    const EACH: u64 = 5000;
+    let settings = FilterSettings::with_bits_per_key(EACH * 3, 1300.0 / 3.0, 6).page_bytes(2048);
+    let other = FilterSettings::new(1500, 0.001).growing(true);
+    for (what, settings_of_other) in [("united", settings), ("copied", other)] {
+        let mut is_over = false;
+        let mut steps = 0;
+        while !is_over {
+            let what = format!("{what}, {steps} steps");
+            let storage = memory();
+            let ours = FlashFilter::create_in(storage.clone(), &settings, small_buffer(POLICY)).unwrap();
+            ours.insert_many(&keys(1, 0..EACH)).unwrap();
+            ours.set_when_full(WhenFull::Exceed);
+            let other = filter_of(&settings_of_other, EACH..2 * EACH);
+            let names = storage.names().unwrap();
+            match ours.merge_from(&other, &mut stop_after(steps)) {
+                Ok(()) => is_over = true,
+                Err(error) => assert!(matches!(error, FlashError::Stopped), "{what}: {error}"),
+            }
+            assert!(is_over || storage.names().unwrap() == names, "{what}");
+            assert_all(&ours, 0..EACH, &what);
+            assert_all(&other, EACH..2 * EACH, &what);
+            let there = ours.contains_many(&keys(1, EACH..2 * EACH)).iter().filter(|found| **found).count();
+            assert_told(&ours, (EACH as f64 + there as f64) * 0.998, &what);
+            // Both go on.
+            ours.insert_many(&keys(2, 0..1000)).unwrap();
+            ours.commit().unwrap();
+            other.insert_many(&keys(2, 1000..1100)).unwrap();
+            drop(ours);
+            let ours = FlashFilter::open_in(storage, small_buffer(POLICY)).unwrap();
+            ours.set_when_full(WhenFull::Exceed);
+            ours.merge_from(&other, &mut Watch::none()).unwrap();
+            assert_all(&ours, 0..2 * EACH, &what);
+            assert!(ours.contains_many(&keys(2, 0..1100)).iter().all(|found| *found), "{what}");
+            steps += 1;
+        }
+        assert!(steps > 4, "{what}: {steps}");
+    }
+}
+
 #[test]
 fn a_power_loss_during_a_merge_loses_no_key_and_tells_no_count_too_low() {
     const EACH: u64 = 5000;
@@ -258,7 +301,7 @@ fn a_power_loss_during_a_merge_loses_no_key_and_tells_no_count_too_low() {
             if let Some(operations) = cut {
                 power.cut_after(operations);
             }
-            let is_merged = ours.merge_from(&other, &mut nothing).is_ok();
+            let is_merged = ours.merge_from(&other, &mut Watch::none()).is_ok();
             (storage, is_merged, power.operations() - before)
         };
         let operations = merged(None).2;
@@ -276,7 +319,7 @@ fn a_power_loss_during_a_merge_loses_no_key_and_tells_no_count_too_low() {
                 assert_told(&ours, (EACH as f64 + there as f64) * 0.998, &what);
                 // It is merged again, in place of what is left.
                 ours.set_when_full(WhenFull::Exceed);
-                ours.merge_from(&other, &mut nothing).unwrap();
+                ours.merge_from(&other, &mut Watch::none()).unwrap();
                 assert_all(&ours, 0..2 * EACH, &what);
                 ours.set_when_full(WhenFull::Grow);
                 ours.insert_many(&keys(2, 0..20_000)).unwrap();
@@ -296,7 +339,7 @@ fn a_file_that_nobody_made_is_not_replaced_by_a_copy() {
             .unwrap();
     storage.create("filter-0001", 12_288).unwrap().write_at(0, &[7; 4096]).unwrap();
     let other = filter_of(&FilterSettings::new(500, 0.001), 0..10);
-    let refused = ours.merge_from(&other, &mut nothing).unwrap_err();
+    let refused = ours.merge_from(&other, &mut Watch::none()).unwrap_err();
     assert!(refused.to_string().contains("filter-0001, which this set did not make"), "{refused}");
     ours.insert_many(&keys(1, 0..10)).unwrap();
     ours.close().unwrap();
@@ -316,7 +359,7 @@ fn child(folder: &Path, first: u64) {
     let filter = FlashFilter::open(&folder.join("ours"), buffer()).unwrap();
     for n in first.. {
         let other = FlashFilter::open_read_only(&folder.join(format!("{}", n % 8)), buffer()).unwrap();
-        filter.merge_from(&other, &mut nothing).unwrap();
+        filter.merge_from(&other, &mut Watch::none()).unwrap();
         acknowledge(n + 1);
     }
 }

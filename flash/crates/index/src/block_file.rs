@@ -8,7 +8,7 @@ use std::sync::Arc;
 use springbloom_page_device::AlignedBuf;
 use springbloom_page_device::FlashError;
 use springbloom_page_device::field;
-use springbloom_page_device::{PageDevice, Storage};
+use springbloom_page_device::{PageDevice, Storage, Watch};
 use springbloom_page_device::{checksum, mix};
 
 const BLOCK_BYTES: usize = 64 << 10;
@@ -91,32 +91,37 @@ impl BlockWriter {
     }
 }
 
-/// Calls `visit` with the number of items of each block, and their bytes (followed by zeros). Returns `None` if the file is incomplete or
-/// of another close, or if `visit` returns `None`. Some blocks may have been visited then.
+/// Calls `visit` with the number of items of each block, and their bytes (followed by zeros). Tells `watch` the bytes. Returns false if the
+/// file is incomplete or of another close, or if `visit` returns `None`. Some blocks may have been visited then.
 pub(crate) fn read_blocks(
     storage: &dyn Storage,
     file: &str,
     closing: BlockKey,
+    watch: &mut Watch<'_>,
     mut visit: impl FnMut(usize, &[u8]) -> Option<()>,
-) -> Option<()> {
-    let device = storage.open(file).ok()?;
+) -> Result<bool, FlashError> {
+    let Ok(device) = storage.open(file) else { return Ok(false) };
     let mut buf = AlignedBuf::new(BLOCK_BYTES);
     let mut left = device.len_bytes();
+    watch.expect(left);
     for number in 0u32.. {
         let len = left.min(BLOCK_BYTES as u64) as usize;
         left -= len as u64;
         if len < HEAD_BYTES || !len.is_multiple_of(ALIGNMENT) {
-            return None;
+            break;
         }
         let block = &mut buf[..len];
-        device.read_at(u64::from(number) * BLOCK_BYTES as u64, block).ok()?;
-        if field(block, 0) != closing.check(number, block).to_le_bytes() {
-            return None;
+        let read = device.read_at(u64::from(number) * BLOCK_BYTES as u64, block);
+        if read.is_err() || field(block, 0) != closing.check(number, block).to_le_bytes() {
+            break;
         }
-        visit(usize::from(u16::from_le_bytes(field(block, 20))), &block[HEAD_BYTES..])?;
+        if visit(usize::from(u16::from_le_bytes(field(block, 20))), &block[HEAD_BYTES..]).is_none() {
+            break;
+        }
+        watch.advance(len as u64)?;
         if block[22] == 1 {
-            return Some(());
+            return Ok(true);
         }
     }
-    None
+    Ok(false)
 }

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use springbloom_page_device::{FlashError, INDEX_KIND, SET_KIND, Storage, Wal, WalReport, field};
+use springbloom_page_device::{FlashError, INDEX_KIND, SET_KIND, Storage, Wal, WalReport, Watch, field};
 
 use crate::record::{INDEX_PAGE_BYTES, PAGE_HEAD_BYTES};
 
@@ -99,7 +99,7 @@ pub(crate) struct Commits {
 
 impl Commits {
     pub(crate) fn create(storage: &dyn Storage, salt: u64) -> Result<(), FlashError> {
-        let mut wal = Wal::create(storage, salt, WAL_BLOCKS, INDEX_KIND.0.to_vec())?;
+        let mut wal = Wal::create(storage, salt, WAL_BLOCKS, INDEX_KIND.0.to_vec(), &mut Watch::none())?;
         wal.commit(&Acknowledged::nothing().encode())
     }
 

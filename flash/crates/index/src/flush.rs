@@ -21,9 +21,12 @@ use crate::store::FlashIndex;
 use springbloom_page_device::AlignedBuf;
 use springbloom_page_device::FlashError;
 use springbloom_page_device::SECTOR_BYTES;
+use springbloom_page_device::Watch;
 
 /// Partitions whose buckets are read and written together.
 const BATCH_PARTITIONS: usize = 32;
+/// Most memory of pending entries per partition, as a lookup goes through those of one.
+const PENDING_BYTES_MAX: u64 = 2 << 10;
 /// A round ends once the log has grown by this many pages (1 GiB), even if few entries are pending.
 const ROUND_PAGES_MAX: u64 = 1 << 18;
 /// Upper bound of checkpoints while the log grows by one zone.
@@ -34,6 +37,7 @@ pub(crate) struct Writer {
     pub(crate) pending_entries: u64,
     /// Memory of the pending entries, in bytes.
     pub(crate) pending_bytes: u64,
+    pub(crate) partitions: u64,
     pub(crate) records: u64,
     /// Prefix of the next partition of this round.
     cursor: u64,
@@ -74,6 +78,7 @@ impl Writer {
         Writer {
             pending_entries: 0,
             pending_bytes: 0,
+            partitions: manifest.partitions.len() as u64,
             records: 0,
             cursor: 0,
             round_page: acknowledged.end.page,
@@ -146,20 +151,34 @@ pub(crate) struct Writes {
 
 impl FlashIndex {
     /// Flushes a batch if pending entries exceed their memory. Finishes the round if it has become too long.
-    pub(crate) fn flush_if_due(&self, writer: &mut Writer) -> Result<(), FlashError> {
+    pub(crate) fn flush_if_due(&self, writer: &mut Writer, watch: &mut Watch<'_>) -> Result<(), FlashError> {
         let is_long = writer.records.is_multiple_of(1024)
             && self.log.newest_page() - writer.round_page > ROUND_PAGES_MAX;
         let allowed = self.memory.pending_bytes(writer.records).max(self.settings.pending_bytes_min());
-        if writer.pending_bytes > allowed {
-            self.flush_batch(writer)?;
+        if writer.pending_bytes > allowed.min(writer.partitions * PENDING_BYTES_MAX) {
+            self.flush_batch(writer, watch)?;
         } else if is_long {
-            while !self.flush_batch(writer)? {}
+            self.flush_round(writer, watch)?;
         }
         Ok(())
     }
 
+    /// Flushes to the end of the round, and tells `watch` the partitions. What it ends early leaves the other entries pending.
+    pub(crate) fn flush_round(&self, writer: &mut Writer, watch: &mut Watch<'_>) -> Result<(), FlashError> {
+        let partitions = self.table.read().len() as u64;
+        let before = |cursor: u64| ((u128::from(cursor) * u128::from(partitions)) >> 64) as u64;
+        let mut done = before(writer.cursor);
+        watch.expect(partitions - done);
+        while !self.flush_batch(writer, watch)? {
+            let now = before(writer.cursor);
+            watch.advance(now - done)?;
+            done = now;
+        }
+        watch.advance(partitions - done)
+    }
+
     /// Flushes the pending entries of the next partitions. Returns true at the end of the round, when checkpoints are written.
-    pub(crate) fn flush_batch(&self, writer: &mut Writer) -> Result<bool, FlashError> {
+    pub(crate) fn flush_batch(&self, writer: &mut Writer, watch: &mut Watch<'_>) -> Result<bool, FlashError> {
         let next = self.move_entries(writer).inspect_err(|_| writer.give_back_slots())?;
         writer.cursor = next.unwrap_or(0);
         if next.is_none() {
@@ -169,7 +188,7 @@ impl FlashIndex {
             let pages = writer.round_page - writer.checkpoint_page;
             if pages >= u64::from(self.settings.zone_pages) / CHECKPOINTS_PER_ZONE {
                 self.checkpoint(writer, false)?;
-                self.reclaim_stale_zones(writer)?;
+                self.reclaim_stale_zones(writer, watch)?;
             }
         }
         Ok(next.is_none())
@@ -407,6 +426,7 @@ impl FlashIndex {
         writer.taken_slots.clear();
         writer.installed_slots = writer.bucket_slots;
         writer.pending_bytes = table.pending_bytes();
+        writer.partitions = table.len() as u64;
     }
 
     /// Counts replaced records by zone. This is an estimate, since different keys may have equal fingerprints.
@@ -435,6 +455,19 @@ impl FlashIndex {
         replaced.into_iter().flatten().for_each(|page| zones.count_stale(page));
     }
 
+    /// Writes the pending entries and the pre-filters for the manifest that closes the index, which is the next one. Tells `watch` the bytes.
+    pub(crate) fn write_closing_files(
+        &self,
+        writer: &Writer,
+        watch: &mut Watch<'_>,
+    ) -> Result<(), FlashError> {
+        let (table, closing) =
+            (self.table.read(), BlockKey { salt: self.salt, sequence: writer.sequence + 1 });
+        watch.expect(writer.pending_entries * pending_file::ENTRY_BYTES as u64 + table.filter_bytes());
+        pending_file::write(&*self.storage, closing, &table, watch)?;
+        prefilter_file::write(&*self.storage, closing, &table, watch)
+    }
+
     /// Makes everything durable and writes a manifest for the next opening. `closes` is true for the last checkpoint of a clean close.
     pub(crate) fn checkpoint(&self, writer: &mut Writer, closes: bool) -> Result<(), FlashError> {
         self.mark_open(writer)?;
@@ -449,11 +482,6 @@ impl FlashIndex {
         self.log.sync_to(page)?;
         self.buckets.sync().map_err(|e| self.buckets_failed("sync", e))?;
         let sequence = writer.sequence + 1;
-        if closes {
-            let (table, closing) = (self.table.read(), BlockKey { salt: self.salt, sequence });
-            pending_file::write(&*self.storage, closing, &table)?;
-            prefilter_file::write(&*self.storage, closing, &table)?;
-        }
         let manifest = {
             let (table, zones) = (self.table.read(), self.log.zones.read());
             Manifest {

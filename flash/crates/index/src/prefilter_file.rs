@@ -10,13 +10,19 @@ use crate::partitions::Partitions;
 use crate::prefilter::{Heads, Prefilter, SHAPES_BYTES};
 use springbloom_page_device::FlashError;
 use springbloom_page_device::Storage;
+use springbloom_page_device::Watch;
 
 const NAME: &str = "filters";
 /// Shapes of a partition without filters.
 const NONE: [u8; SHAPES_BYTES] = [0; SHAPES_BYTES];
 
 /// Writes the pre-filters of `table`. Durable on return.
-pub(crate) fn write(storage: &dyn Storage, closing: BlockKey, table: &Partitions) -> Result<(), FlashError> {
+pub(crate) fn write(
+    storage: &dyn Storage,
+    closing: BlockKey,
+    table: &Partitions,
+    watch: &mut Watch<'_>,
+) -> Result<(), FlashError> {
     let mut blocks = BlockWriter::create(storage, NAME, closing)?;
     let mut item = Vec::new();
     for (heads, words) in table.ordered().map(|partition| table.filter_of(partition)) {
@@ -24,15 +30,22 @@ pub(crate) fn write(storage: &dyn Storage, closing: BlockKey, table: &Partitions
         item.extend(heads.map_or(NONE, |heads| heads.encode()));
         item.extend(words.iter().flat_map(|word| word.to_le_bytes()));
         blocks.push(if item.len() <= ITEM_BYTES_MAX { &item } else { &NONE })?;
+        watch.advance(item.len() as u64)?;
     }
     blocks.finish()
 }
 
 /// Restores the pre-filters of `table`, whose partitions are those of `manifest`. Skips filters with other numbers of units than `units`.
-pub(crate) fn read(storage: &dyn Storage, manifest: &Manifest, units: [u8; 2], table: &mut Partitions) {
-    let Some(closing) = manifest.closing() else { return };
+pub(crate) fn read(
+    storage: &dyn Storage,
+    manifest: &Manifest,
+    units: [u8; 2],
+    table: &mut Partitions,
+    watch: &mut Watch<'_>,
+) -> Result<(), FlashError> {
+    let Some(closing) = manifest.closing() else { return Ok(()) };
     let mut numbers = 0..table.len() as u32;
-    let read = read_blocks(storage, NAME, closing, |count, mut bytes| {
+    let is_whole = read_blocks(storage, NAME, closing, watch, |count, mut bytes| {
         for _ in 0..count {
             let (number, (shapes, rest)) = (numbers.next()?, bytes.split_first_chunk()?);
             bytes = rest;
@@ -48,8 +61,9 @@ pub(crate) fn read(storage: &dyn Storage, manifest: &Manifest, units: [u8; 2], t
             }
         }
         Some(())
-    });
-    if read.is_none() {
+    })?;
+    if !is_whole {
         log::debug!("{}: not all pre-filters were kept", storage.describe(NAME));
     }
+    Ok(())
 }

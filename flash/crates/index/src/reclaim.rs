@@ -4,7 +4,7 @@
 use crate::flush::Writer;
 use crate::scan::LiveRecord;
 use crate::store::FlashIndex;
-use springbloom_page_device::FlashError;
+use springbloom_page_device::{FlashError, Watch};
 
 /// Stale share at which a zone is reclaimed automatically. At most one byte is moved per byte gained.
 const STALE_SHARE: f64 = 0.5;
@@ -25,14 +25,21 @@ pub struct CompactReport {
 impl FlashIndex {
     /// Flushes all pending entries and reclaims every zone of which at least a tenth is stale. Durable on return. Files do not shrink;
     /// later records reuse the space. Cost: reads each reclaimed zone, and writes its live records again.
-    pub fn compact(&self) -> Result<CompactReport, FlashError> {
+    ///
+    /// `watch` is told the partitions that are flushed and the pages that are read. If it ends early, nothing is lost, zones that were
+    /// reclaimed stay so, and a call again goes on.
+    pub fn compact(&self, watch: &mut Watch<'_>) -> Result<CompactReport, FlashError> {
         let before = self.stats();
         let mut writer = self.writer.lock();
+        let pages = |zones: &[u64]| zones.len() as u64 * u64::from(self.settings.zone_pages);
+        watch.expect(pages(&self.stale_zones(&writer, STALE_SHARE_COMPACT)));
         // The first call ends the current round. The second round starts with no pending entries, so recovery needs no earlier page.
-        while !self.flush_batch(&mut writer)? {}
-        while !self.flush_batch(&mut writer)? {}
-        for zone in self.stale_zones(&writer, STALE_SHARE_COMPACT) {
-            self.reclaim(&mut writer, zone)?;
+        self.flush_round(&mut writer, watch)?;
+        self.flush_round(&mut writer, watch)?;
+        let stale = self.stale_zones(&writer, STALE_SHARE_COMPACT);
+        watch.expect_left(pages(&stale));
+        for zone in stale {
+            self.reclaim(&mut writer, zone, watch)?;
         }
         self.checkpoint(&mut writer, false)?;
         let after = self.stats();
@@ -43,12 +50,16 @@ impl FlashIndex {
     }
 
     /// Reclaims the stalest zones after a round, if at least half of each is stale.
-    pub(crate) fn reclaim_stale_zones(&self, writer: &mut Writer) -> Result<(), FlashError> {
+    pub(crate) fn reclaim_stale_zones(
+        &self,
+        writer: &mut Writer,
+        watch: &mut Watch<'_>,
+    ) -> Result<(), FlashError> {
         if writer.is_reclaiming {
             return Ok(());
         }
         for zone in self.stale_zones(writer, STALE_SHARE).into_iter().take(ZONES_PER_ROUND) {
-            self.reclaim(writer, zone)?;
+            self.reclaim(writer, zone, watch)?;
         }
         Ok(())
     }
@@ -70,13 +81,14 @@ impl FlashIndex {
         stale
     }
 
-    fn reclaim(&self, writer: &mut Writer, zone: u64) -> Result<(), FlashError> {
+    fn reclaim(&self, writer: &mut Writer, zone: u64, watch: &mut Watch<'_>) -> Result<(), FlashError> {
         let (first, end, records) = {
             let zones = self.log.zones.read();
             (zones.first_page(zone), zones.first_page(zone + 1), zones.live[&zone].records)
         };
         writer.is_reclaiming = true;
-        let moved = self.live_records(first, end, &mut |record| self.keep(writer, zone, &record));
+        let moved = self
+            .live_records(first, end, watch, &mut |record, watch| self.keep(writer, zone, &record, watch));
         writer.is_reclaiming = false;
         moved?;
         // The counter changes first, so that a search that misses the zone sees a changed counter.
@@ -87,12 +99,18 @@ impl FlashIndex {
     }
 
     /// Appends a live record of a zone being reclaimed again. Drops tombstones that hide no older record.
-    fn keep(&self, writer: &mut Writer, zone: u64, record: &LiveRecord) -> Result<(), FlashError> {
+    fn keep(
+        &self,
+        writer: &mut Writer,
+        zone: u64,
+        record: &LiveRecord,
+        watch: &mut Watch<'_>,
+    ) -> Result<(), FlashError> {
         if record.value.is_none() && !self.hides_something(zone, record) {
             return Ok(());
         }
         self.counters.records_moved.add(1);
-        let page = self.append(writer, &record.key, record.value.as_deref())?;
+        let page = self.append(writer, &record.key, record.value.as_deref(), watch)?;
         if record.value.is_none() {
             self.log.zones.write().count_stale(page);
         }

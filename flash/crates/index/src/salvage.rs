@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use springbloom_page_device::{Access, AlignedBuf, FileStorage, FlashError, IoEngine, PageDevice, Storage};
+use springbloom_page_device::{Access, AlignedBuf, FileStorage, FlashError, PageDevice, Storage};
 
 use crate::commits::{Commits, LogEnd};
 use crate::manifest::Manifest;
@@ -54,7 +54,7 @@ impl FlashIndex {
     /// absent. If the newest record of a key is lost, the key has an older value or none. If a deletion is lost, the key may be present
     /// again.
     pub fn salvage(from: &Path, to: &Path) -> Result<SalvageReport, FlashError> {
-        let from: Arc<dyn Storage> = Arc::new(FileStorage::open(from, Access::Read, IoEngine::Auto)?);
+        let from = FileStorage::shared(from, Access::Read)?;
         FileStorage::make(to, |to| FlashIndex::salvage_in(&from, to, rand::random()))
     }
 

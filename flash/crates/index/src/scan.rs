@@ -4,7 +4,7 @@ use crate::lookup::{BATCH_KEYS, Found};
 use crate::record::{INDEX_PAGE_BYTES, KeyName, Page};
 use crate::store::FlashIndex;
 use springbloom_page_device::AlignedBuf;
-use springbloom_page_device::FlashError;
+use springbloom_page_device::{FlashError, Watch};
 
 /// Pages read at once.
 const RUN_PAGES: u64 = 64;
@@ -35,12 +35,13 @@ pub type Visitor<'v> = dyn FnMut(&[u8], &[u8]) -> Result<(), FlashError> + 'v;
 
 impl FlashIndex {
     /// Calls `visit` with every live record that begins in the pages from `first_page` to before `end_page`, all of one zone, in order.
-    /// Cost: reads the pages in sequence, and looks up each record, in batches.
+    /// Cost: reads the pages in sequence, and looks up each record, in batches. Tells `watch` the pages.
     pub(crate) fn live_records(
         &self,
         first_page: u64,
         end_page: u64,
-        visit: &mut dyn FnMut(LiveRecord) -> Result<(), FlashError>,
+        watch: &mut Watch<'_>,
+        visit: &mut dyn FnMut(LiveRecord, &mut Watch<'_>) -> Result<(), FlashError>,
     ) -> Result<(), FlashError> {
         self.each_run(first_page, end_page, &mut |pages| {
             let records: Vec<_> =
@@ -52,10 +53,10 @@ impl FlashIndex {
                     let Some(found) = found.filter(is_newest) else { continue };
                     let whole = self.log.read_whole(*number, record);
                     let (key, value) = whole.map_err(|fault| self.page_error(*number, fault))?;
-                    visit(LiveRecord { key, value, older_pages: found.older_pages })?;
+                    visit(LiveRecord { key, value, older_pages: found.older_pages }, watch)?;
                 }
             }
-            Ok(())
+            watch.advance(pages.len() as u64)
         })
     }
 
@@ -88,7 +89,7 @@ impl FlashIndex {
         // Nothing is reclaimed meanwhile. Otherwise moved records would be visited twice.
         let _writer = self.writer.lock();
         for (first, end) in self.zone_pages() {
-            self.live_records(first, end, &mut |record| match &record.value {
+            self.live_records(first, end, &mut Watch::none(), &mut |record, _| match &record.value {
                 Some(value) => visit(&record.key, value),
                 None => Ok(()),
             })?;
@@ -114,7 +115,7 @@ impl FlashIndex {
         let first = first.max(scan.page);
         scan.page = end.min(first + RUN_PAGES);
         let mut pairs = Vec::new();
-        self.live_records(first, scan.page, &mut |record| {
+        self.live_records(first, scan.page, &mut Watch::none(), &mut |record, _| {
             pairs.extend(record.value.map(|value| (record.key, value)));
             Ok(())
         })?;

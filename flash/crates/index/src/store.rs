@@ -20,7 +20,7 @@ use crate::settings::{IndexMemory, IndexSettings};
 use crate::stats::{Counters, IndexInfo, IndexStats};
 use crate::zones::Zones;
 use springbloom_page_device::{
-    Access, FileStorage, FlashError, GroupCommit, IoEngine, PageDevice, SECTOR_BYTES, Span, Storage, Wal,
+    Access, FileStorage, FlashError, GroupCommit, PageDevice, SECTOR_BYTES, Span, Storage, Wal, Watch,
     require_empty,
 };
 
@@ -63,13 +63,13 @@ impl FlashIndex {
 
     /// Opens the index in `directory` and replays the records acknowledged since its last checkpoint.
     pub fn open(directory: &Path, memory: IndexMemory) -> Result<FlashIndex, FlashError> {
-        FlashIndex::open_in(Arc::new(FileStorage::open(directory, Access::Write, IoEngine::Auto)?), memory)
+        FlashIndex::open_in(FileStorage::shared(directory, Access::Write)?, memory)
     }
 
     /// Opens the index in `directory` for lookups, beside any number of other readers. Writes nothing, and works on a read-only file
     /// system. Records since the last checkpoint are replayed into memory.
     pub fn open_read_only(directory: &Path, memory: IndexMemory) -> Result<FlashIndex, FlashError> {
-        FlashIndex::open_in(Arc::new(FileStorage::open(directory, Access::Read, IoEngine::Auto)?), memory)
+        FlashIndex::open_in(FileStorage::shared(directory, Access::Read)?, memory)
     }
 
     /// Like [`create`](Self::create), in any storage. `salt` keys the checksums, so that pages of another index are detected. It also keys
@@ -109,6 +109,16 @@ impl FlashIndex {
 
     /// Like [`open`](Self::open), in any storage. Opens for lookups only if the storage is not writable.
     pub fn open_in(storage: Arc<dyn Storage>, memory: IndexMemory) -> Result<FlashIndex, FlashError> {
+        FlashIndex::open_watched(storage, memory, &mut Watch::none())
+    }
+
+    /// The same with a watch, which is told the bytes that are read. What ends early
+    /// changes nothing: the next opening reads the same.
+    pub fn open_watched(
+        storage: Arc<dyn Storage>,
+        memory: IndexMemory,
+        watch: &mut Watch<'_>,
+    ) -> Result<FlashIndex, FlashError> {
         memory.check()?;
         let commits = open_commits(&storage)?;
         let (salt, acknowledged) = (commits.salt(), commits.acknowledged());
@@ -130,13 +140,13 @@ impl FlashIndex {
             )
         };
         let mut partitions = empty()?;
-        let has_pending_file = pending_file::read(&*storage, &manifest, &mut partitions);
+        let has_pending_file = pending_file::read(&*storage, &manifest, &mut partitions, watch)?;
         if !has_pending_file {
             partitions = empty()?;
         }
         if let Some([front, back]) = memory.prefilter {
             let units = [front.unit_count(), back.unit_count()];
-            prefilter_file::read(&*storage, &manifest, units, &mut partitions);
+            prefilter_file::read(&*storage, &manifest, units, &mut partitions, watch)?;
         }
         let replay_page = if has_pending_file { manifest.counted_page } else { manifest.replay_page };
         let log = open_log(log_device, log_name, &manifest, &acknowledged)?;
@@ -154,17 +164,18 @@ impl FlashIndex {
             counters: Counters::default(),
             storage,
         };
-        index.replay(replay_page, manifest.counted_page)?;
+        index.replay(replay_page, manifest.counted_page, watch)?;
         if index.storage.is_writable() && !acknowledged.is_closed {
-            index.rebuild_torn(&mut index.writer.lock())?;
+            index.rebuild_torn(&mut index.writer.lock(), watch)?;
         }
         Ok(index)
     }
 
     /// Adds pending entries for all records from `page` on, and counts the records from `counted_page` on.
-    fn replay(&self, page: u64, counted_page: u64) -> Result<(), FlashError> {
+    fn replay(&self, page: u64, counted_page: u64, watch: &mut Watch<'_>) -> Result<(), FlashError> {
         let mut writer = self.writer.lock();
         let behind = self.log.page_behind();
+        watch.expect(behind.saturating_sub(page) * INDEX_PAGE_BYTES as u64);
         for (first, end) in self.zone_pages().into_iter().filter(|(_, end)| *end > page) {
             let replayed = self.each_run(first.max(page), end.min(behind), &mut |pages| {
                 let mut table = self.table.write();
@@ -176,7 +187,7 @@ impl FlashIndex {
                         }
                     }
                 }
-                Ok(())
+                watch.advance((pages.len() * INDEX_PAGE_BYTES) as u64)
             });
             replayed.map_err(|error| match error {
                 FlashError::Damaged { .. } => lost_page(self.log.name(), first.max(page)),
@@ -211,7 +222,7 @@ impl FlashIndex {
     }
 
     pub(crate) fn put_with(&self, writer: &mut Writer, key: &[u8], value: &[u8]) -> Result<(), FlashError> {
-        self.append(writer, key, Some(value))?;
+        self.append(writer, key, Some(value), &mut Watch::none())?;
         self.counters.inserted_bytes.add((key.len() + value.len()) as u64);
         self.counters.records_appended.add(1);
         Ok(())
@@ -224,19 +235,20 @@ impl FlashIndex {
     }
 
     pub(crate) fn delete_with(&self, writer: &mut Writer, key: &[u8]) -> Result<(), FlashError> {
-        let page = self.append(writer, key, None)?;
+        let page = self.append(writer, key, None, &mut Watch::none())?;
         self.counters.records_appended.add(1);
         self.counters.inserted_bytes.add(key.len() as u64);
         self.log.zones.write().count_stale(page);
         Ok(())
     }
 
-    /// Appends a record and its entry, then flushes pending entries if that is due. Returns the record's page.
+    /// Appends a record and its entry, then flushes pending entries if that is due, which `watch` may end early. Returns the record's page.
     pub(crate) fn append(
         &self,
         writer: &mut Writer,
         key: &[u8],
         value: Option<&[u8]>,
+        watch: &mut Watch<'_>,
     ) -> Result<u64, FlashError> {
         let name = self.name(key);
         let digest = name.digest(self.salt);
@@ -256,13 +268,16 @@ impl FlashIndex {
         }
         writer.appended += 1;
         writer.records += 1;
-        self.flush_if_due(writer)?;
+        self.flush_if_due(writer, watch)?;
         Ok(page)
     }
 
     /// Makes all earlier puts and deletes durable. Concurrent callers share one sync. Cost: one sync, a second one if a page was filled
     /// since the last commit, and up to two blocks of the write-ahead log, each written twice.
     pub fn commit(&self) -> Result<(), FlashError> {
+        if !self.storage.is_writable() {
+            return Err(FlashError::ReadOnly { name: self.storage.describe("") });
+        }
         let target = self.writer.lock().appended;
         let is_durable = || self.durable.load(Ordering::Acquire) >= target;
         let Some(_guard) = self.group_commit.lead(is_durable) else { return Ok(()) };
@@ -279,12 +294,25 @@ impl FlashIndex {
     /// Commits, and writes a checkpoint, the pending entries and the pre-filters, so that the next opening replays nothing. Does nothing if
     /// the index was closed before and has not changed since.
     pub fn close(self) -> Result<(), FlashError> {
+        self.close_watched(&mut Watch::none())
+    }
+
+    /// The same with a watch, which is told the bytes of pending entries and pre-filters. If it ends early, everything is durable
+    /// nevertheless, and the next opening replays what is pending.
+    pub fn close_watched(self, watch: &mut Watch<'_>) -> Result<(), FlashError> {
         let mut writer = self.writer.lock();
         if !self.storage.is_writable() || self.commits.acknowledged().is_closed {
             return Ok(());
         }
         self.log.check_alive()?;
-        self.checkpoint(&mut writer, true)
+        self.mark_open(&mut writer)?;
+        match self.write_closing_files(&writer, watch) {
+            Err(stopped @ FlashError::Stopped) => {
+                drop(writer);
+                self.commit().and(Err(stopped))
+            }
+            written => written.and_then(|()| self.checkpoint(&mut writer, true)),
+        }
     }
 
     /// Whether the index was closed cleanly and has not changed since. If so, opening replayed nothing.

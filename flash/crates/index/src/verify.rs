@@ -1,10 +1,10 @@
 //! Reads the whole index and reports damage.
 
 use crate::bucket::decode;
-use crate::partitions::Partition;
+use crate::partitions::{Bucket, Partition};
 use crate::record_log::PageFault;
 use crate::store::FlashIndex;
-use springbloom_page_device::{FlashError, Span, WalReport};
+use springbloom_page_device::{FlashError, Span, WalReport, Watch};
 
 /// Buckets or pages read in one batch.
 const BATCH: usize = 1024;
@@ -36,22 +36,31 @@ impl IndexVerifyReport {
 }
 
 impl FlashIndex {
-    /// Reads and checks every bucket and every page of the log. Blocks writers, not readers. Errors: a read fails.
-    pub fn verify(&self) -> Result<IndexVerifyReport, FlashError> {
+    /// Reads and checks every bucket and every page of the log, and tells `watch` how many. Blocks writers, not readers. Errors: a read
+    /// fails.
+    pub fn verify(&self, watch: &mut Watch<'_>) -> Result<IndexVerifyReport, FlashError> {
         let _writer = self.writer.lock();
         let mut report = IndexVerifyReport { log: self.commits.verify()?, ..IndexVerifyReport::default() };
-        self.verify_buckets(&mut report)?;
-        for (first, end) in self.zone_pages() {
+        let buckets: Vec<Bucket> = self.table.read().ordered().filter_map(Partition::bucket).collect();
+        let zones = self.zone_pages();
+        watch.expect(buckets.len() as u64 + zones.iter().map(|(first, end)| end - first).sum::<u64>());
+        self.verify_buckets(&buckets, &mut report, watch)?;
+        for (first, end) in zones {
             let pages: Vec<u64> = (first..end).collect();
             for batch in pages.chunks(BATCH) {
                 self.verify_pages(batch, &mut report)?;
+                watch.advance(batch.len() as u64)?;
             }
         }
         Ok(report)
     }
 
-    fn verify_buckets(&self, report: &mut IndexVerifyReport) -> Result<(), FlashError> {
-        let buckets: Vec<_> = self.table.read().ordered().filter_map(Partition::bucket).collect();
+    fn verify_buckets(
+        &self,
+        buckets: &[Bucket],
+        report: &mut IndexVerifyReport,
+        watch: &mut Watch<'_>,
+    ) -> Result<(), FlashError> {
         let log_end = self.log.page_behind();
         for batch in buckets.chunks(BATCH) {
             let spans: Vec<Span> =
@@ -73,6 +82,7 @@ impl FlashIndex {
                 }
             });
             failure.map_or(Ok(()), Err)?;
+            watch.advance(batch.len() as u64)?;
         }
         Ok(())
     }
@@ -107,13 +117,13 @@ mod tests {
         let index =
             FlashIndex::create_in(storage, IndexSettings::new(0), IndexMemory::standard(), 1).unwrap();
         index.put(b"key", b"value").unwrap();
-        index.compact().unwrap();
-        assert!(index.verify().unwrap().is_sound());
+        index.compact(&mut Watch::none()).unwrap();
+        assert!(index.verify(&mut Watch::none()).unwrap().is_sound());
         let digest = index.name(b"other").digest(index.salt);
         index.table.write().push(digest, 12);
         index.writer.lock().pending_entries += 1;
-        index.compact().unwrap();
-        let report = index.verify().unwrap();
+        index.compact(&mut Watch::none()).unwrap();
+        let report = index.verify(&mut Watch::none()).unwrap();
         assert_eq!((report.damaged_buckets, report.damaged_pages), (1, 0), "{report:?}");
     }
 }

@@ -5,7 +5,7 @@ mod support;
 
 use std::sync::Arc;
 
-use springbloom_flash_index::{FlashError, FlashIndex, IndexMemory};
+use springbloom_flash_index::{FlashError, FlashIndex, IndexMemory, Watch};
 use springbloom_page_device::{PowerLoss, SimPower, SimStorage, Storage};
 use springbloom_testkit::damage::{BLOCK_BYTES, Damage, Tally};
 use support::{key, small, steady, value};
@@ -75,7 +75,7 @@ fn is_told(storage: &SimStorage, what: &str) -> bool {
         return true;
     };
     let mut is_told = any_error(&index, what);
-    is_told |= index.verify().map_or(true, |report| !report.is_sound());
+    is_told |= index.verify(&mut Watch::none()).map_or(true, |report| !report.is_sound());
     // Goes on writing: a new put is found, or it fails.
     let is_written = (0..300).try_for_each(|n| index.put(&key(5000 + n), &value(n, 9, 50)));
     let is_closed = is_written.and_then(|()| index.commit()).and_then(|()| index.close());
@@ -132,7 +132,7 @@ fn a_read_only_index_answers_and_changes_nothing() {
         for reader in readers {
             assert!((0..KEYS).all(|n| reader.get(&key(n)).unwrap() == Some(value(n, 1, 50))));
             assert!(matches!(reader.put(b"key", b"value"), Err(FlashError::ReadOnly { .. })));
-            assert!(reader.verify().unwrap().is_sound());
+            assert!(reader.verify(&mut Watch::none()).unwrap().is_sound());
             assert!(matches!(FlashIndex::open(folder.path(), memory), Err(FlashError::InUse { .. })));
             reader.close().unwrap();
         }

@@ -5,7 +5,7 @@ mod support;
 use std::sync::Arc;
 
 use springbloom_filter::UnitSettings;
-use springbloom_flash_index::{FlashIndex, IndexMemory};
+use springbloom_flash_index::{FlashIndex, IndexMemory, Watch};
 use springbloom_page_device::{BlockSizes, SimPower, SimStorage};
 use support::{created, key, opened, small, steady, value};
 
@@ -48,7 +48,7 @@ fn an_opening_that_changes_nothing_leaves_a_closed_index_closed() {
         let index = opened(&storage);
         check(&index);
         index.commit().unwrap();
-        assert!(index.verify().unwrap().is_sound());
+        assert!(index.verify(&mut Watch::none()).unwrap().is_sound());
         if closes {
             index.close().unwrap();
         }

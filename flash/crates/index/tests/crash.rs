@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use rand::RngExt;
 use springbloom_flash_index::FlashError;
-use springbloom_flash_index::FlashIndex;
+use springbloom_flash_index::{FlashIndex, Watch};
 use springbloom_page_device::{BlockSizes, PowerLoss, SimPower, SimStorage};
 use springbloom_testkit::seed::{self, TestRng};
-use support::{any_key as key, opened, small, value};
+use support::{any_key as key, opened, small, stop_after, value};
 
 const KEYS: u64 = 1500;
 
@@ -80,8 +80,15 @@ fn run(
                 model.acknowledge();
             }
             94 if rng.random_range(0..10) == 0 => {
-                index.compact()?;
-                model.acknowledge();
+                // One in two is stopped, and what it was told before is kept.
+                let steps = if rng.random() { u64::MAX } else { rng.random_range(0..200) };
+                match index.compact(&mut stop_after(steps)) {
+                    Err(FlashError::Stopped) => {}
+                    compacted => {
+                        compacted?;
+                        model.acknowledge();
+                    }
+                }
             }
             _ => {
                 index.get(&key(n))?;
@@ -98,28 +105,44 @@ fn crash_again_and_again(test: &str, on: BlockSizes, loss: PowerLoss, rounds: us
     let (settings, memory) = small();
     drop(FlashIndex::create_in(storage.clone(), settings, memory, rng.random()).unwrap());
     let (mut model, mut rebuilt, mut closed) = (Model::default(), 0, 0);
+    let (mut stopped, mut stopped_openings) = (0, 0);
     for round in 0..rounds {
         // The first operations are those of opening.
         storage.power().cut_after(rng.random_range(0..400));
+        let steps = if rng.random() { u64::MAX } else { rng.random_range(0..20) };
+        stopped_openings += u64::from(matches!(
+            FlashIndex::open_watched(storage.clone(), memory, &mut stop_after(steps)),
+            Err(FlashError::Stopped)
+        ));
         if let Ok(index) = FlashIndex::open_in(storage.clone(), memory) {
             // Half of the runs end with a close, which may be interrupted as well.
             let operations = if rng.random() { 20_000 } else { rng.random_range(0..3000) };
             let result = run(&index, &mut model, &mut rng, operations);
             assert!(result.is_err() || !storage.power().is_cut());
-            if result.is_ok() && index.close().is_ok() {
-                model.acknowledge();
-                closed += 1;
+            let steps = if rng.random() { u64::MAX } else { rng.random_range(0..20) };
+            if result.is_ok() {
+                match index.close_watched(&mut stop_after(steps)) {
+                    Ok(()) => {
+                        model.acknowledge();
+                        closed += 1;
+                    }
+                    Err(FlashError::Stopped) => {
+                        model.acknowledge();
+                        stopped += 1;
+                    }
+                    Err(_) => {}
+                }
             }
         }
         storage = Arc::new(storage.after_power_loss(loss, rng.random()));
         let index = opened(&storage);
         rebuilt += index.stats().buckets_rebuilt;
-        assert!(index.verify().unwrap().is_sound(), "round {round}");
+        assert!(index.verify(&mut Watch::none()).unwrap().is_sound(), "round {round}");
         model.check_and_settle(&index);
         drop(index);
         assert!(round < 3 || !model.acknowledged.is_empty());
     }
-    assert!(closed > 0, "no index was closed");
+    assert!(closed > 0 && stopped > 0 && stopped_openings > 0, "{closed} closed, {stopped} stopped");
     rebuilt
 }
 

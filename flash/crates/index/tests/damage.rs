@@ -5,7 +5,7 @@ mod support;
 use std::sync::Arc;
 
 use springbloom_flash_index::FlashError;
-use springbloom_flash_index::{FlashIndex, INDEX_PAGE_BYTES, IndexMemory, IndexSettings};
+use springbloom_flash_index::{FlashIndex, INDEX_PAGE_BYTES, IndexMemory, IndexSettings, Watch};
 use springbloom_page_device::{BlockSizes, PowerLoss, SimPower, SimStorage, Storage};
 use support::{created, key, opened, small, steady, value};
 
@@ -57,7 +57,7 @@ fn leftovers_behind_a_checkpoint_are_not_replayed() {
     let (storage, index) = with_leftovers();
     index.put(&key(300), b"new").unwrap();
     index.commit().unwrap();
-    index.compact().unwrap();
+    index.compact(&mut Watch::none()).unwrap();
     drop(index);
     for _ in 0..2 {
         let index = FlashIndex::open_in(storage.clone(), IndexMemory::standard()).unwrap();
@@ -83,7 +83,7 @@ fn what_waits_is_read_from_its_own_file_after_closing_and_from_the_log_otherwise
     // The second opening is of an index that was opened and not closed.
     assert_eq!(check(&storage), waiting);
     let index = opened(&storage);
-    let last_page = index.verify().unwrap().pages as usize - 1;
+    let last_page = index.verify(&mut Watch::none()).unwrap().pages as usize - 1;
     drop(index);
     let flip = |file: &str, at| storage.damage(file, at, |bytes| bytes[0] ^= 1);
     flip("records", last_page * INDEX_PAGE_BYTES + 9);
@@ -98,7 +98,7 @@ fn what_waits_is_read_from_its_own_file_after_closing_and_from_the_log_otherwise
     flip("waiting", 50);
     let index = opened(&storage);
     (0..2000).for_each(|n| index.put(&key(n), &value(n, 2, 50)).unwrap());
-    index.compact().unwrap();
+    index.compact(&mut Watch::none()).unwrap();
     drop(index);
     let index = opened(&storage);
     assert_eq!(index.get(&key(7999)).unwrap(), Some(value(7999, 1, 50)));
@@ -138,7 +138,7 @@ fn a_long_record_that_a_crash_cut_off_stays_cut_off() {
                     })
                     .unwrap();
                 assert_eq!(keys, expected_keys, "what was flushed");
-                assert!(index.verify().unwrap().is_sound());
+                assert!(index.verify(&mut Watch::none()).unwrap().is_sound());
             };
             let index = FlashIndex::open_in(storage.clone(), memory).unwrap();
             check(&index, 1);
@@ -149,7 +149,7 @@ fn a_long_record_that_a_crash_cut_off_stays_cut_off() {
             drop(index);
             let index = FlashIndex::open_in(storage, memory).unwrap();
             check(&index, 1 + 10 * seed);
-            index.compact().unwrap();
+            index.compact(&mut Watch::none()).unwrap();
             check(&index, 1 + 10 * seed);
         }
     }
@@ -183,7 +183,7 @@ fn a_log_that_ends_before_the_checkpoint_is_an_error_at_opening() {
     let storage = filled(0..8000);
     // The newest pages: no page is left to tell of the others.
     let index = opened(&storage);
-    let pages = index.verify().unwrap().pages as usize;
+    let pages = index.verify(&mut Watch::none()).unwrap().pages as usize;
     drop(index);
     for page in pages - 3..pages {
         storage.damage("records", page * INDEX_PAGE_BYTES, |bytes| bytes[..INDEX_PAGE_BYTES].fill(0));
@@ -219,15 +219,15 @@ fn damaged_pages_and_buckets_are_errors_for_the_keys_concerned_and_found_by_veri
     for (device, stride) in [("records", INDEX_PAGE_BYTES), ("buckets", 2048)] {
         let storage = filled(0..8000);
         let index = opened(&storage);
-        assert!(index.verify().unwrap().is_sound());
+        assert!(index.verify(&mut Watch::none()).unwrap().is_sound());
         // Not every slot holds a bucket.
         for place in 5.. {
             storage.damage(device, place * stride + 300, |bytes| bytes[0] ^= 0x10);
-            if !index.verify().unwrap().is_sound() {
+            if !index.verify(&mut Watch::none()).unwrap().is_sound() {
                 break;
             }
         }
-        let report = index.verify().unwrap();
+        let report = index.verify(&mut Watch::none()).unwrap();
         assert_eq!(report.damaged_pages + report.damaged_buckets, 1, "{device}: {report:?}");
         let mut errors = 0;
         for n in 0..8000 {
@@ -248,7 +248,7 @@ fn one_damaged_bucket_does_not_spoil_others() {
     let index = opened(&storage);
     for place in 5.. {
         storage.damage("buckets", place * 2048 + 300, |bytes| bytes[0] ^= 0x10);
-        if !index.verify().unwrap().is_sound() {
+        if !index.verify(&mut Watch::none()).unwrap().is_sound() {
             break;
         }
     }
@@ -260,9 +260,9 @@ fn one_damaged_bucket_does_not_spoil_others() {
         index.close().unwrap();
     }
     let index = opened(&storage);
-    let report = index.verify().unwrap();
+    let report = index.verify(&mut Watch::none()).unwrap();
     assert_eq!((report.damaged_buckets, report.damaged_pages), (1, 0));
-    assert_eq!(index.repair().unwrap(), 1);
+    assert_eq!(index.repair(&mut Watch::none()).unwrap(), 1);
     for n in 0..8000 {
         let version = if n < 400 { 5 } else { 1 };
         assert_eq!(index.get(&key(n)).unwrap(), Some(value(n, version, 50)), "key {n}");
@@ -343,7 +343,7 @@ fn whichever_write_fails_the_index_opens_with_all_that_was_acknowledged() {
                     acknowledged = n + 1;
                 }
                 if n % 700 == 699 {
-                    index.compact()?;
+                    index.compact(&mut Watch::none())?;
                 }
             }
             index.close()
@@ -364,7 +364,7 @@ fn whichever_write_fails_the_index_opens_with_all_that_was_acknowledged() {
                     "operation {n}, {loss:?}, key {key_number}"
                 );
             }
-            assert!(index.verify().unwrap().is_sound());
+            assert!(index.verify(&mut Watch::none()).unwrap().is_sound());
         }
         if result.is_ok() && power.operations() < n {
             break;
@@ -414,7 +414,7 @@ fn repair_rebuilds_damaged_buckets_as_they_were() {
     (0..5).for_each(|n| index.delete(&key(n)).unwrap());
     for _ in 0..3 {
         put(30_000..36_000, 10, 1);
-        index.compact().unwrap();
+        index.compact(&mut Watch::none()).unwrap();
     }
     let expected = |n: u64| {
         ((10..15).contains(&n) || n >= 1000 && (n < 9000 || !n.is_multiple_of(30))).then(|| value(n, 1, 50))
@@ -424,15 +424,15 @@ fn repair_rebuilds_damaged_buckets_as_they_were() {
         keys.for_each(|n| assert_eq!(index.get(&key(n)).unwrap(), expected(n), "key {n}"));
     };
     check(&index);
-    assert_eq!(index.repair().unwrap(), 0);
+    assert_eq!(index.repair(&mut Watch::none()).unwrap(), 0);
     // Damages every bucket, in any of its sectors.
     for place in 0..index.info().bucket_bytes as usize / 512 {
         storage.damage("buckets", place * 512 + 200, |bytes| bytes[0] ^= 8);
     }
-    assert!(index.verify().unwrap().damaged_buckets > 0);
+    assert!(index.verify(&mut Watch::none()).unwrap().damaged_buckets > 0);
     assert!(matches!(index.get(&key(2001)), Err(FlashError::Damaged { .. })));
-    assert!(index.repair().unwrap() > 0);
-    assert!(index.verify().unwrap().is_sound());
+    assert!(index.repair(&mut Watch::none()).unwrap() > 0);
+    assert!(index.verify(&mut Watch::none()).unwrap().is_sound());
     check(&index);
     drop(index);
     check(&opened(&Arc::new(storage.after_power_loss(PowerLoss::ALL_LOST, 1))));
@@ -444,10 +444,10 @@ fn buckets_are_not_rebuilt_from_a_damaged_log() {
     storage.damage("records", 5 * INDEX_PAGE_BYTES + 100, |bytes| bytes[0] ^= 1);
     storage.damage("buckets", 0, |bytes| bytes.fill(0xee));
     let index = opened(&storage);
-    let damaged = index.verify().unwrap().damaged_buckets;
+    let damaged = index.verify(&mut Watch::none()).unwrap().damaged_buckets;
     assert!(damaged > 0);
-    assert!(matches!(index.repair().err(), Some(FlashError::Damaged { .. })));
-    assert_eq!(index.verify().unwrap().damaged_buckets, damaged);
+    assert!(matches!(index.repair(&mut Watch::none()).err(), Some(FlashError::Damaged { .. })));
+    assert_eq!(index.verify(&mut Watch::none()).unwrap().damaged_buckets, damaged);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 mod unsafe_counting;
 
-use springbloom_flash_index::{FlashIndex, IndexMemory, IndexSettings};
+use springbloom_flash_index::{FlashIndex, IndexMemory, IndexSettings, Watch};
 use unsafe_counting::peak_while;
 
 fn put_all(puts: u64, key_of: impl Fn(u64) -> u64) -> u64 {
@@ -21,7 +21,7 @@ fn put_all(puts: u64, key_of: impl Fn(u64) -> u64) -> u64 {
         let names: Vec<[u8; 8]> = (0..4096).map(|n| key_of(puts - 1 - n).to_be_bytes()).collect();
         let wanted: Vec<&[u8]> = names.iter().map(|name| &name[..]).collect();
         assert!(index.get_many(&wanted).unwrap().iter().all(Option::is_some));
-        index.compact().unwrap();
+        index.compact(&mut Watch::none()).unwrap();
         index.close().unwrap();
     })
 }

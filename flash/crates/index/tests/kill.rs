@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use rand::RngExt;
-use springbloom_flash_index::FlashIndex;
+use springbloom_flash_index::{FlashIndex, Watch};
 use springbloom_testkit::kill::{acknowledge, kill_child, kills};
 use springbloom_testkit::seed;
 use support::{key, small, value};
@@ -29,7 +29,7 @@ fn child(directory: &Path, first_key: u64) {
             acknowledge(n);
         }
         if n % 5000 == 0 {
-            index.compact().unwrap();
+            index.compact(&mut Watch::none()).unwrap();
         }
     }
 }
@@ -63,5 +63,7 @@ fn nothing_acknowledged_is_lost_when_the_process_is_killed() {
         }
     }
     assert!(acknowledged > 300 * u64::from(kills) / 4, "children were killed before they did anything");
-    assert!(FlashIndex::open(directory.path(), memory).unwrap().verify().unwrap().is_sound());
+    assert!(
+        FlashIndex::open(directory.path(), memory).unwrap().verify(&mut Watch::none()).unwrap().is_sound()
+    );
 }

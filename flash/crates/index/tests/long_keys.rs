@@ -4,7 +4,7 @@ mod support;
 
 use std::sync::Arc;
 
-use springbloom_flash_index::{FlashError, FlashIndex, INDEX_VERSION, IndexSettings, KEY_BYTES_MAX};
+use springbloom_flash_index::{FlashError, FlashIndex, INDEX_VERSION, IndexSettings, KEY_BYTES_MAX, Watch};
 use springbloom_page_device::{PowerLoss, SimStorage, Storage, checksum};
 use support::{created, key, opened, small, steady, value};
 
@@ -61,7 +61,7 @@ fn keys_of_every_length_survive_everything_that_moves_records() {
     (0..5000).for_each(|n| index.put(&key(n), b"x").unwrap());
     pairs.iter().for_each(|(key, _)| index.delete(key).unwrap());
     pairs.iter().for_each(|(key, value)| index.put(key, value).unwrap());
-    assert!(index.compact().unwrap().records_moved > 0);
+    assert!(index.compact(&mut Watch::none()).unwrap().records_moved > 0);
     assert_holds(&index, &pairs);
     let mut visited = 0;
     let mut visit = |key: &[u8], value: &[u8]| {
@@ -70,7 +70,7 @@ fn keys_of_every_length_survive_everything_that_moves_records() {
     };
     index.for_each(&mut visit).unwrap();
     assert_eq!(visited, pairs.len());
-    assert!(index.verify().unwrap().is_sound());
+    assert!(index.verify(&mut Watch::none()).unwrap().is_sound());
     index.close().unwrap();
     let from: Arc<dyn Storage> = storage.clone();
     let saved = steady();
@@ -83,7 +83,7 @@ fn keys_of_every_length_survive_everything_that_moves_records() {
         storage.damage("buckets", at as usize, |bytes| bytes[9] ^= 1);
     }
     let index = opened(&storage);
-    assert!(index.repair().unwrap() > 0);
+    assert!(index.repair(&mut Watch::none()).unwrap() > 0);
     assert_holds(&index, &pairs);
     pairs.iter().for_each(|(key, _)| index.delete(key).unwrap());
     pairs.iter().for_each(|(key, _)| assert_eq!(index.get(key).unwrap(), None));

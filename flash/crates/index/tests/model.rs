@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use rand::RngExt;
 use springbloom_flash_index::FlashError;
-use springbloom_flash_index::{FlashIndex, IndexSettings};
+use springbloom_flash_index::{FlashIndex, IndexMemory, IndexSettings, Watch};
 use springbloom_testkit::seed;
 use support::{any_key as key, created, opened, small, steady, value};
 
@@ -18,6 +18,20 @@ fn compare(index: &FlashIndex, model: &HashMap<u64, Vec<u8>>, keys: std::ops::Ra
     let wanted: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
     for (n, got) in keys.zip(index.get_many(&wanted).unwrap()) {
         assert_eq!(got.as_ref(), model.get(&n), "key {n}");
+    }
+}
+
+/// A lookup goes through the pending entries of its partition.
+#[test]
+fn much_memory_makes_no_lookup_long() {
+    let memory = IndexMemory { pending_bytes_min: 1 << 30, ..IndexMemory::standard() };
+    let index = FlashIndex::create_in(steady(), IndexSettings::new(0), memory, 1).unwrap();
+    for n in 0..300_000u64 {
+        index.put(&n.to_le_bytes(), b"value").unwrap();
+        if n % 1000 == 0 {
+            let info = index.info();
+            assert!(info.pending_entries <= 600 * info.partitions, "{info:?}");
+        }
     }
 }
 
@@ -62,7 +76,7 @@ fn random_operations_agree_with_a_map_across_reopenings() {
     }
     compare(&index, &model, 0..KEYS + 500);
     let before = index.info();
-    let report = index.compact().unwrap();
+    let report = index.compact(&mut Watch::none()).unwrap();
     assert!(report.zones_reclaimed > 0, "{report:?} {before:?}");
     compare(&index, &model, 0..KEYS + 500);
     let mut found = HashMap::new();
@@ -74,7 +88,7 @@ fn random_operations_agree_with_a_map_across_reopenings() {
         .unwrap();
     assert_eq!(found.len(), model.len());
     assert!(model.iter().all(|(n, value)| found[&key(*n)] == *value));
-    let verified = index.verify().unwrap();
+    let verified = index.verify(&mut Watch::none()).unwrap();
     assert!(verified.is_sound() && verified.records >= model.len() as u64, "{verified:?}");
     index.close().unwrap();
     compare(&opened(&storage), &model, 0..KEYS + 500);

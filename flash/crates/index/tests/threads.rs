@@ -5,6 +5,7 @@ mod support;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rand::RngExt;
+use springbloom_flash_index::Watch;
 use springbloom_testkit::seed;
 use support::{created, key, steady};
 
@@ -45,7 +46,7 @@ fn readers_see_every_key_and_no_key_goes_back_in_time() {
             index.put(&key(n), &version.to_le_bytes()).unwrap();
             newest[n as usize].store(version, Ordering::SeqCst);
             if version % 10_000 == 0 {
-                index.compact().unwrap();
+                index.compact(&mut Watch::none()).unwrap();
             }
         }
         is_over.store(true, Ordering::Relaxed);

@@ -113,6 +113,10 @@ pub enum FlashError {
     #[error("{name} was not closed by its last writer; open it for writing once, which recovers it")]
     NotRecovered { name: String },
 
+    /// The caller ended the call before it was done (see [`Watch`](crate::Watch)).
+    #[error("stopped before it was done")]
+    Stopped,
+
     /// An earlier write failed, so the state on the device is unknown. Open it again to recover.
     #[error("an earlier write to {name} failed; open it again to recover what was acknowledged")]
     WriterFailed { name: String },

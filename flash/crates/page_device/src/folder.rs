@@ -52,6 +52,13 @@ impl FileStorage {
         }
     }
 
+    /// Opens `folder` for a structure that is there.
+    ///
+    /// # Errors See [`FileStorage::open`].
+    pub fn shared(folder: &Path, access: Access) -> Result<Arc<dyn Storage>, FlashError> {
+        Ok(Arc::new(FileStorage::open(folder, access, IoEngine::Auto)?))
+    }
+
     /// Creates a structure with `make` in `folder`, which must be empty or absent. If `make` fails, removes its files and the folders that
     /// were created for it.
     ///

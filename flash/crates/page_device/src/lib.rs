@@ -24,6 +24,7 @@ mod pool;
 mod sim;
 mod unsafe_uring;
 mod wal;
+mod watch;
 
 pub use aligned::{ALIGNMENT_BYTES, AlignedBuf};
 pub use blocks::BlockSizes;
@@ -37,6 +38,7 @@ pub use sim::{PowerLoss, SimPower, SimStorage};
 pub use wal::{
     COMMIT_BYTES_MAX, CommitGuard, GroupCommit, INDEX_KIND, SET_KIND, START_BYTES_MAX, Wal, WalReport,
 };
+pub use watch::Watch;
 
 /// Runs the example of the README as a test.
 #[doc = include_str!("../README.md")]

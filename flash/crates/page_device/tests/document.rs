@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use springbloom_filter::KeyDigest;
-use springbloom_page_device::{Access, FileStorage, IoEngine, Wal};
+use springbloom_page_device::{Access, FileStorage, IoEngine, Wal, Watch};
 
 const G: u64 = 0x9e37_79b9_7f4a_7c15;
 const SALT: u64 = 0x0123_4567_89ab_cdef;
@@ -39,7 +39,7 @@ fn the_log_is_as_documented() {
     let (block, start) = (table("## Block"), table("## Start"));
     let folder = tempfile::tempdir().unwrap();
     let storage = FileStorage::open(folder.path(), Access::Write, IoEngine::Auto).unwrap();
-    let mut wal = Wal::create(&storage, SALT, 100, b"first".to_vec()).unwrap();
+    let mut wal = Wal::create(&storage, SALT, 100, b"first".to_vec(), &mut Watch::none()).unwrap();
     let mut snapshot = Some(b"repeated".to_vec());
     wal.start_generation(b"second".to_vec(), &mut |into| {
         snapshot.take().map(|bytes| into.extend(bytes)).is_some()

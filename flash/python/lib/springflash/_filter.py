@@ -94,7 +94,9 @@ class FlashFilter(Filter, Closes):
     ``"grow"``: add a filter of twice the capacity. A filter *made* with ``"grow"`` keeps its rate below the one asked for, for a sixth
     to a third more bits; one that grows later stays below 1.5 times of it. ``"exceed"`` goes on: the rate rises up to 1.
 
-    ``memory`` is a budget in bytes. More memory means fewer writes.
+    ``memory`` is a budget in bytes. More memory means fewer writes. ``progress(done, total)`` is called as in :meth:`verify` while the
+    filter is made or a killed writer's log is read; an interrupt ends that, and nothing was made or
+    changed.
 
     Keys are bytes or str (their UTF-8). Any number of threads may use a filter; while it reads and writes, other threads run. A process
     forked from this one must open it again: here every call raises :exc:`ForkedError`.
@@ -109,6 +111,7 @@ class FlashFilter(Filter, Closes):
         false_positive_rate: float = 0.01,
         when_full: WhenFull = "raise",
         memory: int = 16 << 20,
+        progress: Progress | None = None,
     ) -> FlashFilter:
         check_mode(mode)
         if when_full not in ("raise", "grow", "exceed"):
@@ -121,7 +124,7 @@ class FlashFilter(Filter, Closes):
         keys = whole("capacity", 1 if capacity is None else capacity, 1)
         grows = when_full == "grow"
         wrong = rate("false_positive_rate", false_positive_rate)
-        new: FlashFilter = super().__new__(cls, absolute(path), mode, keys, wrong, grows, budget)
+        new: FlashFilter = super().__new__(cls, absolute(path), mode, (keys, wrong, grows), budget, progress)
         if mode != "r":
             new._set_when_full(when_full)
         return new

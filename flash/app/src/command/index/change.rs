@@ -7,10 +7,12 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use springbloom_console::bad_input;
+use springbloom_console::output::tell;
 
-use super::form::{FormOptions, Pair};
+use super::form::{FormOptions, Pair, tell_others};
+use super::get::{BATCH_KEYS, Damage};
 use super::open::{MemoryOptions, close, open};
-use crate::exit_codes::done;
+use crate::exit_codes::{done, selected};
 use crate::flash::explain;
 use crate::lines::{BATCH_LINES, LineOptions, Reading};
 
@@ -54,8 +56,8 @@ impl Put {
 
 /// Delete keys from an index
 ///
-/// Each line is a key; a line with a tab is refused, as no key has one. With --json, lines may have values, as `get` prints them.
-/// Deletions are durable when the command has ended.
+/// Each line is a key, or a line of `put` or from `get`, whose value need not be that of the index. Keys that are not in
+/// the index are counted; if nothing is deleted, the exit code is 3. Reads each key's record. Deletions are durable when the command has ended.
 #[derive(Args, Debug)]
 pub(crate) struct Delete {
     /// Folder of the index
@@ -71,12 +73,23 @@ pub(crate) struct Delete {
 impl Delete {
     pub(super) fn run(&self) -> Result<ExitCode> {
         let index = open(&self.index, &self.memory)?;
-        let check = |line: &[u8]| self.form.key(line).map(drop);
-        let reading = Reading { batch_lines: BATCH_LINES, check: &check, prints: false };
+        let check = |line: &[u8]| self.form.pair(line).map(drop);
+        let reading = Reading { batch_lines: BATCH_KEYS, check: &check, prints: false };
+        let (mut deleted, mut absent, mut others, mut damage) = (0, 0, 0, Damage::default());
         let taken = self.keys.each_batch(&reading, &mut |batch| {
-            for line in batch.lines() {
-                let key = self.form.key(line).map_err(bad_input)?;
-                index.delete(&key).map_err(explain)?;
+            let pairs: Result<Vec<Pair<'_>>, String> =
+                batch.lines().map(|line| self.form.pair(line)).collect();
+            let pairs = pairs.map_err(bad_input)?;
+            let keys: Vec<&[u8]> = pairs.iter().map(|pair| &*pair.key).collect();
+            for (pair, found) in pairs.iter().zip(damage.look_up(&index, &keys)?) {
+                // One that damage hides may be there, and can be deleted.
+                if let Some(None) = found {
+                    absent += 1;
+                    continue;
+                }
+                others += u64::from(found.flatten().is_some_and(|stored| pair.is_other(&stored)));
+                index.delete(&pair.key).map_err(explain)?;
+                deleted += 1;
             }
             Ok(ControlFlow::Continue(()))
         });
@@ -84,6 +97,11 @@ impl Delete {
         let closed = close(index);
         let taken = taken?;
         closed?;
-        Ok(done(taken.end("deleted")?))
+        let left_out = taken.end("deleted")?;
+        tell_others(others);
+        if absent > 0 {
+            tell(format_args!("keys that were not in the index: {absent} of {}", absent + deleted));
+        }
+        Ok(selected(deleted, left_out))
     }
 }

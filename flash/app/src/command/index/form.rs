@@ -6,6 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use clap::Args;
 use serde::{Deserialize, Serialize};
+use springbloom_console::output::tell;
 
 use crate::flash::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 
@@ -17,7 +18,7 @@ const OBJECT: &str = r#"{"key": "...", "value": "..."}"#;
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct FormOptions {
     /// Lines are JSON objects, on input and output: {"key": "...", "value": "..."}, with "key_base64" and "value_base64" in place of
-    /// text that is not UTF-8. Any key and value can be written so. `get` and `delete` use the key alone
+    /// text that is not UTF-8. Any key and value can be written so
     #[arg(long, conflicts_with = "null")]
     json: bool,
 }
@@ -44,23 +45,26 @@ struct Object<'l> {
     value_base64: Option<String>,
 }
 
+impl Pair<'_> {
+    /// Whether the line has a value, and the index another one.
+    pub(super) fn is_other(&self, stored: &[u8]) -> bool {
+        self.value.as_deref().is_some_and(|value| value != stored)
+    }
+}
+
+/// Tells of lines whose values differ from those of the index: they may be old, or lines of another form.
+pub(super) fn tell_others(lines: u64) {
+    if lines > 0 {
+        tell(format_args!("lines with another value than the index: {lines}"));
+    }
+}
+
 impl FormOptions {
-    /// The key and the value of a line of `put`.
+    /// The key and the value of a line.
     pub(super) fn pair<'l>(&self, line: &'l [u8]) -> Result<Pair<'l>, String> {
         let pair = if self.json { pair_of_json(line)? } else { split(line)? };
         check_lengths(&pair)?;
         Ok(pair)
-    }
-
-    /// The key of a line of `get` and `delete`.
-    pub(super) fn key<'l>(&self, line: &'l [u8]) -> Result<Cow<'l, [u8]>, String> {
-        let pair = self.pair(line)?;
-        if !self.json && pair.value.is_some() {
-            return Err("the line has a tab, which is in no key of such lines, expected a key alone; \
-                `cut -f1` cuts values off, and --json takes every key"
-                .to_owned());
-        }
-        Ok(pair.key)
     }
 
     /// Replaces `line` by the line for a key, and its value if there is one.
@@ -158,7 +162,7 @@ mod tests {
         let pair = TABS.pair(b"a\tb\tc").unwrap();
         assert_eq!((&*pair.key, pair.value.as_deref()), (&b"a"[..], Some(&b"b\tc"[..])));
         assert_eq!(TABS.pair(b"a").unwrap().value, None);
-        assert_eq!(*TABS.key(b"a b\r").unwrap(), *b"a b\r");
+        assert_eq!(*TABS.pair(b"a b\r").unwrap().key, *b"a b\r");
         let long = |len| vec![b'x'; len];
         assert!(TABS.pair(&[&long(KEY_BYTES_MAX)[..], b"\t", &long(VALUE_BYTES_MAX)].concat()).is_ok());
         for wrong in [
@@ -169,9 +173,10 @@ mod tests {
         ] {
             assert!(TABS.pair(&wrong).unwrap_err().contains("expected"));
         }
-        for no_key in [&b"a\t"[..], b"a\t1", b"\t"] {
-            assert!(TABS.key(no_key).unwrap_err().contains("tab"), "{no_key:?}");
+        for with_value in [&b"a\t"[..], b"a\t1", b"a\t\t"] {
+            assert_eq!(*TABS.pair(with_value).unwrap().key, *b"a");
         }
+        assert!(TABS.pair(b"\t").unwrap_err().contains("tab"));
     }
 
     #[test]
@@ -183,7 +188,6 @@ mod tests {
                 assert!(!line.contains(&b'\n'));
                 let pair = JSON.pair(&line).unwrap();
                 assert_eq!((&*pair.key, pair.value.as_deref()), (key, value));
-                assert_eq!(*JSON.key(&line).unwrap(), *key, "a line of get is one of delete");
             }
         }
         JSON.write(b"k", Some(b"v"), &mut line).unwrap();

@@ -1,6 +1,5 @@
 //! `springflash index get`: looks keys up.
 
-use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -9,23 +8,23 @@ use anyhow::{Context, Result};
 use clap::Args;
 use springbloom_console::bad_input;
 
-use super::form::FormOptions;
+use super::form::{FormOptions, Pair, tell_others};
 use super::open::{MemoryOptions, open_to_look_up};
 use crate::exit_codes::selected;
 use crate::flash::{FlashError, FlashIndex, explain};
 use crate::lines::{LineOptions, Reading};
 
 /// Keys looked up together: their values are in memory at once, 64 KiB each at most.
-const BATCH_KEYS: usize = 256;
+pub(super) const BATCH_KEYS: usize = 256;
 
 const NO_LINE: &str =
     "has the end of a line in it, or a carriage return at its end; --json prints it, and so may --null";
 
 /// Print keys with their values
 ///
-/// Each line is a key; a line with a tab is refused, as no key has one. Each key that is in the index is printed with a tab and its
-/// value, as `put` takes them. A value that such a line cannot hold ends the command; --json prints every value. With --absent, the
-/// missing keys are printed instead.
+/// Each line is a key, or a line of `put`, whose value need not be that of the index. Each key that is in the index is printed with a tab and its
+/// value, as `put` and `delete` take them. A value that such a line cannot hold ends the command; --json prints every value. With
+/// --absent, the missing keys are printed instead.
 #[derive(Args, Debug)]
 pub(crate) struct Get {
     /// Folder of the index
@@ -46,16 +45,17 @@ impl Get {
         let index = open_to_look_up(&self.index, &self.memory)?;
         let mut output = self.keys.output();
         let mut line = Vec::new();
-        let check = |line: &[u8]| self.form.key(line).map(drop);
+        let check = |line: &[u8]| self.form.pair(line).map(drop);
         let reading = Reading { batch_lines: BATCH_KEYS, check: &check, prints: true };
-        let mut damage = Damage::default();
+        let (mut damage, mut others) = (Damage::default(), 0);
         let taken = self.keys.each_batch(&reading, &mut |batch| {
-            let keys: Result<Vec<Cow<'_, [u8]>>, String> =
-                batch.lines().map(|line| self.form.key(line)).collect();
-            let keys = keys.map_err(bad_input)?;
-            let keys: Vec<&[u8]> = keys.iter().map(|key| &**key).collect();
+            let pairs: Result<Vec<Pair<'_>>, String> =
+                batch.lines().map(|line| self.form.pair(line)).collect();
+            let pairs = pairs.map_err(bad_input)?;
+            let keys: Vec<&[u8]> = pairs.iter().map(|pair| &*pair.key).collect();
             for (n, value) in damage.look_up(&index, &keys)?.into_iter().enumerate() {
                 let Some(value) = value else { continue };
+                others += u64::from(value.as_ref().is_some_and(|stored| pairs[n].is_other(stored)));
                 if value.is_none() == self.absent {
                     self.form.write(keys[n], value.as_deref(), &mut line)?;
                     if value.is_some() && !output.holds(&line) {
@@ -71,6 +71,7 @@ impl Get {
             Ok(if output.flush()? { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
         })?;
         let code = selected(output.printed(), taken.end("looked up")?);
+        tell_others(others);
         damage.end()?;
         Ok(code)
     }
@@ -78,14 +79,18 @@ impl Get {
 
 /// Keys that could not be looked up because of damage.
 #[derive(Default)]
-struct Damage {
+pub(super) struct Damage {
     keys: u64,
     first: Option<FlashError>,
 }
 
 impl Damage {
     /// The values of `keys`; `None` for a key that cannot be looked up because of damage.
-    fn look_up(&mut self, index: &FlashIndex, keys: &[&[u8]]) -> Result<Vec<Option<Option<Vec<u8>>>>> {
+    pub(super) fn look_up(
+        &mut self,
+        index: &FlashIndex,
+        keys: &[&[u8]],
+    ) -> Result<Vec<Option<Option<Vec<u8>>>>> {
         match index.get_many(keys) {
             Ok(values) => return Ok(values.into_iter().map(Some).collect()),
             Err(FlashError::Damaged { .. } | FlashError::Io { .. }) => {}

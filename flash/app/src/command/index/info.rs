@@ -7,12 +7,11 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use serde_json::json;
-use springbloom_console::Step;
 use springbloom_console::output;
 use springbloom_console::sizes::Size;
 
 use super::open::{MemoryOptions, open_to_read};
-use crate::flash::{IndexInfo, IndexVerifyReport, explain, log_document, log_in_words};
+use crate::flash::{IndexInfo, IndexVerifyReport, drawn, explain, log_document, log_in_words};
 
 /// Show the contents of an index and its memory and disk space
 #[derive(Args, Debug)]
@@ -82,9 +81,7 @@ pub(crate) struct Verify {
 impl Verify {
     pub(super) fn run(&self) -> Result<ExitCode> {
         let index = open_to_read(&self.index, &self.memory)?;
-        let step = Step::waiting("verifying");
-        let report = index.verify().map_err(explain)?;
-        drop(step);
+        let report = index.verify(&mut drawn("verifying")).map_err(explain)?;
         if self.json {
             let document = json!({
                 "is_sound": report.is_sound(),

@@ -4,11 +4,12 @@ use std::path::Path;
 
 use anyhow::Result;
 use clap::Args;
-use springbloom_console::Step;
 use springbloom_console::bad_input;
 use springbloom_console::sizes;
 
-use crate::flash::{FlashError, FlashIndex, IndexMemory, explain, is_missing, open_recovered};
+use crate::flash::{
+    Access, FileStorage, FlashError, FlashIndex, IndexMemory, drawn, explain, is_missing, open_recovered,
+};
 
 /// Memory of an index while it is open
 #[derive(Args, Clone, Copy, Debug)]
@@ -32,26 +33,28 @@ impl MemoryOptions {
 
 /// Opens the index in `directory` to change it, recovering what was acknowledged.
 pub(crate) fn open(directory: &Path, memory: &MemoryOptions) -> Result<FlashIndex> {
-    let _step = Step::waiting(&format!("opening {}", directory.display()));
-    FlashIndex::open(directory, memory.memory()).map_err(|error| explain_opening(directory, error))
+    open_as(directory, Access::Write, memory).map_err(|error| explain_opening(directory, error))
 }
 
 /// Opens the index in `directory` for lookups. Writes nothing, unless the last command on it was interrupted.
 pub(crate) fn open_to_look_up(directory: &Path, memory: &MemoryOptions) -> Result<FlashIndex> {
-    let _step = Step::waiting(&format!("opening {}", directory.display()));
     let opened = open_recovered(
         directory,
-        || FlashIndex::open_read_only(directory, memory.memory()),
+        || open_as(directory, Access::Read, memory),
         FlashIndex::was_closed,
-        || FlashIndex::open(directory, memory.memory()).and_then(FlashIndex::close),
+        || open_as(directory, Access::Write, memory)?.close_watched(&mut drawn("closing the index")),
     );
     opened.map_err(|error| explain_opening(directory, error))
 }
 
 /// Opens the index in `directory` to inspect it. Writes nothing.
 pub(crate) fn open_to_read(directory: &Path, memory: &MemoryOptions) -> Result<FlashIndex> {
-    let _step = Step::waiting(&format!("opening {}", directory.display()));
-    FlashIndex::open_read_only(directory, memory.memory()).map_err(|error| explain_opening(directory, error))
+    open_as(directory, Access::Read, memory).map_err(|error| explain_opening(directory, error))
+}
+
+fn open_as(directory: &Path, access: Access, memory: &MemoryOptions) -> Result<FlashIndex, FlashError> {
+    let mut step = drawn(&format!("opening {}", directory.display()));
+    FlashIndex::open_watched(FileStorage::shared(directory, access)?, memory.memory(), &mut step)
 }
 
 fn explain_opening(directory: &Path, error: FlashError) -> anyhow::Error {
@@ -71,6 +74,5 @@ fn explain_opening(directory: &Path, error: FlashError) -> anyhow::Error {
 
 /// Makes the changes durable and closes `index`.
 pub(crate) fn close(index: FlashIndex) -> Result<()> {
-    let _step = Step::waiting("closing the index");
-    index.close().map_err(explain)
+    index.close_watched(&mut drawn("closing the index")).map_err(explain)
 }

@@ -7,11 +7,12 @@ use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use springbloom_console::output::tell;
 use springbloom_console::sizes::{self, Size};
-use springbloom_console::{Step, bad_input, folder};
+use springbloom_console::{bad_input, folder};
 
 use super::open::BufferOptions;
 use crate::flash::{
-    FilterSettings, FlashError, FlashFilter, Layout, PAGE_BYTES_MAX, PAGE_BYTES_MIN, PROBES_MAX, explain,
+    FileStorage, FilterSettings, FlashError, FlashFilter, Layout, PAGE_BYTES_MAX, PAGE_BYTES_MIN, PROBES_MAX,
+    drawn, explain,
 };
 
 /// Create an empty set
@@ -62,10 +63,12 @@ impl Create {
     pub(super) fn run(&self) -> Result<ExitCode> {
         let (settings, buffer) = (self.settings(), self.buffer.settings()?);
         folder::require_parent(&self.set)?;
-        let step = Step::waiting(&format!("making {}", self.set.display()));
-        let filter = FlashFilter::create(&self.set, &settings, buffer)
-            .map_err(|error| self.explain(error))
-            .with_context(|| format!("cannot create a set for {} keys", self.capacity))?;
+        let mut step = drawn(&format!("making {}", self.set.display()));
+        let filter = FileStorage::make(&self.set, |storage| {
+            FlashFilter::create_watched(storage, &settings, buffer, &mut step)
+        })
+        .map_err(|error| self.explain(error))
+        .with_context(|| format!("cannot create a set for {} keys", self.capacity))?;
         drop(step);
         let header = filter.info().layers[0].header;
         tell(format_args!(

@@ -5,11 +5,10 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use springbloom_console::Step;
 use springbloom_console::bad_input;
 
 use super::open::{BufferOptions, close, open, open_to_look_up};
-use crate::flash::{FlashError, LayerInfo, WhenFull, explain, is_same};
+use crate::flash::{FlashError, WhenFull, drawn, explain, is_same};
 
 /// Add all keys of other sets to a set
 ///
@@ -41,14 +40,7 @@ impl Merge {
                 return Err(bad_input(format!("{} cannot be merged into itself", path.display())));
             }
             let other = open_to_look_up(path, &self.buffer)?;
-            let pages = |layer: &LayerInfo| u64::from(layer.header.geometry.page_count);
-            let step =
-                Step::of(&format!("merging {}", path.display()), other.info().layers.iter().map(pages).sum());
-            let mut done = 0;
-            let merged = filter.merge_from(&other, &mut |now, _| {
-                step.advance(now - done);
-                done = now;
-            });
+            let merged = filter.merge_from(&other, &mut drawn(&format!("merging {}", path.display())));
             merged.map_err(|error| match error {
                 FlashError::RateTooHigh { got, expected, .. } => anyhow::anyhow!(
                     "{} was made for a false positive rate of {expected:.2e}, and with the filters of {} it would have {got:.2e}; nothing \

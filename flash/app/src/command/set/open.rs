@@ -11,8 +11,8 @@ use springbloom_console::proc;
 use springbloom_console::sizes::{self, Size};
 
 use crate::flash::{
-    BufferSettings, FlashError, FlashFilter, FlushPolicy, GROUP_PAGES_MAX, MemorySize, explain, is_missing,
-    open_recovered,
+    Access, BufferSettings, FileStorage, FlashError, FlashFilter, FlushPolicy, GROUP_PAGES_MAX, MemorySize,
+    drawn, explain, is_missing, open_recovered,
 };
 
 /// Memory of a set while it is open
@@ -70,19 +70,17 @@ impl BufferOptions {
 /// Opens the set in `directory` to change it, recovering what was acknowledged.
 pub(super) fn open(directory: &Path, buffer: &BufferOptions) -> Result<FlashFilter> {
     let settings = buffer.settings()?;
-    let _step = Step::waiting(&format!("opening {}", directory.display()));
-    FlashFilter::open(directory, settings).map_err(|error| explain_opening(directory, error))
+    open_as(directory, Access::Write, settings).map_err(|error| explain_opening(directory, error))
 }
 
 /// Opens the set in `directory` for lookups. Writes nothing, unless the last command on it was interrupted.
 pub(super) fn open_to_look_up(directory: &Path, buffer: &BufferOptions) -> Result<FlashFilter> {
     let settings = buffer.settings()?;
-    let _step = Step::waiting(&format!("opening {}", directory.display()));
     let opened = open_recovered(
         directory,
-        || FlashFilter::open_read_only(directory, settings),
+        || open_as(directory, Access::Read, settings),
         FlashFilter::is_recovered,
-        || FlashFilter::open(directory, settings).and_then(FlashFilter::close),
+        || open_as(directory, Access::Write, settings)?.close_watched(&mut drawn("closing the set")),
     );
     opened.map_err(|error| explain_opening(directory, error))
 }
@@ -90,8 +88,12 @@ pub(super) fn open_to_look_up(directory: &Path, buffer: &BufferOptions) -> Resul
 /// Opens the set in `directory` to inspect it. Writes nothing.
 pub(super) fn open_to_read(directory: &Path, buffer: &BufferOptions) -> Result<FlashFilter> {
     let settings = buffer.settings()?;
-    let _step = Step::waiting(&format!("opening {}", directory.display()));
-    FlashFilter::open_read_only(directory, settings).map_err(|error| explain_opening(directory, error))
+    open_as(directory, Access::Read, settings).map_err(|error| explain_opening(directory, error))
+}
+
+fn open_as(directory: &Path, access: Access, settings: BufferSettings) -> Result<FlashFilter, FlashError> {
+    let mut step = drawn(&format!("opening {}", directory.display()));
+    FlashFilter::open_watched(FileStorage::shared(directory, access)?, settings, &mut step)
 }
 
 /// Flushes the pending updates of the set in `directory` and closes it. Tells the rate of a set that is over its capacity.
@@ -103,7 +105,7 @@ pub(super) fn close(filter: FlashFilter, directory: &Path) -> Result<()> {
     }
     drop(step);
     warn_if_overfull(&filter, directory);
-    filter.close().map_err(explain)
+    filter.close_watched(&mut drawn("closing the set")).map_err(explain)
 }
 
 fn explain_opening(directory: &Path, error: FlashError) -> anyhow::Error {

@@ -7,11 +7,10 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use serde_json::json;
-use springbloom_console::Step;
 use springbloom_console::output;
 
 use super::open::{BufferOptions, open_to_read};
-use crate::flash::{VerifyReport, explain, log_document, log_in_words};
+use crate::flash::{VerifyReport, drawn, explain, log_document, log_in_words};
 
 /// Read the log and every page of a set and report damage
 ///
@@ -31,16 +30,7 @@ pub(crate) struct Verify {
 impl Verify {
     pub(super) fn run(&self) -> Result<ExitCode> {
         let filter = open_to_read(&self.set, &self.buffer)?;
-        let pages =
-            filter.info().layers.iter().map(|layer| u64::from(layer.header.geometry.page_count)).sum();
-        let step = Step::of("verifying", pages);
-        let mut done = 0;
-        let report = filter.verify(&mut |now, _| {
-            step.advance(now - done);
-            done = now;
-        });
-        drop(step);
-        let report = report.map_err(explain)?;
+        let report = filter.verify(&mut drawn("verifying")).map_err(explain)?;
         if self.json {
             let layers: Vec<_> = report
                 .layers

@@ -17,7 +17,7 @@ mod replay;
 
 use std::sync::Arc;
 
-use crate::{AlignedBuf, FlashError, PageDevice, Storage};
+use crate::{AlignedBuf, FlashError, PageDevice, Storage, Watch};
 pub use block::START_BYTES_MAX;
 use block::{BLOCK_BYTES, Header, PAYLOAD_BYTES, Start, StartFault, decode_start, encode, encode_start};
 pub use group_commit::{CommitGuard, GroupCommit};
@@ -66,16 +66,19 @@ impl Wal {
         payload_bytes.div_ceil(commit_bytes) * commit_bytes.div_ceil(PAYLOAD_BYTES as u64)
     }
 
-    /// Creates both files with `blocks` blocks each. The new log is durable on return, with `contents` and without commits.
+    /// Creates both files with `blocks` blocks each. The new log is durable on return, with `contents` and without commits. Tells `watch` the
+    /// blocks, and leaves parts of the files if that ends it.
     pub fn create(
         storage: &dyn Storage,
         salt: u64,
         blocks: u64,
         contents: Vec<u8>,
+        watch: &mut Watch<'_>,
     ) -> Result<Wal, FlashError> {
         let names = NAMES.map(|name| storage.describe(name));
         let blocks = within_bounds(blocks);
-        let make = |i: usize| -> Result<Arc<dyn PageDevice>, FlashError> {
+        watch.expect(2 * u64::from(blocks));
+        let mut make = |i: usize| -> Result<Arc<dyn PageDevice>, FlashError> {
             let len_bytes = u64::from(blocks) * PAIR_BYTES;
             let device = storage.create(NAMES[i], len_bytes).map_err(FlashError::io("create", &names[i]))?;
             // Written now, so that commits need not allocate space.
@@ -83,6 +86,7 @@ impl Wal {
             for offset in (0..len_bytes).step_by(zeros.len()) {
                 let len = (len_bytes - offset).min(zeros.len() as u64) as usize;
                 device.write_at(offset, &zeros[..len]).map_err(FlashError::io("write", &names[i]))?;
+                watch.advance(len as u64 / PAIR_BYTES)?;
             }
             device.sync().map_err(FlashError::io("sync", &names[i]))?;
             Ok(device)
@@ -213,6 +217,11 @@ impl Wal {
     pub fn reserve(&mut self, blocks: u64) -> bool {
         self.wanted_blocks = within_bounds(blocks).max(self.wanted_blocks);
         self.start.blocks < self.wanted_blocks
+    }
+
+    /// Most bytes that all commits of a generation have.
+    pub fn payload_bytes_max(&self) -> u64 {
+        u64::from(self.start.blocks) * PAYLOAD_BYTES as u64
     }
 
     /// Bytes written and syncs since opening.

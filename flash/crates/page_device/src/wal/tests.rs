@@ -4,7 +4,7 @@ use crate::{PowerLoss, SimPower, SimStorage};
 const SALT: u64 = 1;
 
 fn create(storage: &SimStorage) -> Wal {
-    Wal::create(storage, SALT, 0, b"start".to_vec()).unwrap()
+    Wal::create(storage, SALT, 0, b"start".to_vec(), &mut Watch::none()).unwrap()
 }
 
 fn payload(n: u8, len: usize) -> Vec<u8> {
