@@ -82,7 +82,15 @@ const ALLOWED: [(&str, &[&str]); 21] = [
             "springbloom-page-device",
         ],
     ),
-    ("springflash-python", &["springbloom-filter", "springbloom-flash-filter", "springbloom-flash-index"]),
+    (
+        "springflash-python",
+        &[
+            "springbloom-filter",
+            "springbloom-flash-filter",
+            "springbloom-flash-index",
+            "springbloom-page-device",
+        ],
+    ),
 ];
 
 /// What crates without an engine may use from elsewhere. A store is not among them.
