@@ -158,3 +158,34 @@ fn bad_input_is_refused() {
         assert!(err.contains(said), "{err}");
     }
 }
+
+#[test]
+fn what_is_damaged_is_left_out_and_told_after_the_advice() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let db = DB::open(&options(10.0, 8 << 20, false), folder.path()).expect("open");
+    for table in 0..3 {
+        (0..1000).for_each(|n| db.put(format!("{:08}", 3 * n + table), [b'v'; 50]).expect("put"));
+        db.flush().expect("flush");
+    }
+    drop(db);
+    let advise_json = || {
+        let (code, json, err) = advise(1024, folder.path(), &["--json"]);
+        let report: Value = serde_json::from_str(&json).expect("one JSON document");
+        (code, report["database"]["tables"].clone(), err)
+    };
+    let hotness = folder.path().join("OPTIONS-0-SPRINGBLOOM-HOTNESS.dbtmp");
+    std::fs::write(&hotness, "not hotness").expect("write");
+    let (code, tables, err) = advise_json();
+    assert_eq!((code, tables), (1, 3.into()), "{err}");
+    assert!(err.contains("only a warm start needs this file"), "{err}");
+    std::fs::remove_file(&hotness).expect("remove");
+    let files = std::fs::read_dir(folder.path()).expect("list").map(|file| file.expect("list").path());
+    let table = files.filter(|path| path.extension().is_some_and(|end| end == "sst")).min().expect("a table");
+    let mut bytes = std::fs::read(&table).expect("read");
+    let end = bytes.len() - 60;
+    bytes[end..].fill(0);
+    std::fs::write(&table, bytes).expect("write");
+    let (code, tables, err) = advise_json();
+    assert_eq!((code, tables), (1, 2.into()), "{err}");
+    assert!(err.contains("damaged tables were left out: 1, first: "), "{err}");
+}

@@ -7,14 +7,14 @@ mod report;
 mod survey;
 mod verdict;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args;
 use springbloom_console::Step;
 use springbloom_console::bad_input;
 use springbloom_console::output;
 use springbloom_console::sizes::{self, Size};
-use springbloom_rocksdb::inspect;
 use springbloom_rocksdb::usage::{TableUsage, Usage};
+use springbloom_rocksdb::{Error, inspect};
 
 use self::advice::{Advice, Question};
 use self::log::Log;
@@ -45,15 +45,27 @@ pub(crate) struct Advise {
     json: bool,
 }
 
+/// What was read of all tables.
+#[derive(Default)]
+struct Tables {
+    survey: Survey,
+    used: Vec<TableUsage>,
+    damaged: Vec<Error>,
+}
+
 impl Advise {
     /// Prints the advice.
     ///
     /// # Errors
-    /// A database that cannot be read; flags that need saved use where there is none.
+    /// A database that cannot be read; flags that need saved use where there is none. After the advice: saved use that cannot be read,
+    /// tables that are damaged.
     pub(crate) fn run(&self) -> Result<()> {
         self.database.require_database()?;
-        let usage = self.database.saved_use()?;
-        let (survey, used) = self.read_tables(usage.as_ref())?;
+        let (usage, use_fault) = match self.database.saved_use() {
+            Ok(usage) => (usage, None),
+            Err(error) => (None, Some(error)),
+        };
+        let Tables { survey, used, damaged } = self.read_tables(usage.as_ref())?;
         let (measured, not_measured) = match self.measured(usage.as_ref(), &used) {
             Ok(advice) => (Some(advice), None),
             Err(why) => (None, Some(why)),
@@ -74,7 +86,15 @@ impl Advise {
         let verdict = Verdict::of(&survey, log.as_ref(), memory);
         let not_measured = not_measured.map(|why| format!("it {why}"));
         let report = Report { database: survey, log, log_fault, verdict, measured, not_measured };
-        output::report(|out| if self.json { report.write_json(out) } else { report.write_text(out) })
+        output::report(|out| if self.json { report.write_json(out) } else { report.write_text(out) })?;
+        let folder = self.database.folder().display();
+        match (damaged.first(), use_fault) {
+            (Some(first), _) => {
+                bail!("{folder}: damaged tables were left out: {}, first: {first}", damaged.len())
+            }
+            (None, Some(error)) => Err(error),
+            (None, None) => Ok(()),
+        }
     }
 
     /// A flag that was given and asks for what was measured.
@@ -84,10 +104,10 @@ impl Advise {
     }
 
     /// What the tables say of themselves, and their saved use, one after the other.
-    fn read_tables(&self, usage: Option<&Usage>) -> Result<(Survey, Vec<TableUsage>)> {
+    fn read_tables(&self, usage: Option<&Usage>) -> Result<Tables> {
         let listed = self.database.tables()?;
         let step = Step::of("reading tables", listed.len() as u64);
-        let (mut survey, mut used, mut gone) = (Survey::default(), Vec::new(), Vec::new());
+        let (mut tables, mut gone) = (Tables::default(), Vec::new());
         for table in listed {
             let read = self.database.read(&table, |path| {
                 let summary = inspect::summary(path)?;
@@ -97,17 +117,17 @@ impl Advise {
             })?;
             match read {
                 Read::Done((summary, used_table)) => {
-                    survey.add(&table, &summary);
-                    used.extend(used_table);
+                    tables.survey.add(&table, &summary);
+                    tables.used.extend(used_table);
                 }
                 Read::Gone => gone.push(table),
-                Read::Damaged(error) => return Err(error.into()),
+                Read::Damaged(error) => tables.damaged.push(error),
             }
             step.advance(1);
         }
         drop(step);
         self.database.explain_gone(&gone)?;
-        Ok((survey, used))
+        Ok(tables)
     }
 
     /// What was measured, or why it is not known.

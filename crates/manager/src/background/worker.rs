@@ -185,7 +185,9 @@ impl Shared {
         for _ in 0..REBALANCES_PER_ROUND {
             worked |= self.registry.lock().residency.rebalance();
         }
-        let are_over = pace.arrivals.are_over(self.last_generation(), self.wasted_reads());
+        // A lookup of memory alone (`not_read`) would have wasted a read elsewhere.
+        let totals = self.visits.totals();
+        let are_over = pace.arrivals.are_over(self.last_generation(), totals.wasted_reads + totals.not_read);
         if are_over && (0..REBALANCES_PER_ROUND).any(|_| self.registry.lock().residency.fill()) {
             return Round::Worked;
         }
