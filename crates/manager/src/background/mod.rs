@@ -1,4 +1,4 @@
-//! The manager's thread: learns from visits, keeps the plan within the budget, loads units.
+//! The manager's threads: one learns from visits and keeps the plan within the budget, others read units.
 
 mod arrivals;
 mod cpu_budget;

@@ -1,4 +1,4 @@
-//! The background thread: it learns, plans and loads, so that lookups need not.
+//! The background thread: it learns and plans, and calls threads that read units, so that lookups need not.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::notices::Notices;
 use crate::registry::{Registry, SharedRegistry};
 use crate::visits::VisitBuffer;
 
-/// Batches of visits taken in before it is the turn of loads.
+/// Batches of visits taken in per round.
 const BATCHES_PER_ROUND: usize = 8;
 /// Name of the threads that read units.
 const READER_NAME: &str = "springbloom-load";
@@ -175,7 +175,7 @@ impl Shared {
         waiters.asked > waiters.after_idle
     }
 
-    /// Learns, fits the plan to the budget, and loads: a bounded piece of each.
+    /// Learns, fits the plan to the budget, and has units read: a bounded piece of each.
     fn round<'scope>(&'scope self, pace: &mut Pace, scope: &'scope Scope<'scope, '_>) -> Round {
         let mut worked = self.is_awaited() || pace.cpu_budget.rest(self.wasted_reads()).is_zero();
         if worked {

@@ -207,9 +207,9 @@ impl Residency {
         makes_room
     }
 
-    /// Whether other reads are under way, whose room the segment's units may have later.
+    /// Whether other reads end soon, whose room the segment's units may have then.
     pub(crate) fn waits_for_others(&mut self, segment: SegmentRef) -> bool {
-        let are_others = self.loads.has_reads_under_way();
+        let are_others = self.loads.has_recent_reads();
         if are_others {
             self.queue_table(segment.table);
         }

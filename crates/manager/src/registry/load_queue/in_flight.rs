@@ -1,12 +1,17 @@
 //! Reads under way.
 
+use std::time::{Duration, Instant};
+
 /// Reads at once.
 pub(crate) const READS_MAX: usize = 16;
+/// A read that takes longer may hang: nobody waits for its room.
+const SOON: Duration = Duration::from_millis(20);
 
 /// Counts reads by source. A source may have half of them, at most: the next one that hangs, half of the rest.
 #[derive(Default)]
 pub(super) struct InFlight {
     sources: Vec<(u32, usize)>,
+    last_begun: Option<Instant>,
 }
 
 impl InFlight {
@@ -18,11 +23,13 @@ impl InFlight {
         of_source + all < READS_MAX
     }
 
-    pub(super) fn has_any(&self) -> bool {
-        !self.sources.is_empty()
+    /// Whether a read that began lately is under way.
+    pub(super) fn has_recent(&self) -> bool {
+        !self.sources.is_empty() && self.last_begun.is_some_and(|begun| begun.elapsed() < SOON)
     }
 
     pub(super) fn begin(&mut self, source: u32) {
+        self.last_begun = Some(Instant::now());
         match self.sources.iter_mut().find(|&&mut (known, _)| known == source) {
             Some((_, reads)) => *reads += 1,
             None => self.sources.push((source, 1)),
@@ -40,6 +47,17 @@ impl InFlight {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nobody_waits_for_a_read_that_hangs() {
+        let mut in_flight = InFlight::default();
+        assert!(!in_flight.has_recent());
+        in_flight.begin(0);
+        in_flight.last_begun = in_flight.last_begun.map(|begun| begun + SOON);
+        assert!(in_flight.has_recent());
+        in_flight.last_begun = in_flight.last_begun.map(|begun| begun - 2 * SOON);
+        assert!(!in_flight.has_recent());
+    }
 
     #[test]
     fn sources_that_hang_leave_reads_to_others() {

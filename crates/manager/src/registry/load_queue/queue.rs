@@ -99,8 +99,9 @@ impl LoadQueue {
         self.in_flight.end(source);
     }
 
-    pub(crate) fn has_reads_under_way(&self) -> bool {
-        self.in_flight.has_any()
+    /// Whether reads are under way that end soon.
+    pub(crate) fn has_recent_reads(&self) -> bool {
+        self.in_flight.has_recent()
     }
 
     /// Notes a table, if it is known and not noted yet.
