@@ -7,8 +7,7 @@ use parking_lot::Mutex;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use springbloom_flash_index::{FlashIndex, IndexMemory, IndexSettings};
-use springbloom_page_device::{Access, FileStorage};
+use springbloom_flash_index::{Access, FileStorage, FlashIndex, IndexMemory, IndexSettings};
 
 use crate::attention::Progress;
 use crate::handle::Handle;
