@@ -101,8 +101,8 @@ impl Filter {
     /// and a lookup of an absent key reads a page of each. Raises FullError, before it writes, if there is no room, or if the rate would
     /// be more than 1.5 times the one asked for, unless this one was opened with `when_full="exceed"`.
     ///
-    /// `progress(done, total)` is called at the first step, then some ten times a second, and at the end; `total` may rise. An interrupt, or what `progress`
-    /// raises, ends the call early, and no key is lost: where filters are copied nothing was merged, and where they are united, which
+    /// `progress(done, total)` is called at the first step, then some ten times a second, and at the end; `total` may rise. An interrupt,
+    /// or what `progress` raises, ends the call early, and no key is lost: where filters are copied nothing was merged, and where they are united, which
     /// `info().filters` tells, some of the other keys are there. A merge again completes it.
     #[pyo3(signature = (other, progress=None))]
     fn merge(&self, py: Python<'_>, other: &Filter, progress: Progress) -> PyResult<()> {
