@@ -102,8 +102,8 @@ impl Filter {
     /// be more than 1.5 times the one asked for, unless this one was opened with `when_full="exceed"`.
     ///
     /// `progress(done, total)` is called at the first step, then some ten times a second, and at the end; `total` may rise. An interrupt,
-    /// or what `progress` raises, ends the call early, and no key is lost: where filters are copied nothing was merged, and where they are united, which
-    /// `info().filters` tells, some of the other keys are there. A merge again completes it.
+    /// or what `progress` raises, ends the call early, and no key is lost: where filters are copied nothing was merged, and where they are
+    /// united, which `info().filters` tells, some of the other keys are there. A merge again completes it.
     #[pyo3(signature = (other, progress=None))]
     fn merge(&self, py: Python<'_>, other: &Filter, progress: Progress) -> PyResult<()> {
         self.handle.both(py, &other.handle, &progress, FlashFilter::merge_from)

@@ -62,7 +62,8 @@ impl Layer {
         Ok(layer)
     }
 
-    /// Creates a filter whose pages are yet to be written. Replaces what an interrupted growth or merge of this set left, and no other file.
+    /// Creates a filter whose pages are yet to be written. Replaces what an interrupted growth or merge of this set left, and no other
+    /// file.
     pub(crate) fn create_unwritten(storage: &dyn Storage, header: FilterHeader) -> Result<Layer, FlashError> {
         Layer::refuse_foreign(storage, &header)?;
         let file = file_name(header.layer);

@@ -455,7 +455,8 @@ impl FlashIndex {
         replaced.into_iter().flatten().for_each(|page| zones.count_stale(page));
     }
 
-    /// Writes the pending entries and the pre-filters for the manifest that closes the index, which is the next one. Tells `watch` the bytes.
+    /// Writes the pending entries and the pre-filters for the manifest that closes the index, which is the next one. Tells `watch` the
+    /// bytes.
     pub(crate) fn write_closing_files(
         &self,
         writer: &Writer,

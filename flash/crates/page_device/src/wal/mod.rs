@@ -66,8 +66,8 @@ impl Wal {
         payload_bytes.div_ceil(commit_bytes) * commit_bytes.div_ceil(PAYLOAD_BYTES as u64)
     }
 
-    /// Creates both files with `blocks` blocks each. The new log is durable on return, with `contents` and without commits. Tells `watch` the
-    /// blocks, and leaves parts of the files if that ends it.
+    /// Creates both files with `blocks` blocks each. The new log is durable on return, with `contents` and without commits. Tells `watch`
+    /// the blocks, and leaves parts of the files if that ends it.
     pub fn create(
         storage: &dyn Storage,
         salt: u64,
