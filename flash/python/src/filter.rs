@@ -6,8 +6,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use springbloom_filter::KeyDigest;
-use springbloom_flash_filter::{BufferSettings, FilterSettings, FlashFilter, WhenFull};
-use springbloom_page_device::{Access, FileStorage};
+use springbloom_flash_filter::{Access, BufferSettings, FileStorage, FilterSettings, FlashFilter, WhenFull};
 
 use crate::attention::Progress;
 use crate::handle::Handle;

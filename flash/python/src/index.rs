@@ -7,8 +7,7 @@ use parking_lot::Mutex;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use springbloom_flash_index::{FlashIndex, IndexMemory, IndexSettings};
-use springbloom_page_device::{Access, FileStorage};
+use springbloom_flash_index::{Access, FileStorage, FlashIndex, IndexMemory, IndexSettings};
 
 use crate::attention::Progress;
 use crate::handle::Handle;
@@ -147,9 +146,9 @@ impl Index {
         self.handle.with_watch(py, &progress, |index, watch| index.compact(watch).map(drop))
     }
 
-    /// Reads and checks everything; changes wait meanwhile. False if something is damaged: lookups of it raise DamagedError. `springflash
-    /// index` repairs. `progress(done, total)` is called at the first step, then some ten times a second, and at the end. An interrupt ends
-    /// the call early.
+    /// Reads and checks everything; changes wait meanwhile. False if something is damaged: lookups of it raise DamagedError.
+    /// `springflash index` repairs. `progress(done, total)` is called at the first step, then some ten times a second, and at the end. An
+    /// interrupt ends the call early.
     #[pyo3(signature = (progress=None))]
     fn verify(&self, py: Python<'_>, progress: Progress) -> PyResult<bool> {
         self.handle.with_watch(py, &progress, |index, watch| Ok(index.verify(watch)?.is_sound()))

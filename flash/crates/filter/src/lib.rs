@@ -36,7 +36,7 @@ pub use repair::SalvageReport;
 pub use settings::{
     BufferSettings, FilterSettings, FlushPolicy, GROUP_PAGES_MAX, MemorySize, PAGE_BYTES_MAX, PAGE_BYTES_MIN,
 };
-pub use springbloom_page_device::{FlashError, Watch};
+pub use springbloom_page_device::{Access, FileStorage, FlashError, Watch};
 pub use stats::{FilterInfo, FilterStats, LayerInfo};
 pub use verify::{LayerReport, VerifyReport};
 

@@ -42,7 +42,7 @@ pub use record::{INDEX_PAGE_BYTES, KEY_BYTES_MAX, VALUE_BYTES_MAX};
 pub use salvage::SalvageReport;
 pub use scan::{Pair, Scan, Visitor};
 pub use settings::{EXPECTED_KEYS_MAX, IndexMemory, IndexSettings};
-pub use springbloom_page_device::{FlashError, Watch};
+pub use springbloom_page_device::{Access, FileStorage, FlashError, Watch};
 pub use stats::{IndexInfo, IndexStats};
 pub use store::FlashIndex;
 pub use stream::StreamLookup;

@@ -41,8 +41,9 @@ class FlashIndex(Index, Closes, MutableMapping[bytes, bytes]):
     ``path`` is a folder. ``mode`` is as that of :mod:`dbm`, and ``x``: ``"r"`` reads (any number of processes), ``"w"`` reads and writes
     (one process), ``"c"`` also makes the index if there is none, ``"x"`` makes it and raises if there is something. ``expected_keys`` is
     a hint for a new index, which grows beyond it. ``memory`` is for keys that wait until they are written to their places, in bytes; an
-    index of more than four times as many keys takes more. More memory means fewer writes, and up to 2 GiB to read after a kill.
-    ``progress(done, total)`` is called as in :meth:`verify` while the index is opened; an interrupt ends that.
+    index of more than four times as many keys takes more, and a small one less, unless ``expected_keys`` is large. More memory means
+    fewer writes, and up to 2 GiB to read after a kill. ``progress(done, total)`` is called as in :meth:`verify` while the index is
+    opened; an interrupt ends that.
 
     Keys have 1 to 65,536 bytes, values up to 65,536. str is taken as its UTF-8; what comes back is bytes. There is no order.
 
@@ -163,7 +164,7 @@ class FlashIndex(Index, Closes, MutableMapping[bytes, bytes]):
         return _Values(self)
 
     def __len__(self) -> int:
-        """The number of keys. Cost: reads everything and looks each key up, some 15 us a key; :meth:`info` estimates without.
+        """The number of keys. Cost: reads everything and looks each key up, some 10 us a key; :meth:`info` estimates without.
 
         No count is kept: a put does not look whether its key is there, which would cost it two reads.
         """
