@@ -82,15 +82,7 @@ const ALLOWED: [(&str, &[&str]); 21] = [
             "springbloom-page-device",
         ],
     ),
-    (
-        "springflash-python",
-        &[
-            "springbloom-filter",
-            "springbloom-flash-filter",
-            "springbloom-flash-index",
-            "springbloom-page-device",
-        ],
-    ),
+    ("springflash-python", &["springbloom-filter", "springbloom-flash-filter", "springbloom-flash-index"]),
 ];
 
 /// What crates without an engine may use from elsewhere. A store is not among them.
