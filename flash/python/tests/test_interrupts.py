@@ -191,7 +191,7 @@ def test_growing_can_be_interrupted_and_goes_on_with_the_next_key(tmp_path):
         with FlashFilter(tmp_path / "it", capacity=1000, when_full="grow") as seen:
             for n in range(40):
                 try:
-                    signal.setitimer(signal.ITIMER_REAL, 0.0005 * (n + 1))
+                    signal.setitimer(signal.ITIMER_REAL, 0.00005 * (n + 1))
                     seen.add_many(KEYS[: 500 * (n + 1)])
                     signal.setitimer(signal.ITIMER_REAL, 0)
                 except Enough:
