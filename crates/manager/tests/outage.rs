@@ -104,13 +104,17 @@ fn resident_units(manager: &Manager) -> u64 {
     manager.stats().levels.iter().map(|level| level.units()).sum()
 }
 
-/// Waits until so many units are resident. No lookup is made: what an outage withheld comes by itself.
-fn wait_for_units(manager: &Manager, units: u64) {
+/// Waits until it is so. No lookup is made: what an outage withheld comes by itself.
+fn wait_until(manager: &Manager, what: &str, is_so: impl Fn() -> bool) {
     let begun = Instant::now();
-    while resident_units(manager) < units {
-        assert!(begun.elapsed() < IDLE_TIMEOUT, "{units} units are not resident: {:?}", manager.stats());
-        std::thread::sleep(Duration::from_millis(5));
+    while !is_so() {
+        assert!(begun.elapsed() < IDLE_TIMEOUT, "{what}: {:?}", manager.stats());
+        std::thread::sleep(Duration::from_millis(1));
     }
+}
+
+fn wait_for_units(manager: &Manager, units: u64) {
+    wait_until(manager, "units are not resident", || resident_units(manager) >= units);
 }
 
 #[test]
@@ -204,11 +208,7 @@ fn a_device_that_fails_late_keeps_no_other_waiting_for_long() {
     let (manager, late, good) = (manager(64 << 20, PolicyKind::Benefit), Device::new(), Device::new());
     let hanging = late.open(&manager, 0..100, LATE);
     let failures = || late.failures.load(Ordering::SeqCst);
-    let begun = Instant::now();
-    while failures() < 32 {
-        assert!(begun.elapsed() < IDLE_TIMEOUT, "{:?}", manager.stats());
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until(&manager, "the device is not tried", || failures() >= 32);
     let before = failures();
     let handles = good.open(&manager, 100..120, LOCATOR);
     wait_for_units(&manager, 20 * ALL_UNITS);
@@ -220,19 +220,14 @@ fn a_device_that_fails_late_keeps_no_other_waiting_for_long() {
 #[test]
 fn a_slow_device_keeps_no_other_waiting() {
     let (manager, slow, fast) = (manager(64 << 20, PolicyKind::Benefit), Device::new(), Device::new());
-    let wait_until = |is_so: &dyn Fn() -> bool| {
-        let begun = Instant::now();
-        while !is_so() {
-            assert!(begun.elapsed() < IDLE_TIMEOUT, "{:?}", manager.stats());
-            std::thread::sleep(Duration::from_millis(1));
-        }
-    };
     let of_slow = slow.open(&manager, 0..400, SLOW);
     let slow_reads = || slow.slow_reads.load(Ordering::SeqCst);
-    wait_until(&|| slow_reads() > 16);
+    wait_until(&manager, "the slow device is not read", || slow_reads() > 16);
     let before = slow_reads();
     let of_fast = fast.open(&manager, 1000..1020, LOCATOR);
-    wait_until(&|| of_fast.iter().all(|table| (0..4).all(|segment| table.resident_units(segment) == 6)));
+    wait_until(&manager, "the fast device lacks units", || {
+        of_fast.iter().all(|table| (0..4).all(|segment| table.resident_units(segment) == 6))
+    });
     let meanwhile = slow_reads() - before;
     println!("{meanwhile} reads of the slow device meanwhile");
     assert!(meanwhile <= 120, "{meanwhile} reads of the slow device came first");
@@ -248,11 +243,7 @@ fn devices_that_hang_keep_no_other_waiting() {
         .map(|(device, hanging)| {
             hanging.is_out.store(true, Ordering::SeqCst);
             let tables = hanging.open(&manager, device * 100..device * 100 + 50, HANGING);
-            let begun = Instant::now();
-            while hanging.slow_reads.load(Ordering::SeqCst) == 0 {
-                assert!(begun.elapsed() < IDLE_TIMEOUT, "{:?}", manager.stats());
-                std::thread::sleep(Duration::from_millis(1));
-            }
+            wait_until(&manager, "nothing hangs", || hanging.slow_reads.load(Ordering::SeqCst) > 0);
             tables
         })
         .collect();

@@ -469,45 +469,39 @@ mod tests {
         assert!(moves <= 12 * (windows / 64 + 1), "{moves} moves in {windows} windows");
     }
 
+    fn look(climber: &mut Climber, counts: &mut Counts, block_reads: u64) {
+        counts.add(Counts { visits: 100_000, block_reads });
+        climber.look(*counts, 0, 0.1..=10.0);
+    }
+
+    /// One that has just moved to the other budget of a trial.
+    fn at_the_other_budget() -> (Climber, Counts) {
+        let (mut climber, mut counts) = (Climber::default(), Counts::default());
+        while climber.wanted() == climber.factor {
+            look(&mut climber, &mut counts, WINDOW_READS);
+        }
+        (climber, counts)
+    }
+
     #[test]
     fn what_was_disturbed_is_not_compared() {
-        let mut climber = Climber::default();
-        let mut counts = Counts::default();
-        let mut look = |climber: &mut Climber, block_reads| {
-            counts.add(Counts { visits: 100_000, block_reads });
-            climber.look(counts, 0, 0.1..=10.0)
-        };
+        let (mut climber, mut counts) = at_the_other_budget();
         let before = climber.factor;
-        while climber.wanted() == before {
-            look(&mut climber, WINDOW_READS);
-        }
         // There it would read far less, if nothing had come between.
         climber.disturb();
-        for _ in 0..3 {
-            look(&mut climber, WINDOW_READS / 4);
-        }
+        (0..3).for_each(|_| look(&mut climber, &mut counts, WINDOW_READS / 4));
         assert_eq!(climber.factor, before);
     }
 
     #[test]
     fn a_trial_in_which_lookups_change_says_nothing() {
-        let mut climber = Climber::default();
-        let mut counts = Counts::default();
-        let mut look = |climber: &mut Climber, block_reads| {
-            counts.add(Counts { visits: 100_000, block_reads });
-            climber.look(counts, 0, 0.1..=10.0)
-        };
+        let (mut climber, mut counts) = at_the_other_budget();
         let before = climber.factor;
-        while climber.wanted() == before {
-            look(&mut climber, WINDOW_READS);
-        }
         // The other budget reads as much, and then either reads a quarter more.
         while climber.wanted() != before {
-            look(&mut climber, WINDOW_READS);
+            look(&mut climber, &mut counts, WINDOW_READS);
         }
-        for _ in 0..3 {
-            look(&mut climber, WINDOW_READS + WINDOW_READS / 4);
-        }
+        (0..3).for_each(|_| look(&mut climber, &mut counts, WINDOW_READS + WINDOW_READS / 4));
         assert_eq!(climber.factor, before);
     }
 
