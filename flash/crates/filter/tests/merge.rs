@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use common::watched::WatchedStorage;
-use common::{keys, memory, small_buffer, stop_after};
+use common::{keys, memory, small_buffer};
 use rand::RngExt;
 use springbloom_flash_filter::{
     BufferSettings, FilterSettings, FlashError, FlashFilter, FlushPolicy, Layout, Watch, WhenFull,
@@ -255,7 +255,7 @@ fn a_merge_that_is_stopped_loses_no_key_leaves_no_file_and_is_completed_by_anoth
             ours.set_when_full(WhenFull::Exceed);
             let other = filter_of(&settings_of_other, EACH..2 * EACH);
             let names = storage.names().unwrap();
-            match ours.merge_from(&other, &mut stop_after(steps)) {
+            match ours.merge_from(&other, &mut Watch::ending_after(steps)) {
                 Ok(()) => is_over = true,
                 Err(error) => assert!(matches!(error, FlashError::Stopped), "{what}: {error}"),
             }

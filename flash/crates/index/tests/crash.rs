@@ -10,7 +10,7 @@ use springbloom_flash_index::FlashError;
 use springbloom_flash_index::{FlashIndex, Watch};
 use springbloom_page_device::{BlockSizes, PowerLoss, SimPower, SimStorage};
 use springbloom_testkit::seed::{self, TestRng};
-use support::{any_key as key, opened, small, stop_after, value};
+use support::{any_key as key, opened, small, value};
 
 const KEYS: u64 = 1500;
 
@@ -82,7 +82,7 @@ fn run(
             94 if rng.random_range(0..10) == 0 => {
                 // One in two is stopped, and what it was told before is kept.
                 let steps = if rng.random() { u64::MAX } else { rng.random_range(0..200) };
-                match index.compact(&mut stop_after(steps)) {
+                match index.compact(&mut Watch::ending_after(steps)) {
                     Err(FlashError::Stopped) => {}
                     compacted => {
                         compacted?;
@@ -111,7 +111,7 @@ fn crash_again_and_again(test: &str, on: BlockSizes, loss: PowerLoss, rounds: us
         storage.power().cut_after(rng.random_range(0..400));
         let steps = if rng.random() { u64::MAX } else { rng.random_range(0..20) };
         stopped_openings += u64::from(matches!(
-            FlashIndex::open_watched(storage.clone(), memory, &mut stop_after(steps)),
+            FlashIndex::open_watched(storage.clone(), memory, &mut Watch::ending_after(steps)),
             Err(FlashError::Stopped)
         ));
         if let Ok(index) = FlashIndex::open_in(storage.clone(), memory) {
@@ -121,7 +121,7 @@ fn crash_again_and_again(test: &str, on: BlockSizes, loss: PowerLoss, rounds: us
             assert!(result.is_err() || !storage.power().is_cut());
             let steps = if rng.random() { u64::MAX } else { rng.random_range(0..20) };
             if result.is_ok() {
-                match index.close_watched(&mut stop_after(steps)) {
+                match index.close_watched(&mut Watch::ending_after(steps)) {
                     Ok(()) => {
                         model.acknowledge();
                         closed += 1;

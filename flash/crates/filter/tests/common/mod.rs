@@ -3,11 +3,10 @@
 
 pub mod watched;
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use springbloom_filter::KeyDigest;
-use springbloom_flash_filter::{BufferSettings, FlushPolicy, Watch};
+use springbloom_flash_filter::{BufferSettings, FlushPolicy};
 use springbloom_page_device::{SimPower, SimStorage};
 
 /// Digest of the n-th key of a family. Families have no keys in common.
@@ -27,14 +26,4 @@ pub fn memory() -> Arc<SimStorage> {
 /// Small groups and little memory, so that a few thousand keys cause many flushes.
 pub fn small_buffer(policy: FlushPolicy) -> BufferSettings {
     BufferSettings { policy, group_pages: 4, ..BufferSettings::with_memory_bytes(64 << 10) }
-}
-
-/// Ends a call after so many steps.
-pub fn stop_after(steps: u64) -> Watch<'static> {
-    let mut left = steps;
-    Watch::new(move |_, _| {
-        let is_over = left == 0;
-        left = left.saturating_sub(1);
-        if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    })
 }

@@ -2,10 +2,9 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its own part")]
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use springbloom_flash_index::{FlashIndex, IndexMemory, IndexSettings, Watch};
+use springbloom_flash_index::{FlashIndex, IndexMemory, IndexSettings};
 use springbloom_page_device::{SimPower, SimStorage};
 
 /// Small buckets and zones, and memory for a few hundred pending entries.
@@ -49,14 +48,4 @@ pub fn any_key(n: u64) -> Vec<u8> {
 pub fn value(n: u64, version: u64, len_bytes: usize) -> Vec<u8> {
     let pattern: Vec<u8> = n.to_le_bytes().into_iter().chain(version.to_le_bytes()).collect();
     pattern.into_iter().cycle().take(len_bytes).collect()
-}
-
-/// Ends a call after so many steps.
-pub fn stop_after(steps: u64) -> Watch<'static> {
-    let mut left = steps;
-    Watch::new(move |_, _| {
-        let is_over = left == 0;
-        left = left.saturating_sub(1);
-        if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    })
 }
