@@ -123,9 +123,6 @@ impl Job {
         if let (Some(buffer), group @ Some(_)) = bytes {
             return Reserved::Job(Self { request, extent: Extent::Unit, buffer, copies: None, group });
         }
-        if residency.waits_for_others(request.segment) {
-            return Reserved::Blocked;
-        }
         residency.give_up_lacking(request.segment);
         Reserved::GaveUp
     }

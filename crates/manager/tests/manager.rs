@@ -260,8 +260,9 @@ fn units_of_a_table_are_read_while_no_reader_has_it_open() {
     drop(handle);
     assert_eq!(closed_tables(&manager).len(), 1);
     let unit_bytes = manager.stats().used.units;
-    manager.set_budget_bytes(8_000);
+    manager.set_budget_bytes(9_700);
     assert!(manager.stats().used.units < unit_bytes, "it takes units away");
+    assert!(manager.wait_idle(IDLE_TIMEOUT), "what finds no room is given up");
     let loads = manager.stats().loads;
     manager.set_budget_bytes(1 << 20);
     assert!(manager.wait_idle(IDLE_TIMEOUT));

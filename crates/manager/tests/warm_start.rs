@@ -3,6 +3,7 @@
 mod common;
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use common::{IDLE_TIMEOUT, MemoryTable, key, manager};
 use springbloom_filter::KeyDigest;
@@ -20,14 +21,40 @@ fn open(
     tables: &[Arc<MemoryTable>],
     warm_start: &[Option<Vec<SegmentUse>>],
 ) -> Vec<TableHandle> {
+    let handles = register(manager, tables, warm_start);
+    assert!(manager.wait_idle(IDLE_TIMEOUT));
+    handles
+}
+
+fn register(
+    manager: &Manager,
+    tables: &[Arc<MemoryTable>],
+    warm_start: &[Option<Vec<SegmentUse>>],
+) -> Vec<TableHandle> {
     let specs = tables.iter().zip(warm_start).map(|(table, warm_start)| {
         let mut spec = table.spec(Some(2));
         spec.warm_start = warm_start.clone();
         spec
     });
-    let handles = specs.map(|spec| manager.register(spec).expect("there is room")).collect();
-    assert!(manager.wait_idle(IDLE_TIMEOUT));
-    handles
+    specs.map(|spec| manager.register(spec).expect("there is room")).collect()
+}
+
+/// Opens the tables so soon after each other that the manager plans for all of them together. This thread may be interrupted.
+fn open_at_once(
+    new_manager: impl Fn() -> Arc<Manager>,
+    tables: &[Arc<MemoryTable>],
+    warm_start: &[Option<Vec<SegmentUse>>],
+) -> (Arc<Manager>, Vec<TableHandle>) {
+    for _ in 0..1000 {
+        let manager = new_manager();
+        let begun = Instant::now();
+        let handles = register(&manager, tables, warm_start);
+        if begun.elapsed() < Duration::from_millis(1) {
+            assert!(manager.wait_idle(IDLE_TIMEOUT));
+            return (manager, handles);
+        }
+    }
+    panic!("{} tables are never opened in a millisecond", tables.len());
 }
 
 /// Looks up absent keys, hot segments far more often than others, no faster than the manager learns; gives the wasted reads.
@@ -67,24 +94,27 @@ fn what_is_remembered_is_resident_after_one_pass_of_loading() {
         let uses: Vec<_> = tables.iter().map(|table| before.table_use(TableId(table.id))).collect();
         assert_eq!(before.table_use(TableId(1 << 50)), None);
 
-        let warm = manager(budget_bytes, policy);
-        let handles = open(&warm, &tables, &uses);
+        let (warm, handles) = open_at_once(|| manager(budget_bytes, policy), &tables, &uses);
         let uses_again: Vec<_> =
             tables.iter().map(|table| warm.table_use(TableId(table.id)).unwrap()).collect();
-        let mut with_less = 0;
-        for (had, has) in uses.iter().flatten().flatten().zip(uses_again.iter().flatten()) {
-            let pair = |count: fn(&Hotness) -> f32| (count(&had.hotness), count(&has.hotness));
-            let mut pairs = vec![pair(|h| h.access_count), pair(|h| h.negatives)];
+        let pairs: Vec<_> = uses.iter().flatten().flatten().zip(uses_again.iter().flatten()).collect();
+        let units: u32 = pairs.iter().map(|(had, _)| u32::from(had.units)).sum();
+        let missing: u32 =
+            pairs.iter().map(|(had, has)| u32::from(had.units.saturating_sub(has.units))).sum();
+        // Some give way to the copies that loading makes.
+        assert!(missing * 32 <= units, "{policy}: {missing} of {units} units are missing");
+        for (had, has) in pairs {
+            let is_alike = |count: fn(&Hotness) -> f32| {
+                (count(&had.hotness) - count(&has.hotness)).abs() <= count(&has.hotness) * 1e-6
+            };
+            let are_alike = is_alike(|h| h.access_count) && is_alike(|h| h.negatives);
             // Less is in use at first, and free bytes go to further units.
-            if had.units == has.units {
-                pairs.push(pair(|h| h.wasted_reads));
-            }
-            let alike = pairs.iter().all(|(had, has)| (had - has).abs() <= has * 1e-6);
-            // What a read that is under way holds may go to another segment.
-            with_less += u32::from(had.units > has.units);
-            assert!(had.units <= has.units + 1 && alike, "{policy}: {had:?} became {has:?}");
+            let may_differ = missing > 0 || had.units != has.units;
+            assert!(
+                are_alike && (may_differ || is_alike(|h| h.wasted_reads)),
+                "{policy}: {had:?} became {has:?}"
+            );
         }
-        assert!(with_less <= 2, "{policy}: {with_less} segments have fewer units");
         let wasted_warm = look_up(&warm, &handles, 50_000, 99);
         let cold = manager(budget_bytes, policy);
         let handles = open(&cold, &tables, &vec![None; tables.len()]);
@@ -124,7 +154,8 @@ fn the_memory_curve_follows_the_visits() {
     assert!((curve.points()[0].wasted_reads_per_visit - 1.0).abs() < 1e-6, "all visits were for absent keys");
     let (best, now) =
         (curve.wasted_reads_per_visit(stats.budget_bytes as u64), stats.expected_wasted_reads_per_visit);
-    assert!(best <= 1.1 * now && now <= 1.4 * best, "the curve says {best}, the allocation has {now}");
+    // The curve is scaled by the wasted reads that were counted, the allocation is not.
+    assert!(best <= 1.25 * now && now <= 1.4 * best, "the curve says {best}, the allocation has {now}");
     let half = curve.wasted_reads_per_visit(stats.budget_bytes as u64 / 2);
     assert!(half > 1.5 * best, "{half} with half the memory, {best} with all of it");
 }

@@ -18,8 +18,10 @@ use springbloom_testkit::seed::rng;
 use crate::common::{
     IDLE_TIMEOUT,
     contents::{NUMBERS, check_db, fill_db, is_present, key},
-    faults::StrictCache,
-    folder, installed, number, small_tree, wait_until,
+    faults::SharedCache,
+    folder, installed, number, small_tree,
+    unsafe_calls::in_a_forked_child,
+    wait_until,
 };
 
 const MIB: usize = 1 << 20;
@@ -75,13 +77,13 @@ fn resize_under_load(
     elastic: &ElasticFilters,
     eighths: usize,
     resizes: u32,
-    check_back: impl FnOnce(&StrictCache),
+    check_back: impl FnOnce(&SharedCache),
 ) {
     let _one = ONE_AT_A_TIME.lock();
     let mut random = rng(test);
     let folder = folder();
     let mut options = small_tree();
-    let cache = StrictCache::of(&mut options, 32 * MIB, StrictCache::ANY_SHARDS, 0);
+    let cache = SharedCache::strict(&mut options, 32 * MIB, SharedCache::ANY_SHARDS, 0);
     let db = DB::open(&installed(elastic, &options), folder.path()).expect("open");
     fill_db(&db, "resized");
     let (is_over, lookups) = (AtomicBool::new(false), AtomicU64::new(0));
@@ -128,7 +130,7 @@ fn a_budget_and_a_cache_change_under_readers() {
     let _one = ONE_AT_A_TIME.lock();
     let (folder, elastic) = (folder(), charged(16 * MIB));
     let mut options = small_tree();
-    let cache = StrictCache::of(&mut options, 32 * MIB, 0, 0);
+    let cache = SharedCache::strict(&mut options, 32 * MIB, 0, 0);
     let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
     fill_db(&db, "changed");
     let is_over = AtomicBool::new(false);
@@ -161,7 +163,7 @@ fn iterators_find_room_after_a_budget_and_a_cache_changed() {
     let _one = ONE_AT_A_TIME.lock();
     let (folder, elastic) = (folder(), charged(16 * MIB));
     let mut options = small_tree();
-    let cache = StrictCache::of(&mut options, 32 * MIB, 0, 0);
+    let cache = SharedCache::strict(&mut options, 32 * MIB, 0, 0);
     let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
     fill_db(&db, "changed");
     for _ in 0..60 {
@@ -173,6 +175,32 @@ fn iterators_find_room_after_a_budget_and_a_cache_changed() {
     }
 }
 
+/// It evicts while it holds a mutex that the end of a charge takes.
+#[test]
+fn a_tiered_cache_is_resized_under_load() {
+    let _one = ONE_AT_A_TIME.lock();
+    let ended = in_a_forked_child(|| {
+        let (folder, elastic) = (folder(), charged(16 * MIB));
+        let mut options = small_tree();
+        let cache = SharedCache::tiered(&mut options, 64 * MIB);
+        let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
+        fill_db(&db, "tiered");
+        for round in 0..4 {
+            wait_until("the whole budget is back", || elastic.stats().budget_bytes == 16 * MIB);
+            for number in 0..NUMBERS / 10 {
+                db.get_pinned(key(number * 10 + round % 10)).expect("a lookup does not fail");
+            }
+            cache.set_capacity(4 * MIB);
+            check_iterator(&db);
+            wait_until("the budget falls", || elastic.stats().budget_bytes <= 2 * MIB);
+            assert!(cache.pinned() < 4 * MIB, "{} bytes are pinned", cache.pinned());
+            cache.set_capacity(64 * MIB);
+        }
+        check_db(&db, "tiered");
+    });
+    assert_eq!(ended, 0, "as waitpid tells; 14 is a child that hung");
+}
+
 /// facebook/rocksdb#6247: memtables in the same cache, which flushes find full.
 #[test]
 fn filters_give_way_to_memtables() {
@@ -181,7 +209,7 @@ fn filters_give_way_to_memtables() {
     let mut options = small_tree();
     options.set_write_buffer_size(16 * MIB);
     options.set_target_file_size_base(4 << 20);
-    let cache = StrictCache::of(&mut options, 8 * MIB, StrictCache::ANY_SHARDS, 4 * MIB);
+    let cache = SharedCache::strict(&mut options, 8 * MIB, SharedCache::ANY_SHARDS, 4 * MIB);
     let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
     let mut write = WriteOptions::default();
     write.disable_wal(true);
@@ -196,7 +224,7 @@ fn filters_give_way_to_memtables() {
 }
 
 /// Refused and all lookups while the capacity of a cache moves between 4 and 8 MiB.
-fn lookups_refused(db: &DB, cache: &StrictCache, key: fn(u64) -> [u8; 8], keys: u64) -> (u64, u64) {
+fn lookups_refused(db: &DB, cache: &SharedCache, key: fn(u64) -> [u8; 8], keys: u64) -> (u64, u64) {
     let (is_over, refused, all) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
     thread::scope(|scope| {
         for reader in 0..3 {
@@ -241,7 +269,7 @@ fn filters_stay_where_giving_way_does_not_help() {
     options.set_target_file_size_base(2 << 20);
     options.set_max_bytes_for_level_base(4 << 20);
     // It is chance how many shards the memtables fill, and which tables have blocks there.
-    let cache = StrictCache::of(&mut options, 64 * MIB, StrictCache::ANY_SHARDS, 16 * MIB);
+    let cache = SharedCache::strict(&mut options, 64 * MIB, SharedCache::ANY_SHARDS, 16 * MIB);
     let open = |options: &Options| {
         let folder = folder();
         let db = DB::open(options, folder.path()).expect("open");

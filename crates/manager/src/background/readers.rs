@@ -1,5 +1,7 @@
 //! Threads that read units. The background thread makes no read, and another thread helps where all of them take long: a read that hangs
 //! delays nothing but its own table.
+//!
+//! Quick reads and the background thread's rounds take turns: bytes that a read holds look like bytes that the plan may not have.
 
 use std::thread::Thread;
 use std::time::{Duration, Instant};
@@ -10,8 +12,11 @@ use super::load_pause::LoadPause;
 use crate::load_unit::Progress;
 use crate::registry::READS_MAX;
 
-/// Where each thread has been at its read for so long, another one reads, too: a slow device serves several reads in the time of one.
+/// Where the reads of all threads take so long, another one reads, too: a slow device serves several reads in the time of one. Nobody waits
+/// for longer ones.
 const SLOW: Duration = Duration::from_millis(1);
+/// Reads that may begin before a round of the background thread.
+pub(super) const READS_PER_ROUND: u32 = 4;
 /// After so long without work a thread ends.
 const LINGER: Duration = Duration::from_millis(200);
 
@@ -20,40 +25,93 @@ const LINGER: Duration = Duration::from_millis(200);
 enum Reader {
     None,
     Idle,
-    /// At its read since then.
-    Busy(Instant),
+    /// At its read since then. `was_slow`: so was the one before.
+    Busy {
+        since: Instant,
+        was_slow: bool,
+    },
+    /// For the end of a round.
+    Waiting {
+        was_slow: bool,
+    },
+}
+
+impl Reader {
+    fn begin(was_slow: bool) -> Self {
+        Self::Busy { since: Instant::now(), was_slow }
+    }
+
+    /// Whether its read ends soon, as far as is known.
+    fn is_quick(&self) -> bool {
+        match *self {
+            Self::Busy { since, was_slow } => !was_slow && since.elapsed() < SLOW,
+            Self::Waiting { was_slow } => !was_slow,
+            Self::None | Self::Idle => false,
+        }
+    }
 }
 
 struct State {
     readers: [Reader; READS_MAX],
     pause: LoadPause,
+    /// A round is under way or waits: reads that may begin before it.
+    reads_before_round: Option<u32>,
     are_stopped: bool,
 }
 
 /// The threads that read units.
 pub(super) struct Readers {
     state: Mutex<State>,
+    /// For the threads.
     changed: Condvar,
+    /// For the background thread: a read is over.
+    gave_way: Condvar,
 }
 
 impl Readers {
     pub(super) fn new() -> Self {
-        let state =
-            State { readers: [Reader::None; READS_MAX], pause: LoadPause::default(), are_stopped: false };
-        Self { state: Mutex::new(state), changed: Condvar::new() }
+        let state = State {
+            readers: [Reader::None; READS_MAX],
+            pause: LoadPause::default(),
+            reads_before_round: None,
+            are_stopped: false,
+        };
+        Self { state: Mutex::new(state), changed: Condvar::new(), gave_way: Condvar::new() }
+    }
+
+    /// Waits until quick reads give way. Those that end until [`end_round`](Self::end_round) wait for it.
+    pub(super) fn begin_round(&self) {
+        let mut state = self.state.lock();
+        state.reads_before_round = Some(READS_PER_ROUND);
+        let are_reading = |state: &mut State| {
+            let is_reading = |reader: &Reader| matches!(reader, Reader::Busy { .. }) && reader.is_quick();
+            state.readers.iter().any(is_reading)
+        };
+        self.gave_way.wait_while_for(&mut state, are_reading, SLOW);
+        state.reads_before_round = Some(0);
+    }
+
+    pub(super) fn end_round(&self) {
+        let mut state = self.state.lock();
+        state.reads_before_round = None;
+        for reader in &mut state.readers {
+            if let Reader::Waiting { was_slow } = *reader {
+                *reader = Reader::begin(was_slow);
+            }
+        }
+        self.changed.notify_all();
     }
 
     /// There is something to read. Wakes a thread, if those at work take long; `Some`: start one for this place.
     pub(super) fn call(&self) -> Option<usize> {
         let mut state = self.state.lock();
-        let is_quick = |reader: &Reader| matches!(reader, Reader::Busy(since) if since.elapsed() < SLOW);
-        if !state.pause.left().is_zero() || state.readers.iter().any(is_quick) {
+        if !state.pause.left().is_zero() || state.readers.iter().any(Reader::is_quick) {
             return None;
         }
         let place_of = |wanted| state.readers.iter().position(|reader| *reader == wanted);
         let idle = place_of(Reader::Idle);
         let place = idle.or_else(|| place_of(Reader::None))?;
-        state.readers[place] = Reader::Busy(Instant::now());
+        state.readers[place] = Reader::begin(false);
         if idle.is_some() {
             self.changed.notify_all();
             return None;
@@ -61,11 +119,22 @@ impl Readers {
         Some(place)
     }
 
-    /// The thread made a read, and makes the next one.
+    /// The thread made a read, and makes the next one in its turn.
     pub(super) fn go_on(&self, place: usize) {
         let mut state = self.state.lock();
         state.pause.end();
-        state.readers[place] = Reader::Busy(Instant::now());
+        let was_slow = matches!(state.readers[place], Reader::Busy { since, .. } if since.elapsed() >= SLOW);
+        if state.reads_before_round == Some(0) {
+            state.readers[place] = Reader::Waiting { was_slow };
+            self.gave_way.notify_one();
+            let waits = |state: &mut State| matches!(state.readers[place], Reader::Waiting { .. });
+            self.changed.wait_while(&mut state, waits);
+            return;
+        }
+        if let Some(reads) = &mut state.reads_before_round {
+            *reads -= 1;
+        }
+        state.readers[place] = Reader::begin(was_slow);
     }
 
     /// The thread has no read to make. Tells `background`, and returns whether it was called again; otherwise it ends.
@@ -76,6 +145,7 @@ impl Readers {
             Progress::Loaded | Progress::Idle => state.pause.end(),
         }
         state.readers[place] = Reader::Idle;
+        self.gave_way.notify_one();
         background.unpark();
         let is_idle = |state: &mut State| state.readers[place] == Reader::Idle && !state.are_stopped;
         self.changed.wait_while_for(&mut state, is_idle, LINGER);
@@ -97,9 +167,9 @@ impl Readers {
         self.changed.notify_all();
     }
 
-    /// Whether a read is under way.
+    /// Whether a thread is at its reads.
     pub(super) fn are_busy(&self) -> bool {
-        self.state.lock().readers.iter().any(|reader| matches!(reader, Reader::Busy(_)))
+        self.state.lock().readers.iter().any(|reader| !matches!(reader, Reader::None | Reader::Idle))
     }
 
     /// The rest of the pause after a read that found no room.
@@ -124,7 +194,8 @@ mod tests {
         assert_eq!(readers.call(), Some(0));
         assert!(readers.are_busy());
         let hang = |place: usize| {
-            readers.state.lock().readers[place] = Reader::Busy(Instant::now() - SLOW);
+            let since = Instant::now() - SLOW;
+            readers.state.lock().readers[place] = Reader::Busy { since, was_slow: false };
         };
         for place in 1..READS_MAX {
             hang(place - 1);
@@ -132,11 +203,12 @@ mod tests {
         }
         hang(READS_MAX - 1);
         assert_eq!(readers.call(), None, "no more than these");
-        readers.go_on(3);
         readers.give_back(5);
+        readers.go_on(3);
+        assert_eq!(readers.call(), Some(5), "the one that goes on was slow before");
+        readers.give_back(6);
+        readers.go_on(3);
         assert_eq!(readers.call(), None, "one is quick");
-        hang(3);
-        assert_eq!(readers.call(), Some(5));
     }
 
     #[test]

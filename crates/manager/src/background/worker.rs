@@ -11,7 +11,7 @@ use parking_lot::{Condvar, Mutex};
 use super::arrivals::Arrivals;
 use super::cpu_budget::{CpuBudget, REST_MIN};
 use super::load_pause::{LOAD_PAUSE_MIN, NAP_MAX};
-use super::readers::Readers;
+use super::readers::{READS_PER_ROUND, Readers};
 use super::unsafe_yielding::yield_to_others;
 use crate::load_unit::{Progress, load_next};
 use crate::notices::Notices;
@@ -22,8 +22,6 @@ use crate::visits::VisitBuffer;
 const BATCHES_PER_ROUND: usize = 8;
 /// Name of the threads that read units.
 const READER_NAME: &str = "springbloom-load";
-/// Reads that the background thread makes per round where the system has no thread to give.
-const READS_PER_ROUND: u32 = 4;
 /// Pieces of the policy's own work per round.
 const REBALANCES_PER_ROUND: usize = 4;
 /// How long the idle thread sleeps at first. A lookup wakes it only when batches pile up: waking costs a system call.
@@ -109,7 +107,9 @@ impl Shared {
         while !self.stop.load(Ordering::Acquire) {
             let asked = self.waiters.lock().asked;
             // A panic of ours must not end the thread: a stale plan is better than none. Panics of sources are caught at their calls.
+            self.readers.begin_round();
             let round = self.guarded(|| self.round(&mut pace, scope)).unwrap_or(Round::Idle);
+            self.readers.end_round();
             if round == Round::Idle || round == Round::Paused && self.readers.pause_is_long() {
                 self.tell_idle(asked);
             }
@@ -215,6 +215,7 @@ impl Shared {
         let builder = std::thread::Builder::new().name(READER_NAME.into());
         if builder.spawn_scoped(scope, move || self.read(place, &background)).is_err() {
             self.readers.give_back(place);
+            // The system has no thread to give.
             (0..READS_PER_ROUND).all(|_| load_next(&self.registry) == Progress::Loaded);
         }
     }

@@ -436,6 +436,11 @@ impl Allocation {
         self.backoffs.insert(table, self.visits + visits);
     }
 
+    /// Units of all tables may be admitted again.
+    pub(crate) fn end_backoffs(&mut self) {
+        self.backoffs.clear();
+    }
+
     pub(crate) fn set_level(&mut self, table: u32, level: Option<u8>) {
         if let Some(run) = self.runs.of(table) {
             self.runs.remove_table(table, self.share_of_run(table, run));

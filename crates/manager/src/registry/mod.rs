@@ -369,6 +369,8 @@ impl Registry {
     pub(crate) fn ask_budget(&mut self, budget_bytes: usize) {
         if budget_bytes != self.residency.memory.budget.asked_bytes() {
             self.cache_sizer.forget_wasted();
+            // There may be room now for what found none.
+            self.residency.planner.allocation.end_backoffs();
         }
         self.residency.memory.ask(budget_bytes);
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <semaphore>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -75,17 +76,28 @@ struct Guard {
   rocksdb::Cache* cache = nullptr;
   // Of the cache, when it was looked at last.
   uint64_t capacity = 0;
+  // RocksDB's tiered cache evicts with a mutex held that its Release takes.
+  bool is_tiered = false;
   void (*alarm)(void*) SB_NOEXCEPT = nullptr;
   void* context = nullptr;
 
   // Called by the cache within Insert or SetCapacity of any thread, with locks of the cache held: GetCapacity would wait for ever, and
-  // Release does not. The charge goes at once, so that nothing fails for want of room; who is alarmed charges again what may be.
+  // Release does not unless the cache is tiered. The charge goes at once, so that nothing fails for want of room; who is alarmed charges
+  // again what may be. That of a tiered cache goes when who is alarmed looks at it.
   void SentinelEvicted() {
     is_evicted.store(true);
     // Otherwise a call of the charge's owner is under way, which looks at its end.
-    if (idle.try_acquire()) {
-      Release();
+    if (!idle.try_acquire()) {
+      return;
     }
+    if (!is_tiered) {
+      Release();
+      return;
+    }
+    if (entries != nullptr) {
+      alarm(context);
+    }
+    idle.release();
   }
 
   // Ends the turn of whoever acquired `idle`, and answers evictions that came meanwhile.
@@ -131,6 +143,7 @@ class Charge {
       : cache_(std::move(cache)), entries_(cache_.get()), guard_(std::make_shared<Guard>()) {
     guard_->entries = &entries_;
     guard_->cache = cache_.get();
+    guard_->is_tiered = std::string_view(cache_->Name()) == "TieredCache";
     guard_->alarm = alarm;
     guard_->context = context;
     for (auto& key : sentinels_) {

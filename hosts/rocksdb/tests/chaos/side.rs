@@ -6,7 +6,7 @@ use rocksdb::{DB, Options};
 use springbloom_rocksdb::ElasticFilters;
 
 use crate::{
-    common::{contents::key, faults::StrictCache, installed},
+    common::{contents::key, faults::SharedCache, installed},
     operation::{Operation, Shake},
     script::numbers,
     secondary::Secondary,
@@ -29,7 +29,7 @@ pub(crate) const AMPLE_BYTES: u64 = 8 << 20;
 pub(crate) struct Side {
     pub(crate) name: &'static str,
     options: Options,
-    cache: StrictCache,
+    cache: SharedCache,
     pub(crate) elastic: Option<ElasticFilters>,
     stores: Vec<Store>,
     secondary: Secondary,
@@ -44,7 +44,7 @@ impl Side {
         elastic: Option<ElasticFilters>,
         folder: &Path,
     ) -> Self {
-        let cache = StrictCache::of(&mut options, CAPACITIES.end, shard_bits, MEMTABLE_BYTES);
+        let cache = SharedCache::strict(&mut options, CAPACITIES.end, shard_bits, MEMTABLE_BYTES);
         if let Some(elastic) = &elastic {
             options = installed(elastic, &options);
         }

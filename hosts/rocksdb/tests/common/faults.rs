@@ -1,4 +1,4 @@
-//! Faults of table files, and a block cache with a strict limit: `tests/cpp/faulty_files.cc` and `shared_cache.cc`.
+//! Faults of table files, and block caches: `tests/cpp/faulty_files.cc` and `shared_cache.cc`.
 
 #![allow(unsafe_code)]
 
@@ -61,7 +61,8 @@ unsafe extern "C" {
     fn springbloom_test_faulty_files(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
     safe fn springbloom_test_set_fault(fault: c_int);
     fn springbloom_test_set_strict_cache(_: *mut c_void, _: usize, _: c_int, _: usize) -> *mut c_void;
-    fn springbloom_test_delete_strict_cache(cache: *mut c_void);
+    fn springbloom_test_set_tiered_cache(options: *mut c_void, capacity: usize) -> *mut c_void;
+    fn springbloom_test_delete_cache(cache: *mut c_void);
     fn springbloom_test_set_cache_capacity(cache: *mut c_void, capacity: usize);
     fn springbloom_test_cache_usage(cache: *mut c_void) -> usize;
     fn springbloom_test_cache_pinned(cache: *mut c_void) -> usize;
@@ -72,21 +73,27 @@ pub(crate) fn with_faulty_files(options: &mut Options, folder: &Path) {
     run_cpp_test(springbloom_test_faulty_files, options, folder);
 }
 
-/// A cache with a strict limit: it refuses what has no room.
-pub(crate) struct StrictCache(*mut c_void);
+/// One with a strict limit refuses what has no room.
+pub(crate) struct SharedCache(*mut c_void);
 
-impl StrictCache {
+impl SharedCache {
     /// Lets RocksDB choose the number of shards.
     pub(crate) const ANY_SHARDS: i32 = -1;
 
-    /// Gives the options a cache of `capacity` bytes in `2^shard_bits` shards, that also holds index and filter blocks and up to
-    /// `memtables` bytes of memtables.
-    pub(crate) fn of(options: &mut Options, capacity: usize, shard_bits: i32, memtables: usize) -> Self {
+    /// Gives the options a cache with a strict limit of `capacity` bytes in `2^shard_bits` shards, that also holds index and filter
+    /// blocks and up to `memtables` bytes of memtables.
+    pub(crate) fn strict(options: &mut Options, capacity: usize, shard_bits: i32, memtables: usize) -> Self {
         // SAFETY: the options live through the call.
         let cache = unsafe {
             springbloom_test_set_strict_cache(options.as_raw_ptr().cast(), capacity, shard_bits, memtables)
         };
         Self(cache)
+    }
+
+    /// Gives the options a tiered cache of `capacity` bytes.
+    pub(crate) fn tiered(options: &mut Options, capacity: usize) -> Self {
+        // SAFETY: the options live through the call.
+        Self(unsafe { springbloom_test_set_tiered_cache(options.as_raw_ptr().cast(), capacity) })
     }
 
     pub(crate) fn set_capacity(&self, capacity: usize) {
@@ -105,9 +112,9 @@ impl StrictCache {
     }
 }
 
-impl Drop for StrictCache {
+impl Drop for SharedCache {
     fn drop(&mut self) {
         // SAFETY: made by `of`, and used no more. The options hold the cache itself.
-        unsafe { springbloom_test_delete_strict_cache(self.0) }
+        unsafe { springbloom_test_delete_cache(self.0) }
     }
 }

@@ -1,4 +1,4 @@
-// A block cache with a strict limit, which the Rust crate cannot make: tests/shared_cache.rs and tests/chaos.
+// Block caches that the Rust crate cannot make, with a strict limit or tiered: tests/shared_cache.rs and tests/chaos.
 #include "check.h"
 #include "rocksdb/advanced_cache.h"
 #include "rocksdb/cache.h"
@@ -32,7 +32,21 @@ extern "C" void* springbloom_test_set_strict_cache(void* rocksdb_options, size_t
   return cache;
 }
 
-extern "C" void springbloom_test_delete_strict_cache(void* cache) { delete &From(cache); }
+// Gives the options a cache of `capacity` bytes, 30% of which are for compressed blocks. The caller deletes what this returns.
+extern "C" void* springbloom_test_set_tiered_cache(void* rocksdb_options, size_t capacity) {
+  rocksdb::LRUCacheOptions primary;
+  rocksdb::TieredCacheOptions tiered;
+  tiered.cache_opts = &primary;
+  tiered.total_capacity = capacity;
+  tiered.compressed_secondary_ratio = 0.3;
+  auto* cache = new SharedCache(rocksdb::NewTieredCache(tiered));
+  rocksdb::BlockBasedTableOptions table;
+  table.block_cache = *cache;
+  springbloom::OptionsIn(rocksdb_options).table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  return cache;
+}
+
+extern "C" void springbloom_test_delete_cache(void* cache) { delete &From(cache); }
 extern "C" void springbloom_test_set_cache_capacity(void* cache, size_t capacity) { From(cache)->SetCapacity(capacity); }
 extern "C" size_t springbloom_test_cache_usage(void* cache) { return From(cache)->GetUsage(); }
 extern "C" size_t springbloom_test_cache_pinned(void* cache) { return From(cache)->GetPinnedUsage(); }
