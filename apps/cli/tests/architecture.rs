@@ -149,10 +149,7 @@ fn is_host_of_an_engine(folder: &str) -> bool {
 }
 
 fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .canonicalize()
-        .expect("the root of the repository")
+    PathBuf::from("../..").canonicalize().expect("the root of the repository")
 }
 
 /// What cargo knows of this workspace, and of that of `flash`.

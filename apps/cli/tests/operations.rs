@@ -9,7 +9,7 @@ use serde_json::Value;
 use springbloom_rocksdb::ElasticFilters;
 
 fn file(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../operations").join(name);
+    let path = Path::new("../../operations").join(name);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 

@@ -16,7 +16,7 @@ fn tiny_block() -> Vec<u8> {
 }
 
 fn document() -> String {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/format.md");
+    let path = "../../docs/format.md";
     std::fs::read_to_string(path).unwrap()
 }
 

@@ -42,7 +42,7 @@ const IMPURE: [&str; 9] = [
 
 /// Those that are shipped: a whole file of tests is not.
 fn sources() -> BTreeMap<PathBuf, String> {
-    let mut sources = sources::sources(env!("CARGO_MANIFEST_DIR"));
+    let mut sources = sources::sources();
     sources.retain(|path, _| path.file_name().is_some_and(|name| name != "simulation.rs"));
     sources
 }

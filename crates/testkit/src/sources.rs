@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Code by path below `src` of the crate in the folder `root`, without comments and unit tests.
+/// Code by path below `src` of the crate that is tested, without comments and unit tests. Cargo runs its tests in its folder.
 ///
 /// # Panics
 /// If a file cannot be read.
-pub fn sources(root: &str) -> BTreeMap<PathBuf, String> {
-    let root = Path::new(root).join("src");
+pub fn sources() -> BTreeMap<PathBuf, String> {
+    let root = Path::new("src");
     let mut files = Vec::new();
-    add_files(&root, &mut files);
-    files.iter().map(|path| (path.strip_prefix(&root).expect("below it").to_owned(), code(path))).collect()
+    add_files(root, &mut files);
+    files.iter().map(|path| (path.strip_prefix(root).expect("below it").to_owned(), code(path))).collect()
 }
 
 fn add_files(folder: &Path, files: &mut Vec<PathBuf>) {

@@ -21,7 +21,7 @@ fn sources() -> BTreeMap<String, String> {
         let names: Vec<_> = within.iter().map(|name| name.to_string_lossy().into_owned()).collect();
         names.into_iter().filter(|name| name != "mod").collect::<Vec<_>>().join("::")
     };
-    let found = sources::sources(env!("CARGO_MANIFEST_DIR"));
+    let found = sources::sources();
     let found = found.iter().map(|(path, code)| (module(path), code.split_whitespace().collect()));
     found.filter(|(module, _)| module != "lib").collect()
 }

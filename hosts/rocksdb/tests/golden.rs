@@ -19,7 +19,7 @@ const NUMBERS: u32 = 1_000;
 const TAG: &str = "golden";
 
 fn golden() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
+    PathBuf::from("tests/golden")
 }
 
 /// Of a database with this name.

@@ -21,7 +21,7 @@ struct Document {
 }
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the root of the repository")
+    Path::new("../..").canonicalize().expect("the root of the repository")
 }
 
 /// Every file of the repository, as a path below its root. Leaves out hidden folders and those of builds.

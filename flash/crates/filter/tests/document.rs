@@ -23,7 +23,7 @@ fn scale(x: u64, n: u64) -> u64 {
 
 /// Offset and width of the fields in the `nth` table after `heading`.
 fn table(heading: &str, nth: usize) -> HashMap<String, (usize, usize)> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/filter-format.md");
+    let path = Path::new("../../docs/filter-format.md");
     let text = std::fs::read_to_string(path).unwrap();
     let (_, section) = text.split_once(heading).unwrap_or_else(|| panic!("no {heading}"));
     let mut tables = section.split("| offset | bytes | field | value |\n|---|---|---|---|\n").skip(1);

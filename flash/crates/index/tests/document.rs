@@ -10,7 +10,7 @@ use springbloom_flash_index::{
 
 /// Offset and length of each field of the first table after `heading`.
 fn table(heading: &str) -> HashMap<String, (usize, usize)> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/index.md");
+    let path = Path::new("../../docs/index.md");
     let text = fs::read_to_string(path).unwrap();
     let (_, rest) = text.split_once(&format!("\n{heading}:\n")).unwrap_or_else(|| panic!("no {heading}"));
     let rows = rest

@@ -17,7 +17,7 @@ fn mix(x: u64) -> u64 {
 
 /// Offset and width of the fields in the table after `heading`.
 fn table(heading: &str) -> HashMap<String, (usize, usize)> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/wal-format.md");
+    let path = Path::new("../../docs/wal-format.md");
     let text = std::fs::read_to_string(path).unwrap();
     let (_, section) = text.split_once(heading).unwrap_or_else(|| panic!("no {heading}"));
     let (_, rows) = section.split_once("| offset | bytes | field | value |\n|---|---|---|---|\n").unwrap();
