@@ -525,6 +525,11 @@ impl Allocation {
         self.admitted_units
     }
 
+    /// Those that were not taken out, some perhaps twice.
+    pub(crate) fn changed(&self) -> &[SegmentRef] {
+        &self.changed
+    }
+
     /// Segments whose allocated units changed in this call.
     pub fn changed_count(&self) -> usize {
         self.changed.len()
@@ -537,7 +542,7 @@ impl Allocation {
             .iter()
             .map(|(_, state)| f64::from(state.counts.negatives()) * f64::from(state.fpr()))
             .sum();
-        // The sum of nothing is -0.0.
-        if wasted > 0.0 { wasted / self.decay.total() } else { 0.0 }
+        // The sum of nothing is -0.0. After a warm start nothing was visited yet.
+        if wasted > 0.0 && self.decay.total() > 0.0 { wasted / self.decay.total() } else { 0.0 }
     }
 }

@@ -99,7 +99,15 @@ impl Policy for Benefit {
     }
 
     fn fill(&mut self, allocation: &mut Allocation) -> bool {
-        self.prior.set(allocation) || self.fill.step(CHANGES_MAX, allocation)
+        if self.prior.set(allocation) {
+            return true;
+        }
+        let worked = self.fill.step(CHANGES_MAX, allocation);
+        // They are the first to go when others need the bytes.
+        for &segment in allocation.changed() {
+            self.victims.offer(segment, allocation);
+        }
+        worked
     }
 
     fn on_visit(&mut self, visit: Visit, allocation: &mut Allocation) {
