@@ -1,6 +1,6 @@
-//! What lookups cost with SlateDB's Bloom filters and with elastic ones in the same memory: GETs, bytes, money, time.
+//! What lookups, or scans of prefixes, cost with SlateDB's Bloom filters and with elastic ones in the same memory: GETs, bytes, money, time.
 //!
-//!     cargo run --release --locked --example gets -- [keys=1200000] [seed=1] [parts=memory,restart,processes]
+//!     cargo run --release --locked --example gets -- [keys=1200000] [seed=1] [parts=memory,restart,processes,scans]
 
 #[path = "../tests/support/mod.rs"]
 mod support;
@@ -25,7 +25,7 @@ use slatedb::{
     object_store::{ObjectStore, ObjectStoreExt, local::LocalFileSystem, memory::InMemory},
 };
 use springbloom_slatedb::ElasticFilters;
-use support::{Meter, flush, settings, settle};
+use support::{Meter, Until, flush, settings, settle};
 use xxhash_rust::xxh3::xxh3_64;
 
 const VALUE_BYTES: usize = 64;
@@ -40,6 +40,9 @@ const DOLLARS_PER_GET: f64 = 0.40e-6;
 const PROCESS_SECONDS: u64 = 15;
 /// Lookups before others are measured, and as many that are.
 const WARMING: usize = 12_000;
+/// Where prefixes are scanned.
+const KEYS_PER_PREFIX: u64 = 10;
+const SEPARATOR: char = '/';
 
 /// 0: elastic filters. Otherwise SlateDB's, with so many bits per key.
 type Filters = u32;
@@ -53,7 +56,7 @@ fn folder_of(filters: Filters) -> String {
     format!("filters{filters}")
 }
 
-/// Even numbers are present keys, odd ones absent.
+/// Even numbers are present keys or prefixes, odd ones absent.
 fn key(number: u64) -> String {
     format!("{:016x}", xxh3_64(&number.to_le_bytes()))
 }
@@ -71,6 +74,7 @@ enum Kind {
 
 struct Workload {
     kind: Kind,
+    /// Or prefixes.
     keys: u64,
     random: SmallRng,
     fresh: u64,
@@ -106,10 +110,15 @@ struct Bench {
     copy: Arc<InMemory>,
     keys: u64,
     seed: u64,
+    /// What filters are asked for: prefixes, or keys.
+    scans: bool,
+    /// Those that the filters of all tables hold together.
+    entries: u64,
 }
 
 struct Opened {
     db: DbReader,
+    scans: bool,
     meter: Arc<Meter>,
     /// Started as long as the reader is.
     _elastic: Option<ElasticFilters>,
@@ -182,12 +191,33 @@ impl Bench {
         meter: &Arc<Meter>,
         budget: u64,
     ) -> (Arc<dyn FilterPolicy>, Option<ElasticFilters>) {
+        let extractor = Arc::new(Until(SEPARATOR as u8));
         if filters != ELASTIC {
-            return (Arc::new(BloomFilterPolicy::new(filters)), None);
+            let policy = BloomFilterPolicy::new(filters);
+            return match self.scans {
+                true => {
+                    (Arc::new(policy.with_prefix_extractor(extractor).with_whole_key_filtering(false)), None)
+                }
+                false => (Arc::new(policy), None),
+            };
         }
         let elastic =
             ElasticFilters::builder().budget_bytes(budget as usize).segment_data_bytes(2 << 20).start();
-        (elastic.policy(folder_of(filters), meter.clone()), Some(elastic))
+        let policy = match self.scans {
+            true => elastic.prefix_policy(folder_of(filters), meter.clone(), extractor),
+            false => elastic.policy(folder_of(filters), meter.clone()),
+        };
+        (policy, Some(elastic))
+    }
+
+    /// The key of a record.
+    fn key_of(&self, record: u64) -> String {
+        match self.scans {
+            true => {
+                format!("{}{SEPARATOR}{}", key(2 * (record / KEYS_PER_PREFIX)), record % KEYS_PER_PREFIX)
+            }
+            false => key(2 * record),
+        }
     }
 
     async fn writer(&self, filters: Filters) -> (Db, Option<ElasticFilters>) {
@@ -213,7 +243,7 @@ impl Bench {
         for chunk in order.chunks(L0_BYTES / (16 + VALUE_BYTES)) {
             for some in chunk.chunks(1000) {
                 let mut batch = WriteBatch::new();
-                some.iter().for_each(|&number| batch.put(key(2 * number), [number as u8; VALUE_BYTES]));
+                some.iter().for_each(|&number| batch.put(self.key_of(number), [number as u8; VALUE_BYTES]));
                 db.write(batch).await.expect("the store works");
             }
             flush(&db).await;
@@ -248,10 +278,10 @@ impl Bench {
         tree
     }
 
-    /// Filters take so many bits per key, heads and bookkeeping included. Indexes have room of their own.
+    /// Filters take so many bits per key or prefix, heads and bookkeeping included. Indexes have room of their own.
     async fn open(&self, store: Arc<dyn ObjectStore>, filters: Filters, tree: Tree, bits: f64) -> Opened {
         let meter = Meter::new(store);
-        let filter_bytes = (bits * self.keys as f64 / 8.0) as u64;
+        let filter_bytes = (bits * self.entries as f64 / 8.0) as u64;
         let in_cache = if filters == ELASTIC { 2 * tree.filters } else { filter_bytes };
         let (policy, elastic) = self.policy(filters, &meter, filter_bytes.saturating_sub(in_cache));
         // A cache counts some bytes more for each entry.
@@ -267,13 +297,39 @@ impl Bench {
             .with_options(options)
             .with_db_cache(cache, 0)
             .with_filter_policies(vec![policy]);
-        Opened { db: db.build().await.expect("it opens"), meter, _elastic: elastic }
+        Opened { db: db.build().await.expect("it opens"), scans: self.scans, meter, _elastic: elastic }
+    }
+
+    async fn load_all(&self) -> [Tree; 11] {
+        let mut trees = [Tree::default(); 11];
+        for filters in [2, 4, 8, 10, ELASTIC] {
+            trees[filters as usize] = self.load(filters).await;
+        }
+        trees
+    }
+
+    /// Each first without delay, one at a time; then with a delay, some at once.
+    async fn measure_memory(&self, trees: &[Tree; 11]) {
+        for bits in [1.0, 2.0, 4.0, 8.0, 12.0] {
+            for kind in [Kind::Fresh, Kind::Popular, Kind::Mixed] {
+                for filters in candidates(bits) {
+                    let opened = self.open(self.copy.clone(), filters, trees[filters as usize], bits).await;
+                    let mut workload = self.workload(kind, self.seed + 1);
+                    opened.look_up(&mut workload, WARMING, 1).await;
+                    let what = format!("{bits} | {} | {kind:?}", name_of(filters));
+                    report(&what, opened.measure(&mut workload, WARMING, 1).await);
+                    opened.slow();
+                    let slow = opened.measure(&mut workload, WARMING / 20, AT_ONCE).await;
+                    report(&format!("{what}, {DELAY:?}, {AT_ONCE} at once"), slow);
+                }
+            }
+        }
     }
 
     fn workload(&self, kind: Kind, seed: u64) -> Workload {
         Workload {
             kind,
-            keys: self.keys,
+            keys: if self.scans { self.keys / KEYS_PER_PREFIX } else { self.keys },
             random: SmallRng::seed_from_u64(seed),
             fresh: self.keys + (seed << 40),
         }
@@ -353,8 +409,15 @@ impl Opened {
         let keys: Vec<u64> = (0..lookups).map(|_| workload.next()).collect();
         let lookup = async |number| {
             let begin = Instant::now();
-            let value = self.db.get(key(number)).await.expect("the store works");
-            assert_eq!(value.is_some(), number % 2 == 0, "{number}");
+            let is_found = match self.scans {
+                true => {
+                    let prefix = format!("{}{SEPARATOR}", key(number));
+                    let mut found = self.db.scan_prefix(prefix, ..).await.expect("the store works");
+                    found.next().await.expect("the store works").is_some()
+                }
+                false => self.db.get(key(number)).await.expect("the store works").is_some(),
+            };
+            assert_eq!(is_found, number % 2 == 0, "{number}");
             begin.elapsed().as_secs_f64() * 1e6
         };
         stream::iter(keys).map(lookup).buffer_unordered(at_once).collect().await
@@ -405,8 +468,8 @@ async fn main() {
         |name: &str, default: u64| setting(name).map_or(default, |text| text.parse().expect("a number"));
     let temporary = tempfile::tempdir().expect("there is room");
     let folder = setting("folder").map_or_else(|| temporary.path().display().to_string(), str::to_owned);
-    let bench =
-        Bench { folder, copy: Arc::default(), keys: number("keys", 1_200_000), seed: number("seed", 1) };
+    let (keys, seed) = (number("keys", 1_200_000), number("seed", 1));
+    let bench = Bench { folder, copy: Arc::default(), keys, seed, scans: false, entries: keys };
     if setting("role").is_some() {
         let tree: Vec<u64> = setting("tree")
             .iter()
@@ -431,39 +494,34 @@ async fn main() {
     );
     println!("# {}", said("sh", &["-c", "grep -m1 'model name' /proc/cpuinfo; nproc; uname -r"]));
     println!(
-        "# {} keys of 16 bytes, values of {VALUE_BYTES}, seed {}, memory tables of {L0_BYTES} bytes; \
+        "# {keys} keys of 16 bytes, values of {VALUE_BYTES}, seed {seed}, memory tables of {L0_BYTES} bytes; \
          {BLOCK_CACHE_SHARE} of the data in the block cache, all indexes cached; ${DOLLARS_PER_GET} a GET; \
-         the store is in memory, of processes a folder; times in microseconds",
-        bench.keys, bench.seed
+         the store is in memory, of processes a folder; times in microseconds"
     );
     let parts = setting("parts").unwrap_or("memory,restart,processes");
     let little_and_much = [4.0, 12.0]
         .into_iter()
         .flat_map(|bits| candidates(bits).into_iter().map(move |filters| (bits, filters)));
-    let mut trees = [Tree::default(); 11];
-    for filters in [2, 4, 8, 10, ELASTIC] {
-        trees[filters as usize] = bench.load(filters).await;
+    if parts.contains("scans") {
+        let folder = temporary.path().join("scans");
+        std::fs::create_dir(&folder).expect("there is room");
+        let folder = folder.display().to_string();
+        let mut bench = Bench { folder, copy: Arc::default(), keys, seed, scans: true, entries: 0 };
+        let trees = bench.load_all().await;
+        bench.entries = trees[10].filters * 8 / 10;
+        heading(&format!(
+            "Scans of prefixes that {KEYS_PER_PREFIX} keys have, bits for each of {} prefixes of tables",
+            bench.entries
+        ));
+        bench.measure_memory(&trees).await;
     }
+    if !["memory", "restart", "processes"].iter().any(|part| parts.contains(part)) {
+        return;
+    }
+    let trees = bench.load_all().await;
     if parts.contains("memory") {
-        heading(
-            "Memory: each first without delay, one lookup at a time; then with 15 ms a request, 16 lookups at once",
-        );
-        for bits in [1.0, 2.0, 4.0, 8.0, 12.0] {
-            for kind in [Kind::Fresh, Kind::Popular, Kind::Mixed] {
-                for filters in candidates(bits) {
-                    let opened = bench.open(bench.copy.clone(), filters, trees[filters as usize], bits).await;
-                    let mut workload = bench.workload(kind, bench.seed + 1);
-                    opened.look_up(&mut workload, WARMING, 1).await;
-                    let what = format!("{bits} | {} | {kind:?}", name_of(filters));
-                    report(&what, opened.measure(&mut workload, WARMING, 1).await);
-                    opened.slow();
-                    report(
-                        &format!("{what}, 15 ms"),
-                        opened.measure(&mut workload, WARMING / 20, AT_ONCE).await,
-                    );
-                }
-            }
-        }
+        heading("Memory");
+        bench.measure_memory(&trees).await;
     }
     if parts.contains("restart") {
         heading("The first lookups after a start, of fresh absent keys: 15 ms a request, 16 lookups at once");
