@@ -32,25 +32,27 @@ pub(crate) enum Progress {
 
 /// Makes the read that comes next.
 pub(crate) fn load_next(registry: &SharedRegistry) -> Progress {
-    let job = {
+    let (job, number) = {
         let residency = &mut registry.lock().residency;
         loop {
             let Some(request) = residency.next_request() else { return Progress::Idle };
             match Job::reserve(request, residency) {
                 Reserved::Job(job) => {
-                    residency.loads.begin_read(job.request.source);
-                    break job;
+                    let number = residency.loads.begin_read(&job.request, job.bytes());
+                    break (job, number);
                 }
                 Reserved::Blocked => return Progress::Blocked,
                 Reserved::GaveUp => (),
             }
         }
     };
-    let source = job.request.source;
+    let table = job.request.segment.table;
     let loaded = job.read();
     let residency = &mut registry.lock().residency;
-    residency.loads.end_read(source);
     residency.take_in_units(loaded);
+    if residency.loads.end_read(number) {
+        residency.queue_table(table);
+    }
     Progress::Loaded
 }
 
@@ -125,6 +127,11 @@ impl Job {
         }
         residency.give_up_lacking(request.segment);
         Reserved::GaveUp
+    }
+
+    fn bytes(&self) -> usize {
+        let others = [&self.copies, &self.group].into_iter().flatten();
+        self.buffer.bytes() + others.map(Reservation::bytes).sum::<usize>()
     }
 
     /// Makes the read. Takes no lock.

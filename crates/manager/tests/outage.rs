@@ -3,8 +3,8 @@
 mod common;
 
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use common::{IDLE_TIMEOUT, LOCATOR, MemoryTable, manager};
@@ -252,5 +252,33 @@ fn devices_that_hang_keep_no_other_waiting() {
     assert!(!manager.wait_idle(Duration::from_millis(20)), "reads are under way");
     hanging.iter().for_each(|hanging| hanging.is_out.store(false, Ordering::SeqCst));
     wait_for_units(&manager, 220 * ALL_UNITS);
+    drop((of_hanging, of_fast));
+}
+
+/// What they hold is free for nobody.
+#[test]
+fn a_budget_falls_while_reads_hang() {
+    let manager = manager(64 << 20, PolicyKind::Benefit);
+    let (hanging, fast) = (Device::new(), Device::new());
+    let of_fast = fast.open(&manager, 0..60, LOCATOR);
+    wait_for_units(&manager, 60 * ALL_UNITS);
+    hanging.is_out.store(true, Ordering::SeqCst);
+    let of_hanging = hanging.open(&manager, 100..150, HANGING);
+    wait_until(&manager, "nothing hangs", || hanging.slow_reads.load(Ordering::SeqCst) >= 8);
+    // The plan takes the units of others first, which are not there yet.
+    for segment in 0..4 {
+        of_fast.iter().for_each(|table| (0..100).for_each(|_| table.record(segment, Outcome::Rejected)));
+    }
+    manager.wait_idle(Duration::from_millis(100));
+    let used_bytes = manager.stats().used_bytes;
+    let budgets: Vec<_> = (35..99).rev().map(|percent| used_bytes * percent / 100).collect();
+    let (fell, reached) = mpsc::channel();
+    let reached = std::thread::scope(|scope| {
+        scope.spawn(|| fell.send(budgets.iter().map(|&bytes| manager.set_budget_bytes(bytes)).collect()));
+        let reached: Result<Vec<_>, _> = reached.recv_timeout(IDLE_TIMEOUT / 4);
+        hanging.is_out.store(false, Ordering::SeqCst);
+        reached
+    });
+    assert_eq!(reached, Ok(budgets.clone()));
     drop((of_hanging, of_fast));
 }

@@ -161,7 +161,9 @@ impl Residency {
     fn fit_plan_budget(&mut self, spare_bytes: usize) {
         self.tables.collect();
         self.memory.collect(!self.tables.are_none());
-        let unit_budget_bytes = self.memory.unit_budget_bytes().saturating_sub(spare_bytes);
+        // What a read holds that hangs is free for nobody.
+        let taken_bytes = spare_bytes + self.loads.late_bytes();
+        let unit_budget_bytes = self.memory.unit_budget_bytes().saturating_sub(taken_bytes);
         self.planner.allocation.set_unit_budget_bytes(unit_budget_bytes);
     }
 

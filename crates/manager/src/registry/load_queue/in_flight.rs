@@ -7,40 +7,68 @@ pub(crate) const READS_MAX: usize = 16;
 /// A read that takes longer may hang: nobody waits for its room.
 const SOON: Duration = Duration::from_millis(20);
 
-/// Counts reads by source. A source may have half of them, at most: the next one that hangs, half of the rest.
+struct Read {
+    number: u64,
+    source: u32,
+    table: u32,
+    /// What it holds of the budget.
+    bytes: usize,
+    begun: Instant,
+    /// Whether the table has another read to make, but must wait.
+    keeps_waiting: bool,
+}
+
+/// A source may have half of the reads at most: the next one that hangs, half of the rest. So may a table of those of its source.
 #[derive(Default)]
 pub(super) struct InFlight {
-    sources: Vec<(u32, usize)>,
-    last_begun: Option<Instant>,
+    reads: Vec<Read>,
+    last_number: u64,
 }
 
 impl InFlight {
+    fn of_source(&self, source: u32) -> usize {
+        self.reads.iter().filter(|read| read.source == source).count()
+    }
+
     /// Whether there is a read to spare for the source.
     pub(super) fn may_begin(&self, source: u32) -> bool {
-        let all: usize = self.sources.iter().map(|&(_, reads)| reads).sum();
-        let of_source =
-            self.sources.iter().find(|&&(known, _)| known == source).map_or(0, |&(_, reads)| reads);
-        of_source + all < READS_MAX
+        self.of_source(source) + self.reads.len() < READS_MAX
+    }
+
+    /// Whether the table must wait for its own reads. Then [`end`](Self::end) tells when it need not any more.
+    pub(super) fn must_wait(&mut self, source: u32, table: u32) -> bool {
+        let of_source = self.of_source(source);
+        let of_table = self.reads.iter_mut().filter(|read| read.table == table);
+        let must_wait = of_table.count() + of_source >= READS_MAX / 2;
+        let last = self.reads.iter_mut().rfind(|read| read.table == table).filter(|_| must_wait);
+        last.map(|read| read.keeps_waiting = true).is_some()
     }
 
     /// Whether a read that began lately is under way.
     pub(super) fn has_recent(&self) -> bool {
-        !self.sources.is_empty() && self.last_begun.is_some_and(|begun| begun.elapsed() < SOON)
+        self.reads.iter().any(|read| read.begun.elapsed() < SOON)
     }
 
-    pub(super) fn begin(&mut self, source: u32) {
-        self.last_begun = Some(Instant::now());
-        match self.sources.iter_mut().find(|&&mut (known, _)| known == source) {
-            Some((_, reads)) => *reads += 1,
-            None => self.sources.push((source, 1)),
-        }
+    /// Bytes of reads that may hang.
+    pub(super) fn late_bytes(&self) -> usize {
+        let late = self.reads.iter().filter(|read| read.begun.elapsed() >= SOON);
+        late.map(|read| read.bytes).sum()
     }
 
-    pub(super) fn end(&mut self, source: u32) {
-        if let Some((_, reads)) = self.sources.iter_mut().find(|&&mut (known, _)| known == source) {
-            *reads -= 1;
-        }
-        self.sources.retain(|&(_, reads)| reads > 0);
+    /// Gives the number for [`end`](Self::end).
+    pub(super) fn begin(&mut self, source: u32, table: u32, bytes: usize) -> u64 {
+        self.last_number += 1;
+        let (number, begun) = (self.last_number, Instant::now());
+        self.reads.push(Read { number, source, table, bytes, begun, keeps_waiting: false });
+        number
+    }
+
+    /// `true` if the read's table has waited.
+    pub(super) fn end(&mut self, number: u64) -> bool {
+        let Some(at) = self.reads.iter().position(|read| read.number == number) else { return false };
+        let ended = self.reads.remove(at);
+        let others = self.reads.iter_mut().filter(|read| read.table == ended.table);
+        others.fold(ended.keeps_waiting, |waits, read| std::mem::take(&mut read.keeps_waiting) || waits)
     }
 }
 
@@ -52,28 +80,48 @@ mod tests {
     fn nobody_waits_for_a_read_that_hangs() {
         let mut in_flight = InFlight::default();
         assert!(!in_flight.has_recent());
-        in_flight.begin(0);
-        in_flight.last_begun = in_flight.last_begun.map(|begun| begun + SOON);
-        assert!(in_flight.has_recent());
-        in_flight.last_begun = in_flight.last_begun.map(|begun| begun - 2 * SOON);
-        assert!(!in_flight.has_recent());
+        in_flight.begin(0, 0, 100);
+        in_flight.reads[0].begun += SOON;
+        assert!(in_flight.has_recent() && in_flight.late_bytes() == 0);
+        in_flight.reads[0].begun -= 2 * SOON;
+        assert!(!in_flight.has_recent() && in_flight.late_bytes() == 100);
     }
 
     #[test]
     fn sources_that_hang_leave_reads_to_others() {
         let mut in_flight = InFlight::default();
+        let mut numbers = Vec::new();
         let mut hang = |source| {
-            let mut reads = 0;
+            let before = numbers.len();
             while in_flight.may_begin(source) {
-                in_flight.begin(source);
-                reads += 1;
+                numbers.push(in_flight.begin(source, numbers.len() as u32, 1));
             }
-            reads
+            numbers.len() - before
         };
         assert_eq!([0, 1, 2, 3, 4, 5].map(&mut hang), [8, 4, 2, 1, 1, 0]);
-        in_flight.end(0);
+        in_flight.end(numbers[0]);
         assert!(in_flight.may_begin(5) && !in_flight.may_begin(0));
-        (0..7).for_each(|_| in_flight.end(0));
+        for &number in &numbers[1..8] {
+            assert!(!in_flight.end(number));
+        }
         assert!(in_flight.may_begin(0));
+    }
+
+    #[test]
+    fn tables_that_hang_leave_reads_to_others_of_their_source() {
+        let mut in_flight = InFlight::default();
+        let mut numbers = Vec::new();
+        let mut hang = |table| {
+            let before = numbers.len();
+            while in_flight.may_begin(0) && !in_flight.must_wait(0, table) {
+                numbers.push(in_flight.begin(0, table, 1));
+            }
+            numbers.len() - before
+        };
+        assert_eq!([0, 1, 2, 3, 4].map(&mut hang), [4, 2, 1, 1, 0]);
+        assert!(in_flight.end(numbers[0]), "whichever of its reads ends");
+        assert!(!in_flight.end(numbers[1]), "it was told");
+        assert!(in_flight.must_wait(0, 0), "two reads of six");
+        assert!(in_flight.end(numbers[2]) && !in_flight.must_wait(0, 0));
     }
 }

@@ -66,13 +66,21 @@ impl LoadQueue {
                 {
                     continue;
                 }
-                if !tables.get(segment.table).is_some_and(|table| self.in_flight.may_begin(table.source)) {
+                let Some(source) = tables.get(segment.table).map(|table| table.source) else { continue };
+                if !self.in_flight.may_begin(source) {
                     self.noted.push(tables, segment.table);
+                    continue;
+                }
+                if self.in_flight.must_wait(source, segment.table) {
                     continue;
                 }
                 (segment, 0, false)
             } else {
                 let table = self.pop_table(tables, allocation, now)?;
+                let Some(source) = tables.get(table).map(|table| table.source) else { continue };
+                if self.in_flight.must_wait(source, table) {
+                    continue;
+                }
                 let Some((segment, rows)) = lacking_segment(tables, allocation, table) else { continue };
                 (segment, rows, true)
             };
@@ -90,13 +98,19 @@ impl LoadQueue {
         !segments.is_empty() || noted.has_any(may_read) || failing.has_due(Instant::now(), may_read)
     }
 
-    /// A read of a table of the source begins.
-    pub(crate) fn begin_read(&mut self, source: u32) {
-        self.in_flight.begin(source);
+    /// A read begins that holds so many bytes of the budget. Gives its number.
+    pub(crate) fn begin_read(&mut self, request: &LoadRequest, bytes: usize) -> u64 {
+        self.in_flight.begin(request.source, request.segment.table, bytes)
     }
 
-    pub(crate) fn end_read(&mut self, source: u32) {
-        self.in_flight.end(source);
+    /// `true` if the read's table may lack units and has waited for it.
+    pub(crate) fn end_read(&mut self, number: u64) -> bool {
+        self.in_flight.end(number)
+    }
+
+    /// Bytes of the budget that reads hold which may hang.
+    pub(crate) fn late_bytes(&self) -> usize {
+        self.in_flight.late_bytes()
     }
 
     /// Whether reads are under way that end soon.
