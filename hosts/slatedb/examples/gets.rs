@@ -1,4 +1,4 @@
-//! What lookups, or scans of prefixes, cost with SlateDB's Bloom filters and with elastic ones in the same memory: GETs, bytes, money, time.
+//! What lookups, or scans of prefixes, cost with SlateDB's Bloom filters and with elastic ones in the same memory: GETs, money, time.
 //!
 //!     cargo run --release --locked --example gets -- [keys=1200000] [seed=1] [parts=memory,restart,processes,scans]
 
