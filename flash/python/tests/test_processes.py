@@ -487,7 +487,7 @@ def test_a_pipe_in_the_place_of_a_file_is_an_error(tmp_path, child, name):
 def test_a_rotating_filter_closes_all_generations_if_one_cannot_be_closed(tmp_path, monkeypatch):
     seen = RotatingFilter(tmp_path / "set", capacity=1000, generations=3)
     seen.rotate()
-    first, second = seen._generations
+    first, second = seen._generations.values()
 
     def close(generation):
         FlashFilter.__mro__[1].close(generation)

@@ -122,12 +122,9 @@ class FlashFilter(Filter, Closes):
             mode = "w" if mode == "c" else mode
         budget = memory_bytes(memory)
         keys = whole("capacity", 1 if capacity is None else capacity, 1)
-        grows = when_full == "grow"
         wrong = rate("false_positive_rate", false_positive_rate)
-        new: FlashFilter = super().__new__(cls, absolute(path), mode, (keys, wrong, grows), budget, progress)
-        if mode != "r":
-            new._set_when_full(when_full)
-        return new
+        # In no variable: the traceback of an interrupt would keep it, and so the filter open.
+        return super().__new__(cls, absolute(path), mode, (keys, wrong, when_full), budget, progress)
 
     def add_many(self, keys: Iterable[Key], progress: Progress | None = None) -> None:
         """Adds keys, in order: any iterable, a NumPy array (``S``, ``V``, ``U``, object) or an Arrow array (binary, string).
