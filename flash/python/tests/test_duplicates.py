@@ -96,6 +96,50 @@ def test_a_run_that_was_killed_is_repeated_with_the_same_result(tmp_path, child)
     assert not list((tmp_path / "out").glob(".*"))
 
 
+@pytest.mark.parametrize("change", ["none", "renamed", "line before", "another shard", "paragraphs"])
+@pytest.mark.parametrize("cause", [KeyboardInterrupt, signal.SIGKILL])
+def test_no_document_vanishes_if_a_shard_changes_after_an_interrupted_run(tmp_path, change, cause):
+    lines = [f"line {n}" for n in range(10_000)]
+    first, shard, renamed = (tmp_path / f"{name}.txt" for name in ("first", "shard", "renamed"))
+    write(first, lines[:2000])
+    write(shard, lines)
+    process = os.fork()
+    if process == 0:
+        with FlashIndex(tmp_path / "index") as index:
+            deduplicate(index, [first], tmp_path / "out")
+
+            def stop(_, documents):
+                if documents > 6000:
+                    index.commit()
+                    if cause == signal.SIGKILL:
+                        os.kill(os.getpid(), signal.SIGKILL)
+                    raise cause
+
+            try:
+                deduplicate(index, [shard], tmp_path / "out", progress=stop)
+            except KeyboardInterrupt:
+                index.close()
+                os._exit(0)
+    os.waitpid(process, 0)
+    assert not (tmp_path / "out" / "shard.txt").exists()
+    expected = lines[2000:]
+    if change == "line before":
+        write(shard, ["new"] + lines)
+        expected = ["new"] + expected
+    elif change in ("renamed", "another shard"):
+        shard = shard.rename(renamed)
+    if change == "another shard":
+        write(shard, lines[1000:5000])
+        expected = lines[2000:5000]
+    with FlashIndex(tmp_path / "index") as index:
+        deduplicate(index, [shard], tmp_path / "out", paragraphs=change == "paragraphs")
+        assert read(tmp_path / "out" / shard.name) == expected
+        last = tmp_path / "last.txt"
+        write(last, lines)
+        deduplicate(index, [last], tmp_path / "out")
+        assert read(tmp_path / "out" / "last.txt") == (lines[5000:] if change == "another shard" else [])
+
+
 def test_bytes_that_are_no_text_stay_as_they_are(tmp_path):
     (tmp_path / "a.txt").write_bytes(b"\xff\xfe\n\xff\xfe\n\xe9\nlast")
     (tmp_path / "b.jsonl").write_bytes(b'{"text": "\\ud800"}\n{"text": "\\ud800", "x": 1}\n')

@@ -1,7 +1,8 @@
 """Removes documents or paragraphs that shards of training data hold twice: ``springflash-duplicates --help``, or :func:`deduplicate`.
 
 Exact: a digest of 20 bytes of each is in a :class:`~springflash.FlashIndex`, with the place where it came first. So nothing is removed
-because a filter errs, and a run that was killed is repeated with the same result.
+because a filter errs, and a run that was killed is repeated with the same result. What it did not finish is forgotten if the shard has
+changed by then or is not asked for again: that reads the whole index.
 """
 
 from __future__ import annotations
@@ -19,12 +20,18 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ._batches import together
 from ._files import sync
 from ._index import FlashIndex
 from ._springflash import FlashError
 
 #: Documents that are held in memory.
 _BATCH_DOCUMENTS = 2048
+
+#: The key of what an interrupted run leaves: shards without output, each with what its places in the index depend on.
+_UNFINISHED = b"unfinished"
+#: Keys that are forgotten at a time.
+_FORGOTTEN_KEYS = 1_000_000
 
 #: Reads batches of texts, and writes those texts of the last batch that are kept, with their places in it.
 _Shard = tuple[Iterator[list[str]], Callable[[list[tuple[int, str]]], object]]
@@ -62,12 +69,21 @@ def deduplicate(
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)
     counts = Counts()
+    forms = {file.name: [file.stat().st_size, file.stat().st_mtime_ns, field, paragraphs] for file in files}
+    left: dict[str, Any] = json.loads(index.get(_UNFINISHED, b"{}"))
+    changed = [name for name in left if left[name] != forms.get(name)]
+    if changed:
+        _forget(index, changed)
+        left = {name: left[name] for name in left if name not in changed}
     for file in files:
         if file.parent.samefile(folder):
             raise ValueError(f"{file} would be overwritten, expected an output folder of its own")
         unfinished = folder / f".{file.name}.unfinished"
         first = 0
         with _opened(file, unfinished, field) as (batches, write):
+            # Durable before its places are: changes become so in order.
+            left[file.name] = forms[file.name]
+            index[_UNFINISHED] = json.dumps(left)
             for texts in batches:
                 kept, counted = _kept(index, file.name, first, texts, paragraphs)
                 write(kept)
@@ -80,7 +96,19 @@ def deduplicate(
             os.fsync(written.fileno())
         os.replace(unfinished, folder / file.name)
         sync(folder)
+        del left[file.name]
+        index[_UNFINISHED] = json.dumps(left)
+        index.commit()
     return counts
+
+
+def _forget(index: FlashIndex, names: list[str]) -> None:
+    """Removes the places of shards that have no output: what came first in them would be in no output at all."""
+    shards = {name.encode("utf-8", "surrogateescape") for name in names}
+    # Again from the start, as an iteration ends when the index changes.
+    while keys := list(itertools.islice((key for key, place in index.items() if place.rsplit(b":", 2)[0] in shards), _FORGOTTEN_KEYS)):
+        for (batch,) in together(keys):
+            index._delete_batch(batch)
 
 
 def _kept(index: FlashIndex, name: str, first: int, texts: list[str], paragraphs: bool) -> tuple[list[tuple[int, str]], Counts]:
