@@ -358,7 +358,7 @@ impl FlashFilter {
         plan: MemoryPlan,
     ) -> Result<(), FlashError> {
         wal.reserve(plan.log_blocks(&layers[layers.len() - 1].header.geometry));
-        let pending = plan.pending(self.buffer.group_pages);
+        let pending = plan.pending(self.buffer.group_pages)?;
         let grown = State { layers, pending };
         start_generation(wal, &grown, writer.insertions)?;
         self.mark_durable(writer.appended);
