@@ -100,12 +100,11 @@ def test_compacting_tells_how_far_it_is_and_goes_on_after_it_was_ended(tmp_path)
 def test_merging_tells_how_far_it_is_and_a_merge_again_completes_it(tmp_path, rate):
     other_keys = [b"other %d" % n for n in range(5000)]
     with (
-        filled(FlashFilter, tmp_path / "it") as seen,
+        filled(FlashFilter, tmp_path / "it", when_full="exceed") as seen,
         FlashFilter(tmp_path / "other", capacity=40_000, false_positive_rate=rate, when_full="exceed") as other,
     ):
         other.add_many(other_keys)
         files = sorted(os.listdir(tmp_path / "it"))
-        seen._set_when_full("exceed")
         with pytest.raises(Enough):
             seen.merge(other, progress=enough)
         assert sorted(os.listdir(tmp_path / "it")) == files and seen.info().filters == 1
@@ -448,4 +447,5 @@ def test_interrupts_at_any_time_of_rotations_lose_no_key(tmp_path, monkeypatch):
             with RotatingFilter(tmp_path / str(n), **settings) as seen:
                 assert all(seen.contains_many(keys)), n
     finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
