@@ -173,7 +173,7 @@ def test_a_damaged_shard_is_named_and_has_no_output(tmp_path, name):
         capture_output=True,
         text=True,
     )
-    assert told.returncode == 1 and str(shard) in told.stderr and "Traceback" not in told.stderr, told
+    assert told.returncode == 2 and str(shard) in told.stderr and told.stderr.count("\n") == 1, told
     assert not (tmp_path / "out" / name).exists()
 
 
@@ -198,3 +198,34 @@ def test_wrong_input_is_refused_with_its_place(tmp_path, child):
         text=True,
     )
     assert told.returncode == 1 and "none.txt" in told.stderr and "Traceback" not in told.stderr
+
+
+def test_the_program_ends_with_one_line_and_a_code(tmp_path):
+    program = Path(sys.executable).with_name("springflash-duplicates")
+    (tmp_path / "a.txt").write_text("a\n")
+    (tmp_path / "a.csv").write_text("a\n")
+    (tmp_path / "big.txt").write_text("".join(f"{n}\n" for n in range(1_000_000)))
+
+    def run(shard, **pipes):
+        command = [program, tmp_path / "index", tmp_path / "out", tmp_path / shard]
+        return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **pipes)
+
+    def ended(process):
+        errors = process.communicate(timeout=60)[1]
+        assert errors.startswith("springflash-duplicates: ") and errors.count("\n") == 1, errors
+        return process.returncode
+
+    assert ended(run("a.csv")) == 2
+    with open("/dev/full", "w") as full:
+        assert ended(run("a.txt", stdout=full)) == 1
+    reading, writing = os.pipe()
+    os.close(reading)
+    assert ended(run("a.txt", stdout=writing)) == 1
+    os.close(writing)
+    process = run("big.txt", stdout=subprocess.DEVNULL)
+    while not (tmp_path / "out" / ".big.txt.unfinished").exists():
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    assert ended(process) == 130
+    told = subprocess.run([program, "--version"], capture_output=True, text=True)
+    assert told.stdout.startswith("springflash-duplicates ") and told.returncode == 0

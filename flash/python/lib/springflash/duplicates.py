@@ -17,8 +17,9 @@ import os
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from ._batches import together
 from ._files import sync
@@ -237,6 +238,7 @@ def main() -> None:
         prog="springflash-duplicates",
         description="Write shards without the documents, or paragraphs, that came before. Exact; needs a byte of memory for each.",
     )
+    parser.add_argument("--version", action="version", version=f"springflash-duplicates {version('springflash')}")
     parser.add_argument("index", help="folder of the index of what came before; made if it is not there")
     parser.add_argument("output", help="folder for the shards without duplicates")
     parser.add_argument("shards", nargs="+", help=".txt, .txt.gz, .jsonl, .jsonl.gz or .parquet")
@@ -254,6 +256,18 @@ def main() -> None:
             kept = deduplicate(
                 index, asked.shards, asked.output, field=asked.field, paragraphs=asked.paragraphs, progress=bar
             )
-    except (OSError, ValueError, FlashError) as error:
-        sys.exit(f"springflash-duplicates: {error}")
-    print(f"kept {kept.kept_documents} of {kept.documents} documents, {kept.kept_paragraphs} of {kept.paragraphs} paragraphs")
+        documents = f"{kept.kept_documents} of {kept.documents} documents"
+        print(f"kept {documents}, {kept.kept_paragraphs} of {kept.paragraphs} paragraphs", flush=True)
+    except KeyboardInterrupt:
+        _exit(130, "interrupted; repeat it with the same command")
+    except ValueError as error:
+        _exit(2, error)
+    except (ImportError, OSError, FlashError) as error:
+        _exit(1, error)
+
+
+def _exit(code: int, reason: object) -> NoReturn:
+    # What could not be written would be tried again at the end.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    print("springflash-duplicates:", " ".join(str(reason).split()), file=sys.stderr)
+    sys.exit(code)
