@@ -6,7 +6,6 @@ import math
 import numbers
 import os
 import re
-import shutil
 import threading
 import time
 from collections.abc import Iterable
@@ -23,6 +22,13 @@ from ._springflash import ClosedError, ForkedError, FullError
 _NEW, _GONE = "new-", "gone-"
 #: What is in the folder.
 _GENERATION = re.compile(rf"({_NEW}|{_GONE})?[0-9]{{20}}")
+
+
+def _remove(generation: Folder) -> None:
+    # `shutil.rmtree` closes a descriptor twice if it is interrupted.
+    for name in os.listdir(generation):
+        os.unlink(generation / name)
+    os.rmdir(generation)
 
 
 class RotatingFilter(Closes):
@@ -126,7 +132,7 @@ class RotatingFilter(Closes):
         names = []
         for name in filter(_GENERATION.fullmatch, sorted(os.listdir(self._folder))):
             if not name.isdigit():
-                shutil.rmtree(self._folder / name)
+                _remove(self._folder / name)
             elif self._is_older(name, self._kept):
                 # First, as the next one may need its room.
                 self._forget(name)
@@ -161,7 +167,7 @@ class RotatingFilter(Closes):
             self._generations[name].close()
         gone = self._folder / (_GONE + name)
         os.rename(self._folder / name, gone)
-        shutil.rmtree(gone)
+        _remove(gone)
 
     def _live(self) -> list[FlashFilter]:
         """Newest first, without those that have expired or are being forgotten."""
