@@ -36,8 +36,9 @@ class RotatingFilter(Closes):
 
     A generation ends when it holds ``capacity`` keys, when it is ``max_age`` seconds old, or by :meth:`rotate`. The newest
     ``generations`` are kept, for ``generations * max_age`` seconds by the clock of the machine, whether or not keys come. So a key stays
-    for at least ``generations - 1`` of them: for 30 to 40 days with ``generations=4`` and ``max_age=10 * 86400``. Each is built for its share of ``false_positive_rate``. Disk and ``memory`` (bytes) are those of each,
-    times ``generations``. A lookup of an absent key reads a page of each. One process has it open.
+    for at least ``generations - 1`` of them: for 30 to 40 days with ``generations=4`` and ``max_age=10 * 86400``. Each is
+    built for its share of ``false_positive_rate``. Disk and ``memory`` (bytes) are those of each, times ``generations``.
+    A lookup of an absent key reads a page of each. One process has it open.
     """
 
     def __init__(
