@@ -3,6 +3,7 @@
 //! A closed pipe (`| head`) is not an error: further output is discarded, and the command finishes its work. Commands that print as long as
 //! there is input check [`Output::is_closed`] and stop.
 
+use std::env;
 use std::fmt::Display;
 use std::fs;
 use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
@@ -81,9 +82,11 @@ pub fn tell(message: impl Display) {
     let _ = writeln!(io::stderr().lock(), "{message}");
 }
 
-/// Prints a warning on standard error.
+/// Prints a warning on standard error, after the name of the program.
 pub fn warn(message: impl Display) {
-    tell(format_args!("springbloom: {message}"));
+    let started_as = env::args_os().next().unwrap_or_default();
+    let program = Path::new(&started_as).file_name().unwrap_or_default();
+    tell(format_args!("{}: {message}", program.display()));
 }
 
 /// A writer to the reader of the output. Once that has closed the pipe, writes succeed and are discarded.

@@ -307,3 +307,11 @@ fn reports_come_as_json() {
         assert!(document.is_object(), "{document}");
     }
 }
+
+#[test]
+fn errors_begin_with_the_name_of_the_program() {
+    springflash(&["set", "info", "nothing"])
+        .assert()
+        .code(2)
+        .stderr(predicates::str::starts_with("springflash: "));
+}

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyFileExistsError, PyFileNotFoundError, PyOSError, PyValueError};
+use pyo3::exceptions::{
+    PyException, PyFileExistsError, PyFileNotFoundError, PyMemoryError, PyOSError, PyValueError,
+};
 use pyo3::prelude::*;
 use springbloom_flash_filter::FlashError as Error;
 
@@ -95,6 +97,7 @@ fn raised(py: Python<'_>, folder: &Path, error: &Error) -> PyErr {
         Error::InvalidSetting { .. } | Error::RecordLength { .. } | Error::BudgetTooSmall { .. } => {
             PyValueError::new_err(error.to_string())
         }
+        Error::NoMemory { .. } => PyMemoryError::new_err(error.to_string()),
         Error::Full { inserted, .. } | Error::NoSpace { inserted, .. } => full(py, folder, error, *inserted),
         Error::RateTooHigh { .. } => full(py, folder, error, 0),
         Error::InUse { .. } => with_path(py, folder, InUseError::new_err, error.to_string()),

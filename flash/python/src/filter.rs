@@ -25,13 +25,19 @@ impl Filter {
         py: Python<'_>,
         folder: PathBuf,
         mode: &str,
-        settings: (u64, f64, bool),
+        settings: (u64, f64, &str),
         memory_bytes: u64,
         progress: Progress,
     ) -> PyResult<PyClassInitializer<Filter>> {
         let buffer = BufferSettings::with_memory_bytes(memory_bytes);
-        let (capacity, false_positive_rate, grow) = settings;
-        let settings = FilterSettings::new(capacity, false_positive_rate).growing(grow);
+        let (capacity, false_positive_rate, when_full) = settings;
+        let when_full = match when_full {
+            "grow" => WhenFull::Grow,
+            "exceed" => WhenFull::Exceed,
+            _ => WhenFull::Refuse,
+        };
+        let settings =
+            FilterSettings::new(capacity, false_positive_rate).growing(when_full == WhenFull::Grow);
         let handle = Handle::new(
             py,
             folder,
@@ -52,6 +58,10 @@ impl Filter {
             FlashFilter::close_watched,
             &progress,
         )?;
+        handle.with(py, |filter| {
+            filter.set_when_full(when_full);
+            Ok(())
+        })?;
         Ok(Opened::new(&handle).add_subclass(Filter { handle }))
     }
 
@@ -81,18 +91,6 @@ impl Filter {
     /// Makes all added keys durable. Cost: one sync, which threads share, and 24 bytes written per key added since the last one.
     fn commit(&self, py: Python<'_>) -> PyResult<()> {
         self.handle.with(py, FlashFilter::commit)
-    }
-
-    fn _set_when_full(&self, py: Python<'_>, when_full: &str) -> PyResult<()> {
-        let when_full = match when_full {
-            "grow" => WhenFull::Grow,
-            "exceed" => WhenFull::Exceed,
-            _ => WhenFull::Refuse,
-        };
-        self.handle.with(py, |filter| {
-            filter.set_when_full(when_full);
-            Ok(())
-        })
     }
 
     /// Adds all keys of another filter, durable on return. Adding to both waits for it. Cost: reads both and writes this one.

@@ -96,6 +96,50 @@ def test_a_run_that_was_killed_is_repeated_with_the_same_result(tmp_path, child)
     assert not list((tmp_path / "out").glob(".*"))
 
 
+@pytest.mark.parametrize("change", ["none", "renamed", "line before", "another shard", "paragraphs"])
+@pytest.mark.parametrize("cause", [KeyboardInterrupt, signal.SIGKILL])
+def test_no_document_vanishes_if_a_shard_changes_after_an_interrupted_run(tmp_path, change, cause):
+    lines = [f"line {n}" for n in range(10_000)]
+    first, shard, renamed = (tmp_path / f"{name}.txt" for name in ("first", "shard", "renamed"))
+    write(first, lines[:2000])
+    write(shard, lines)
+    process = os.fork()
+    if process == 0:
+        with FlashIndex(tmp_path / "index") as index:
+            deduplicate(index, [first], tmp_path / "out")
+
+            def stop(_, documents):
+                if documents > 6000:
+                    index.commit()
+                    if cause == signal.SIGKILL:
+                        os.kill(os.getpid(), signal.SIGKILL)
+                    raise cause
+
+            try:
+                deduplicate(index, [shard], tmp_path / "out", progress=stop)
+            except KeyboardInterrupt:
+                index.close()
+                os._exit(0)
+    os.waitpid(process, 0)
+    assert not (tmp_path / "out" / "shard.txt").exists()
+    expected = lines[2000:]
+    if change == "line before":
+        write(shard, ["new"] + lines)
+        expected = ["new"] + expected
+    elif change in ("renamed", "another shard"):
+        shard = shard.rename(renamed)
+    if change == "another shard":
+        write(shard, lines[1000:5000])
+        expected = lines[2000:5000]
+    with FlashIndex(tmp_path / "index") as index:
+        deduplicate(index, [shard], tmp_path / "out", paragraphs=change == "paragraphs")
+        assert read(tmp_path / "out" / shard.name) == expected
+        last = tmp_path / "last.txt"
+        write(last, lines)
+        deduplicate(index, [last], tmp_path / "out")
+        assert read(tmp_path / "out" / "last.txt") == (lines[5000:] if change == "another shard" else [])
+
+
 def test_bytes_that_are_no_text_stay_as_they_are(tmp_path):
     (tmp_path / "a.txt").write_bytes(b"\xff\xfe\n\xff\xfe\n\xe9\nlast")
     (tmp_path / "b.jsonl").write_bytes(b'{"text": "\\ud800"}\n{"text": "\\ud800", "x": 1}\n')
@@ -129,7 +173,7 @@ def test_a_damaged_shard_is_named_and_has_no_output(tmp_path, name):
         capture_output=True,
         text=True,
     )
-    assert told.returncode == 1 and str(shard) in told.stderr and "Traceback" not in told.stderr, told
+    assert told.returncode == 2 and str(shard) in told.stderr and told.stderr.count("\n") == 1, told
     assert not (tmp_path / "out" / name).exists()
 
 
@@ -154,3 +198,34 @@ def test_wrong_input_is_refused_with_its_place(tmp_path, child):
         text=True,
     )
     assert told.returncode == 1 and "none.txt" in told.stderr and "Traceback" not in told.stderr
+
+
+def test_the_program_ends_with_one_line_and_a_code(tmp_path):
+    program = Path(sys.executable).with_name("springflash-duplicates")
+    (tmp_path / "a.txt").write_text("a\n")
+    (tmp_path / "a.csv").write_text("a\n")
+    (tmp_path / "big.txt").write_text("".join(f"{n}\n" for n in range(1_000_000)))
+
+    def run(shard, **pipes):
+        command = [program, tmp_path / "index", tmp_path / "out", tmp_path / shard]
+        return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **pipes)
+
+    def ended(process):
+        errors = process.communicate(timeout=60)[1]
+        assert errors.startswith("springflash-duplicates: ") and errors.count("\n") == 1, errors
+        return process.returncode
+
+    assert ended(run("a.csv")) == 2
+    with open("/dev/full", "w") as full:
+        assert ended(run("a.txt", stdout=full)) == 1
+    reading, writing = os.pipe()
+    os.close(reading)
+    assert ended(run("a.txt", stdout=writing)) == 1
+    os.close(writing)
+    process = run("big.txt", stdout=subprocess.DEVNULL)
+    while not (tmp_path / "out" / ".big.txt.unfinished").exists():
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    assert ended(process) == 130
+    told = subprocess.run([program, "--version"], capture_output=True, text=True)
+    assert told.stdout.startswith("springflash-duplicates ") and told.returncode == 0

@@ -340,6 +340,27 @@ def test_old_generations_expire(tmp_path, monkeypatch):
     assert len(list((tmp_path / "set").iterdir())) == 3
 
 
+def test_keys_expire_by_the_clock_whether_or_not_others_come(tmp_path, monkeypatch):
+    now = [1e9]
+    monkeypatch.setattr("time.time", lambda: now[0])
+    settings = {"capacity": 1000, "generations": 4, "max_age": 10}
+    with RotatingFilter(tmp_path / "set", **settings) as seen:
+        seen.add("idle")
+        now[0] += 29
+        assert "idle" in seen
+        now[0] += 11
+        assert "idle" not in seen and seen.contains_many(["idle"]) == [False] and seen.info().keys == 0
+        seen.commit()
+        seen.add("next")
+        assert "next" in seen and len(os.listdir(tmp_path / "set")) == 1
+    for pause in (35, 50):
+        now[0] += pause
+        with RotatingFilter(tmp_path / "set", **settings) as seen:
+            assert ("next" in seen) == (pause == 35) and "idle" not in seen
+            seen.add("x")
+            assert len(os.listdir(tmp_path / "set")) == (2 if pause == 35 else 1)
+
+
 def test_a_rotating_filter_adds_what_an_iterator_yields_until_it_raises_and_tells_its_sizes(tmp_path):
     def keys():
         yield from digests(0, 20_000)

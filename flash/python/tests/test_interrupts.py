@@ -1,5 +1,6 @@
 """Calls that take long: they tell how far they have come, and an interrupt ends them where nothing is lost."""
 
+import errno
 import os
 import random
 import shutil
@@ -9,7 +10,7 @@ import time
 
 import pytest
 
-from springflash import FlashError, FlashFilter, FlashIndex, ReadOnlyError
+from springflash import FlashError, FlashFilter, FlashIndex, ReadOnlyError, RotatingFilter
 
 KEYS = [b"key %d" % n for n in range(30_000)]
 #: Interrupts of each call in a loop.
@@ -99,12 +100,11 @@ def test_compacting_tells_how_far_it_is_and_goes_on_after_it_was_ended(tmp_path)
 def test_merging_tells_how_far_it_is_and_a_merge_again_completes_it(tmp_path, rate):
     other_keys = [b"other %d" % n for n in range(5000)]
     with (
-        filled(FlashFilter, tmp_path / "it") as seen,
+        filled(FlashFilter, tmp_path / "it", when_full="exceed") as seen,
         FlashFilter(tmp_path / "other", capacity=40_000, false_positive_rate=rate, when_full="exceed") as other,
     ):
         other.add_many(other_keys)
         files = sorted(os.listdir(tmp_path / "it"))
-        seen._set_when_full("exceed")
         with pytest.raises(Enough):
             seen.merge(other, progress=enough)
         assert sorted(os.listdir(tmp_path / "it")) == files and seen.info().filters == 1
@@ -359,3 +359,93 @@ def test_a_kill_after_interrupts_loses_nothing_acknowledged(tmp_path, child, rec
         if (tmp_path / "other").exists():
             shutil.rmtree(tmp_path / "other")
     record("python-interrupts-and-kills", seed, kills=kills, acknowledged=acknowledged, lost=0)
+
+
+def rotated(folder):
+    """Two generations at their bound, with a key each."""
+    seen = RotatingFilter(folder, capacity=1000, memory=1 << 18)
+    seen.add("first")
+    seen.rotate()
+    seen.add("second")
+    seen.commit()
+    return seen
+
+
+@pytest.mark.parametrize("step", ["os.listdir", "os.fsync", "os.rename", "os.unlink", "os.rmdir", "FlashFilter"])
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_rotation_that_failed_in_any_step_is_completed_by_the_next_call(tmp_path, monkeypatch, step, number):
+    seen = rotated(tmp_path / "set")
+    place = "springflash._rotating.FlashFilter" if step == "FlashFilter" else step
+    calls, original = [], FlashFilter if step == "FlashFilter" else eval(step)
+
+    def fails(*arguments, **settings):
+        calls.append(arguments)
+        # Before what it does, or after it.
+        if number == 1:
+            original(*arguments, **settings)
+        raise OSError(errno.EMFILE, "no more files")
+
+    with monkeypatch.context() as patched, pytest.raises(OSError, match="no more files"):
+        patched.setattr(place, fails)
+        seen.rotate()
+    assert calls and "second" in seen
+    seen.rotate()
+    assert "first" not in seen and "second" in seen and seen.info().filters == 2
+    seen.add("third")
+    seen.close()
+    with RotatingFilter(tmp_path / "set", capacity=1000, memory=1 << 18) as seen:
+        assert "second" in seen and "third" in seen and len(os.listdir(tmp_path / "set")) == 2
+
+
+def test_a_rotation_that_is_completed_late_does_not_age_the_keys_that_come_then(tmp_path, monkeypatch):
+    now = [1e9]
+    monkeypatch.setattr("time.time", lambda: now[0])
+    with RotatingFilter(tmp_path / "set", capacity=1000, max_age=10) as seen:
+        with monkeypatch.context() as patched, pytest.raises(OSError):
+            patched.setattr("os.rename", lambda *_: os.stat(tmp_path / "nothing"))
+            seen.rotate()
+        now[0] += 15
+        seen.add("key")
+        now[0] += 9
+        assert "key" in seen
+
+
+def test_interrupts_at_any_time_of_rotations_lose_no_key(tmp_path, monkeypatch):
+    seed = int(os.environ.get("SPRINGBLOOM_SEED", random.randrange(1 << 32)))
+    print("seed", seed)
+    rng = random.Random(seed)
+    settings = {"capacity": 1000, "generations": 3, "memory": 1 << 18}
+
+    def enough(_, frame):
+        # In the code of the test it would only end the test.
+        while frame is not None:
+            if frame.f_code.co_filename.endswith("_rotating.py"):
+                raise Enough
+            frame = frame.f_back
+
+    before = signal.signal(signal.SIGALRM, enough)
+    try:
+        for n in range(INTERRUPTS * 10):
+            seen, added, kept = RotatingFilter(tmp_path / str(n), **settings), 0, []
+            for _ in range(8):
+                try:
+                    # Again, if the first comes in the code of the test.
+                    signal.setitimer(signal.ITIMER_REAL, rng.random() * 0.02 + 1e-6, 0.01)
+                    while True:
+                        seen.add_many(b"%d" % key for key in range(added, added + 250))
+                        added += 250
+                except Enough as interrupt:
+                    # Their tracebacks keep no filter open.
+                    kept.append(interrupt)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            seen.add_many(b"%d" % key for key in range(added, added + 250))
+            keys = [b"%d" % key for key in range(max(0, added - 1700), added + 250)]
+            assert all(seen.contains_many(keys)), n
+            filters = seen.info().filters
+            seen.close()
+            assert len(os.listdir(tmp_path / str(n))) == filters <= 3
+            with RotatingFilter(tmp_path / str(n), **settings) as seen:
+                assert all(seen.contains_many(keys)), n
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -487,7 +487,7 @@ def test_a_pipe_in_the_place_of_a_file_is_an_error(tmp_path, child, name):
 def test_a_rotating_filter_closes_all_generations_if_one_cannot_be_closed(tmp_path, monkeypatch):
     seen = RotatingFilter(tmp_path / "set", capacity=1000, generations=3)
     seen.rotate()
-    first, second = seen._generations
+    first, second = seen._generations.values()
 
     def close(generation):
         FlashFilter.__mro__[1].close(generation)
@@ -500,3 +500,21 @@ def test_a_rotating_filter_closes_all_generations_if_one_cannot_be_closed(tmp_pa
     monkeypatch.undo()
     assert first.closed and second.closed
     RotatingFilter(tmp_path / "set", capacity=1000, generations=3).close()
+
+
+def test_a_budget_for_which_there_is_no_memory_is_an_error_and_not_the_end_of_the_process(tmp_path, child):
+    program = """
+import resource, sys
+from springflash import FlashFilter
+FlashFilter(sys.argv[1] + "/made", capacity=1e6).close()
+resource.setrlimit(resource.RLIMIT_AS, (400 << 20,) * 2)
+for name in ("made", "new"):
+    try:
+        FlashFilter(sys.argv[1] + "/" + name, capacity=1e6, memory=512 << 20)
+    except MemoryError as error:
+        assert "choose a smaller one" in str(error)
+        print(name, flush=True)
+FlashFilter(sys.argv[1] + "/new", "x", capacity=1e6, memory=1 << 20).close()
+"""
+    process = child(program, tmp_path)
+    assert process.communicate()[0] == "made\nnew\n" and process.returncode == 0

@@ -14,8 +14,11 @@ from pathlib import Path
 
 import benchmark
 import pytest
+from scrapy import Spider
+from scrapy.crawler import Crawler
 
 from springflash import FlashIndex
+from springflash.scrapy import DupeFilter
 
 PAGES = int(os.environ.get("SPRINGFLASH_PAGES", "150"))
 IS_LONG = PAGES > 1000
@@ -149,6 +152,15 @@ def test_spiders_of_one_process_share_a_folder_and_see_their_own_requests(tmp_pa
 
 def test_without_a_folder_it_says_what_to_set(tmp_path, child, site):
     assert "set JOBDIR or SPRINGFLASH_SEEN" in child(CRAWL, site, "{}", '{"a": "/a"}', tmp_path / "items").communicate()[1]
+
+
+@pytest.mark.parametrize("setting", [0, -1, "x"])
+def test_a_wrong_number_of_pages_is_refused_before_anything_is_written(tmp_path, setting):
+    settings = {"JOBDIR": str(tmp_path / "job"), "SPRINGFLASH_COMMIT_PAGES": setting, "ADDONS": {"springflash.scrapy.Addon": 500}}
+    crawler = Crawler(Spider, settings)
+    with pytest.raises(ValueError, match=f"SPRINGFLASH_COMMIT_PAGES is {setting!r}, expected a whole number above 0"):
+        DupeFilter(crawler)
+    assert not (tmp_path / "job").exists()
 
 
 KILLED = """

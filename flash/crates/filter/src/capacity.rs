@@ -56,6 +56,11 @@ impl Writer {
         state.newest().header.grows || self.when_full == WhenFull::Grow
     }
 
+    /// Whether another filter must follow before a new key, unless pending updates are of keys that their pages hold already.
+    pub(crate) fn must_grow(&self, state: &State) -> bool {
+        self.grows(state) && state.newest().is_full(state.pending.len())
+    }
+
     /// The error for a key after `inserted` keys of a call.
     pub(crate) fn full(&self, state: &State, inserted: usize) -> FlashError {
         let keys = (self.held_keys(state) as u64).saturating_add(1);
@@ -100,33 +105,40 @@ impl FlashFilter {
         Ok(writer.room(state).min(keys as u64) as usize)
     }
 
-    /// Which keys of `chunk` the filter holds. None if a page could not be read: "may match" says nothing of a key then.
-    fn surely_known(&self, chunk: &[KeyDigest]) -> Vec<bool> {
+    /// Which keys of `chunk` the first `filters` filters of the chain hold. None if a page could not be read: "may match" says
+    /// nothing of a key then.
+    pub(crate) fn surely_known(&self, state: &State, filters: usize, chunk: &[KeyDigest]) -> Vec<bool> {
         let unread = || {
             let stats = self.counters.snapshot(0, 0);
             stats.failed_reads + stats.damaged_answers
         };
         let before = unread();
-        let known = self.contains_many(chunk);
+        let known = self.contains_in(state, filters, chunk);
         if unread() == before { known } else { vec![false; chunk.len()] }
     }
 
     /// How many keys of `chunk` come before the first one that the filter does not hold.
     pub(crate) fn held_before_new(&self, chunk: &[KeyDigest]) -> usize {
-        self.surely_known(chunk).iter().take_while(|is_known| **is_known).count()
+        let state = self.state();
+        self.surely_known(&state, state.layers.len(), chunk).iter().take_while(|is_known| **is_known).count()
     }
 
-    /// The keys of `chunk` to add. Near the capacity, only those that the filter does not hold.
+    /// The keys of `chunk` to add: those that are not `known` in older filters, or they would fill the newest one as well. Near the
+    /// capacity, only those that the filter does not hold.
     pub(crate) fn fitting<'k>(
         &self,
         writer: &mut Writer,
         state: &State,
         chunk: &'k [KeyDigest],
+        known: &[bool],
     ) -> Result<Fitting<'k>, FlashError> {
-        if writer.room(state) >= chunk.len() as u64 {
+        let known = if writer.room(state) < chunk.len() as u64 {
+            Cow::Owned(self.surely_known(state, state.layers.len(), chunk))
+        } else if known.contains(&true) {
+            Cow::Borrowed(known)
+        } else {
             return Ok(Fitting { keys: Cow::Borrowed(chunk), taken: chunk.len() });
-        }
-        let known = self.surely_known(chunk);
+        };
         let mut seen = HashSet::new();
         let new: Vec<usize> = (0..chunk.len()).filter(|n| !known[*n] && seen.insert(chunk[*n])).collect();
         let room = self.room_among(writer, state, new.len())?;

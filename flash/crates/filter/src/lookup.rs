@@ -59,10 +59,15 @@ impl FlashFilter {
     /// bytes of memory per digest, for 256 to 16,384 digests at a time, as the memory of the filter allows.
     pub fn contains_many(&self, digests: &[KeyDigest]) -> Vec<bool> {
         let state = self.state();
+        self.contains_in(&state, state.layers.len(), digests)
+    }
+
+    /// The same in the first `filters` filters of the chain.
+    pub(crate) fn contains_in(&self, state: &State, filters: usize, digests: &[KeyDigest]) -> Vec<bool> {
         Counters::add(&self.counters.lookups, digests.len() as u64);
         let mut answers = vec![false; digests.len()];
         for (digests, answers) in digests.chunks(self.lookup_keys).zip(answers.chunks_mut(self.lookup_keys)) {
-            self.ask_batch(&state, digests, answers);
+            self.ask_batch(state, filters, digests, answers);
         }
         answers
     }
@@ -143,9 +148,9 @@ impl FlashFilter {
         }
     }
 
-    fn ask_batch(&self, state: &State, digests: &[KeyDigest], answers: &mut [bool]) {
+    fn ask_batch(&self, state: &State, filters: usize, digests: &[KeyDigest], answers: &mut [bool]) {
         let unwritten = self.unwritten(state, digests);
-        for number in (0..state.layers.len()).rev() {
+        for number in (0..filters).rev() {
             self.ask_pages_of(&unwritten, number, digests, answers);
         }
     }

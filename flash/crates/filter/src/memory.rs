@@ -135,7 +135,7 @@ impl MemoryPlan {
     }
 
     /// The structure for pending updates.
-    pub(crate) fn pending(&self, group_pages: u32) -> Pending {
+    pub(crate) fn pending(&self, group_pages: u32) -> Result<Pending, FlashError> {
         Pending::new(self.shape, group_pages, self.pending_bytes_max, self.updates_max)
     }
 

@@ -73,7 +73,7 @@ impl FlashFilter {
         let chain = Chain { insertions: 0, pending_updates: 0, layers: vec![(header, 0)] };
         let log_blocks = memory.log_blocks(&header.geometry);
         let wal = Wal::create(&*storage, header.salt, log_blocks, chain.encode(), watch)?;
-        Ok(FlashFilter::assemble(storage, buffer, vec![Arc::new(layer)], wal, memory, 0))
+        FlashFilter::assemble(storage, buffer, vec![Arc::new(layer)], wal, memory, 0)
     }
 
     /// [`FlashFilter::open`] in any storage. Opens for lookups only if the storage is not writable.
@@ -104,7 +104,7 @@ impl FlashFilter {
         }
         let memory = MemoryPlan::new(&layers[layers.len() - 1].header.geometry, &buffer)?;
         let is_writable = storage.is_writable();
-        let mut filter = FlashFilter::assemble(storage, buffer, layers, wal, memory, chain.insertions);
+        let mut filter = FlashFilter::assemble(storage, buffer, layers, wal, memory, chain.insertions)?;
         if is_writable {
             filter.recover(&chain, memory, watch)?;
         } else {
@@ -125,12 +125,12 @@ impl FlashFilter {
         wal: Wal,
         memory: MemoryPlan,
         insertions: u64,
-    ) -> FlashFilter {
+    ) -> Result<FlashFilter, FlashError> {
         // Reserved for the whole plan, since the log may grow with it.
-        let pending = memory.pending(buffer.group_pages);
+        let pending = memory.pending(buffer.group_pages)?;
         let memory = memory.limited_to(snapshot_updates_max(&wal));
         let writer = Writer::new(memory, buffer.policy, pending.groups(), insertions);
-        FlashFilter {
+        Ok(FlashFilter {
             storage,
             buffer,
             state: RwLock::new(Arc::new(State { layers, pending })),
@@ -142,7 +142,7 @@ impl FlashFilter {
             durable: AtomicU64::new(0),
             counters: Counters::default(),
             reads_log: false,
-        }
+        })
     }
 
     /// Whether lookups need not read the log, because the last writer closed the filter. Always true if the filter is open for writing.

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::RwLock;
 
 use crate::geometry::Update;
+use springbloom_page_device::FlashError;
 
 /// Updates per chunk, by the mean number of updates per chain. A chunk takes 8 bytes more. Large chunks waste room in the newest chunk of
 /// every chain; small chunks take more links.
@@ -170,6 +171,14 @@ impl Waiting {
     }
 }
 
+/// An empty list with room, or an error where an allocation that fails would end the process.
+fn reserved<T>(len: usize) -> Result<Vec<T>, FlashError> {
+    let mut list = Vec::new();
+    let wanted_bytes = (len * size_of::<T>()) as u64;
+    list.try_reserve_exact(len).map_err(|_| FlashError::NoMemory { wanted_bytes })?;
+    Ok(list)
+}
+
 /// The pending updates of one filter, by page. Pages are flushed in groups.
 pub(crate) struct Pending {
     waiting: RwLock<Waiting>,
@@ -182,23 +191,30 @@ pub(crate) struct Pending {
 
 impl Pending {
     /// Reserves memory for `bytes_max` or `updates_max`, whichever is reached first.
-    pub(crate) fn new(shape: PendingShape, group_pages: u32, bytes_max: u64, updates_max: u64) -> Pending {
+    pub(crate) fn new(
+        shape: PendingShape,
+        group_pages: u32,
+        bytes_max: u64,
+        updates_max: u64,
+    ) -> Result<Pending, FlashError> {
         let chunks_for_updates = updates_max / shape.chunk_values as u64 + updates_max.min(shape.chains());
         // One more, because the limit is checked after adding an update.
         let chunks = (bytes_max / shape.chunk_bytes()).min(chunks_for_updates) + 1;
         // Reserved memory is not used before it is written.
-        let words = Vec::with_capacity(chunks as usize * (shape.chunk_values + 1));
+        let words = reserved(chunks as usize * (shape.chunk_values + 1))?;
+        let mut heads = reserved(shape.chains() as usize)?;
+        heads.resize(shape.chains() as usize, NONE);
         let pool = Pool { words, chunk_values: shape.chunk_values, free: NONE };
-        let waiting = Waiting { shape, heads: vec![NONE; shape.chains() as usize], pool };
+        let waiting = Waiting { shape, heads, pool };
         let (page_count, chunk_bytes) = (shape.page_count, shape.chunk_bytes());
-        Pending {
+        Ok(Pending {
             waiting: RwLock::new(waiting),
             page_count,
             group_pages,
             chunk_bytes,
             updates: AtomicU64::new(0),
             chunks: AtomicU64::new(0),
-        }
+        })
     }
 
     pub(crate) fn groups(&self) -> u32 {
@@ -301,7 +317,7 @@ mod tests {
 
     #[test]
     fn updates_wait_until_their_group_is_cleared() {
-        let pending = Pending::new(PendingShape::for_updates(1000, 100_000), 16, u64::MAX, 100_000);
+        let pending = Pending::new(PendingShape::for_updates(1000, 100_000), 16, u64::MAX, 100_000).unwrap();
         for n in 0..50_000 {
             assert!(pending.insert(update(n)));
             assert!(!pending.insert(update(n)), "twice is once");
@@ -325,7 +341,8 @@ mod tests {
     #[test]
     fn memory_is_used_well_whatever_the_updates_per_page_and_used_again() {
         for (updates, bytes_per_update) in [(500, 16), (2000, 16), (5000, 17), (20_000, 13), (100_000, 13)] {
-            let pending = Pending::new(PendingShape::for_updates(1000, updates), 16, u64::MAX, updates);
+            let pending =
+                Pending::new(PendingShape::for_updates(1000, updates), 16, u64::MAX, updates).unwrap();
             let fill = || (0..updates).for_each(|n| assert!(pending.insert(update(n))));
             fill();
             let (bytes, words) = (pending.bytes(), pending.waiting.read().pool.words.len());

@@ -113,23 +113,33 @@ impl FlashFilter {
     /// filter, and it has not grown.
     pub fn insert_watched(&self, digests: &[KeyDigest], watch: &mut Watch<'_>) -> Result<(), FlashError> {
         let mut inserted = 0;
-        for chunk in digests.chunks(CHUNK_KEYS) {
+        // What older filters hold. Asked for all the keys of the call at once, as those of one page share a read.
+        let (mut older, mut known) = (0, vec![false; digests.len()]);
+        for (n, chunk) in digests.chunks(CHUNK_KEYS).enumerate() {
+            let first = n * CHUNK_KEYS;
+            let state = self.state();
+            if state.layers.len() - 1 > older {
+                older = state.layers.len() - 1;
+                known[first..].copy_from_slice(&self.surely_known(&state, older, &digests[first..]));
+            }
+            // Keys that the filter holds need no room.
+            let must_grow = self.sound_writer()?.must_grow(&state);
+            if must_grow && self.held_before_new(chunk) == chunk.len() {
+                inserted += chunk.len();
+                continue;
+            }
             let full = {
                 let mut writer = match self.writer_with_room(watch) {
                     Err(FlashError::NoSpace { name, needed_bytes, free_bytes, .. }) => {
-                        // Keys that the filter holds need no room.
-                        let held = self.held_before_new(chunk);
-                        inserted += held;
-                        if held == chunk.len() {
-                            continue;
-                        }
+                        inserted += self.held_before_new(chunk);
                         return Err(FlashError::NoSpace { name, needed_bytes, free_bytes, inserted });
                     }
                     writer => writer?,
                 };
                 let state = self.state();
                 writer.has_changed = true;
-                let fitting = self.fitting(&mut writer, &state, chunk)?;
+                let known = &known[first..first + chunk.len()];
+                let fitting = self.fitting(&mut writer, &state, chunk, known)?;
                 let added = fitting.keys.iter().try_for_each(|digest| self.add(&mut writer, &state, *digest));
                 writer.has_failed |= added.is_err();
                 added?;
@@ -287,7 +297,7 @@ impl FlashFilter {
     ) -> Result<MutexGuard<'_, Writer>, FlashError> {
         let writer = self.sound_writer()?;
         let state = self.state();
-        if !writer.grows(&state) || !state.newest().is_full(state.pending.len()) {
+        if !writer.must_grow(&state) {
             return Ok(writer);
         }
         drop(writer);
@@ -300,6 +310,8 @@ impl FlashFilter {
         let mut wal = self.wal.lock();
         let mut writer = self.sound_writer()?;
         let state = self.state();
+        // A pending update may be of a key that its page holds already. Only pages tell.
+        self.flush_all(&mut writer, &state, watch)?;
         // Another thread may have grown the chain between the check and the lock.
         if !state.newest().is_full(state.pending.len()) || state.layers.len() >= LAYERS_MAX {
             return Ok(());
@@ -331,7 +343,6 @@ impl FlashFilter {
         plan: MemoryPlan,
         watch: &mut Watch<'_>,
     ) -> Result<(), FlashError> {
-        self.flush_all(writer, state, watch)?;
         let mut layers = state.layers.clone();
         layers.push(Arc::new(Layer::create(&*self.storage, header, watch)?));
         state.newest().sync()?;
@@ -347,7 +358,7 @@ impl FlashFilter {
         plan: MemoryPlan,
     ) -> Result<(), FlashError> {
         wal.reserve(plan.log_blocks(&layers[layers.len() - 1].header.geometry));
-        let pending = plan.pending(self.buffer.group_pages);
+        let pending = plan.pending(self.buffer.group_pages)?;
         let grown = State { layers, pending };
         start_generation(wal, &grown, writer.insertions)?;
         self.mark_durable(writer.appended);

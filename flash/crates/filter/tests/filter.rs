@@ -614,3 +614,28 @@ fn a_filter_that_the_disk_cannot_hold_is_refused_before_anything_is_written() {
         other => panic!("{other:?}"),
     }
 }
+
+#[test]
+fn known_keys_neither_fill_a_grown_filter_nor_let_it_grow() {
+    // 4, 8, and in the first case a part of 16 thousand.
+    for (count, filters) in [(14_000, 3), (12_000, 2)] {
+        let settings = FilterSettings::new(4000, 0.01).growing(true);
+        let filter =
+            FlashFilter::create_in(memory(), &settings, BufferSettings::with_memory_bytes(1 << 20)).unwrap();
+        let inserted = keys(1, 0..count);
+        filter.insert_many(&inserted).unwrap();
+        filter.flush().unwrap();
+        let held = |filter: &FlashFilter| -> f64 {
+            filter.info().layers.iter().map(|layer| layer.estimated_keys).sum()
+        };
+        let before = (filter.info().layers.len(), held(&filter));
+        assert_eq!(before.0, filters);
+        for _ in 0..3 {
+            filter.insert_many(&inserted).unwrap();
+        }
+        filter.flush().unwrap();
+        assert_eq!((filter.info().layers.len(), held(&filter)), before);
+        filter.insert_many(&keys(1, 0..count + 100)).unwrap();
+        assert!(filter.contains_many(&keys(1, 0..count + 100)).iter().all(|found| *found));
+    }
+}

@@ -51,6 +51,12 @@ pub enum FlashError {
     #[error("a memory budget of {got_bytes} bytes is too small: this filter needs at least {expected_bytes}")]
     BudgetTooSmall { got_bytes: u64, expected_bytes: u64 },
 
+    /// The system gives no memory for the budget: a limit of the process, or of its address space.
+    #[error(
+        "there is no memory for {wanted_bytes} bytes of the budget; choose a smaller one, or raise the limit of the process"
+    )]
+    NoMemory { wanted_bytes: u64 },
+
     /// A program too old for this one wrote the file.
     #[error(
         "{name} has format version {got}, this program reads only version {expected}; use the release that wrote it, or create it again"

@@ -33,6 +33,10 @@ class FolderLock:
         except BlockingIOError:
             raise fault(InUseError, folder, "it is in use by another process; try again when that has ended") from None
 
+    @property
+    def is_released(self) -> bool:
+        return self._file < 0
+
     def release(self) -> None:
         file, self._file = self._file, -1
         if file >= 0:

@@ -92,7 +92,8 @@ class FlashFilter(Filter, Closes):
 
     ``when_full`` says what :meth:`add` does with a new key when the filter holds ``capacity`` keys: ``"raise"`` :exc:`FullError`, or
     ``"grow"``: add a filter of twice the capacity. A filter *made* with ``"grow"`` keeps its rate below the one asked for, for a sixth
-    to a third more bits; one that grows later stays below 1.5 times of it. ``"exceed"`` goes on: the rate rises up to 1.
+    to a third more bits; one that grows later stays below 1.5 times of it. When it has grown, adding keys first reads
+    a page for each key and older filter, in batches, so that known keys do not fill it again. ``"exceed"`` goes on: the rate rises up to 1.
 
     ``memory`` is a budget in bytes. More memory means fewer writes. ``progress(done, total)`` is called as in :meth:`verify` while the
     filter is made or a killed writer's log is read; an interrupt ends that, and nothing was made or
@@ -122,12 +123,9 @@ class FlashFilter(Filter, Closes):
             mode = "w" if mode == "c" else mode
         budget = memory_bytes(memory)
         keys = whole("capacity", 1 if capacity is None else capacity, 1)
-        grows = when_full == "grow"
         wrong = rate("false_positive_rate", false_positive_rate)
-        new: FlashFilter = super().__new__(cls, absolute(path), mode, (keys, wrong, grows), budget, progress)
-        if mode != "r":
-            new._set_when_full(when_full)
-        return new
+        # In no variable: the traceback of an interrupt would keep it, and so the filter open.
+        return super().__new__(cls, absolute(path), mode, (keys, wrong, when_full), budget, progress)
 
     def add_many(self, keys: Iterable[Key], progress: Progress | None = None) -> None:
         """Adds keys, in order: any iterable, a NumPy array (``S``, ``V``, ``U``, object) or an Arrow array (binary, string).

@@ -68,8 +68,8 @@ class FlashIndex(Index, Closes, MutableMapping[bytes, bytes]):
     ) -> FlashIndex:
         check_mode(mode)
         keys, budget = whole("expected_keys", expected_keys, 0), memory_bytes(memory)
-        new: FlashIndex = super().__new__(cls, absolute(path), mode, keys, budget, progress)
-        return new
+        # In no variable: the traceback of an interrupt would keep it, and so the index open.
+        return super().__new__(cls, absolute(path), mode, keys, budget, progress)
 
     def __getitem__(self, key: Key) -> bytes:
         value = self._get(key)

@@ -6,7 +6,6 @@ import math
 import numbers
 import os
 import re
-import shutil
 import threading
 import time
 from collections.abc import Iterable
@@ -17,7 +16,7 @@ from ._batches import Column, each, together, told
 from ._closes import Closes
 from ._files import FolderLock, fault, sync
 from ._filter import FilterInfo, FlashFilter, Key, Path, Progress, absolute, rate, whole
-from ._springflash import ForkedError, FullError
+from ._springflash import ClosedError, ForkedError, FullError
 
 #: Before the name of a generation until it is made, and from its removal until it is gone.
 _NEW, _GONE = "new-", "gone-"
@@ -25,13 +24,21 @@ _NEW, _GONE = "new-", "gone-"
 _GENERATION = re.compile(rf"({_NEW}|{_GONE})?[0-9]{{20}}")
 
 
+def _remove(generation: Folder) -> None:
+    # `shutil.rmtree` closes a descriptor twice if it is interrupted.
+    for name in os.listdir(generation):
+        os.unlink(generation / name)
+    os.rmdir(generation)
+
+
 class RotatingFilter(Closes):
     """A set whose old keys expire: generations of :class:`FlashFilter` in one folder. New keys go to the newest one.
 
     A generation ends when it holds ``capacity`` keys, when it is ``max_age`` seconds old, or by :meth:`rotate`. The newest
-    ``generations`` are kept, so a key stays for at least ``generations - 1`` of them: for 30 days with ``generations=4`` and
-    ``max_age=10 * 86400``. Each is built for its share of ``false_positive_rate``. Disk and ``memory`` (bytes) are those of each,
-    times ``generations``. A lookup of an absent key reads a page of each. One process has it open.
+    ``generations`` are kept, for ``generations * max_age`` seconds by the clock of the machine, whether or not keys come. So a key stays
+    for at least ``generations - 1`` of them: for 30 to 40 days with ``generations=4`` and ``max_age=10 * 86400``. Each is
+    built for its share of ``false_positive_rate``. Disk and ``memory`` (bytes) are those of each, times ``generations``.
+    A lookup of an absent key reads a page of each. One process has it open.
     """
 
     def __init__(
@@ -60,19 +67,16 @@ class RotatingFilter(Closes):
         for folder in made:
             sync(folder.parent)
         self._folder_lock = FolderLock(self._folder)
-        there = sorted(os.listdir(self._folder))
-        strange = [name for name in there if not _GENERATION.fullmatch(name)]
+        strange = [name for name in sorted(os.listdir(self._folder)) if not _GENERATION.fullmatch(name)]
         if strange:
             reason = f"{self._folder} holds {', '.join(strange[:4])}, expected generations of a RotatingFilter alone"
             raise FileExistsError(errno.EEXIST, reason, str(self._folder))
-        names = [name for name in there if name.isdigit()]
-        self._generations = [FlashFilter(self._folder / name, "w", memory=memory) for name in names]
-        # These are of a process that was killed.
-        for name in there:
-            if name.startswith((_NEW, _GONE)):
-                shutil.rmtree(self._folder / name)
-        self._forget_old()
-        self._rotate_if_due()
+        #: By name, oldest first.
+        self._generations: dict[str, FlashFilter] = {}
+        #: The name of the one that a rotation makes, until that is complete.
+        self._next: str | None = None
+        self._is_settled = False
+        self._keep_up()
 
     @property
     def _lock(self) -> threading.RLock:
@@ -90,43 +94,87 @@ class RotatingFilter(Closes):
     def closed(self) -> bool:
         """Whether it was closed."""
         with self._lock:
-            return self._generations[-1].closed
+            return self._folder_lock.is_released
 
-    def _rotate_if_due(self) -> None:
-        newest = self._generations[-1] if self._generations else None
-        age = 0.0 if newest is None else time.time() - int(os.path.basename(newest.path)) / 1e6
-        if newest is None or (self._max_age is not None and age >= self._max_age):
+    def _require_open(self) -> None:
+        if self._folder_lock.is_released:
+            raise fault(ClosedError, self._folder, "it is closed")
+
+    def _is_older(self, name: str, ages: int) -> bool:
+        """Whether a generation began at least `ages` times `max_age` ago."""
+        return self._max_age is not None and time.time() - int(name) / 1e6 >= ages * self._max_age
+
+    def _keep_up(self) -> None:
+        """Completes what was interrupted, and does what is due by the clock."""
+        self._require_open()
+        if not self._is_settled:
+            self._settle()
+        names = [*self._generations]
+        if not names or self._is_older(names[-1], 1):
             self.rotate()
+        elif self._is_older(names[0], self._kept):
+            self._settle()
 
     def rotate(self) -> None:
-        """Begins a generation, and forgets the oldest if there are too many."""
+        """Begins a generation, and forgets the oldest if there are too many. After an interrupt, a call again completes it."""
         with self._lock:
-            last = 0
-            if self._generations:
-                self._generations[-1].commit()
-                last = int(os.path.basename(self._generations[-1].path))
-            # Names are microseconds, and rise even if the clock does not.
-            name = f"{max(last + 1, int(time.time() * 1e6)):020}"
-            self._generations.append(self._made(name))
-            self._forget_old()
+            self._require_open()
+            if self._next is None:
+                self.commit()
+                # Names are microseconds, and rise even if the clock does not.
+                last = int(max(self._generations, default="0"))
+                self._is_settled = False
+                self._next = f"{max(last + 1, int(time.time() * 1e6)):020}"
+            self._settle()
 
-    def _forget_old(self) -> None:
-        while len(self._generations) > self._kept:
-            oldest = self._generations.pop(0)
-            oldest.close()
-            self._remove(Folder(oldest.path))
-
-    def _made(self, name: str) -> FlashFilter:
-        new = self._folder / (_NEW + name)
-        FlashFilter(new, "x", **self._settings).close()
-        generation = new.rename(self._folder / name)
+    def _settle(self) -> None:
+        """Completes a rotation from wherever an interrupt or an error left it. Only the folder tells how far it came."""
+        self._is_settled = False
+        names = []
+        for name in filter(_GENERATION.fullmatch, sorted(os.listdir(self._folder))):
+            if not name.isdigit():
+                _remove(self._folder / name)
+            elif self._is_older(name, self._kept):
+                # First, as the next one may need its room.
+                self._forget(name)
+            else:
+                names.append(name)
+        if self._next is not None and self._next not in names:
+            self._make(self._next)
+            names.append(self._next)
         sync(self._folder)
-        return FlashFilter(generation, "w", memory=self._settings["memory"])
+        for name in names[: -self._kept]:
+            self._forget(name)
+        names = names[-self._kept :]
+        for name in names:
+            if name not in self._generations or self._generations[name].closed:
+                # In no variable: the traceback of an interrupt would keep it, and so the filter open.
+                self._generations[name] = FlashFilter(self._folder / name, "w", memory=self._settings["memory"])
+        self._generations = {name: self._generations[name] for name in names}
+        self._next, self._is_settled = None, True
 
-    def _remove(self, generation: Folder) -> None:
-        gone = generation.with_name(_GONE + generation.name)
-        generation.rename(gone)
-        shutil.rmtree(gone)
+    def _make(self, name: str) -> None:
+        new = self._folder / (_NEW + name)
+        try:
+            FlashFilter(new, "x", **self._settings).close()
+        except Exception:
+            # Such as a full disk. The newest generation goes on.
+            self._next = None
+            raise
+        os.rename(new, self._folder / name)
+
+    def _forget(self, name: str) -> None:
+        if name in self._generations:
+            self._generations[name].close()
+        gone = self._folder / (_GONE + name)
+        os.rename(self._folder / name, gone)
+        _remove(gone)
+
+    def _live(self) -> list[FlashFilter]:
+        """Newest first, without those that have expired or are being forgotten."""
+        self._require_open()
+        generations = reversed(self._generations.items())
+        return [generation for name, generation in generations if not self._is_older(name, self._kept) and not generation.closed]
 
     def add(self, key: Key) -> None:
         """Adds a key to the newest generation, also if an older one has it: it lives from now on."""
@@ -141,7 +189,7 @@ class RotatingFilter(Closes):
         done = 0
         for (batch,) in together(each(column)):
             with self._lock:
-                self._rotate_if_due()
+                self._keep_up()
                 self._add_batch(batch, done)
             done += len(batch)
             told(progress, done, column.count)
@@ -150,7 +198,7 @@ class RotatingFilter(Closes):
         """`done` are those before it in the call."""
         while rest:
             try:
-                self._generations[-1].add_many(rest)
+                self._generations[max(self._generations)].add_many(rest)
                 return
             except FullError as full:
                 rest = rest[full.added :]
@@ -163,7 +211,7 @@ class RotatingFilter(Closes):
 
     def __contains__(self, key: Key) -> bool:
         with self._lock:
-            return any(key in generation for generation in reversed(self._generations))
+            return any(key in generation for generation in self._live())
 
     def contains_many(self, keys: Iterable[Key], progress: Progress | None = None) -> list[bool]:
         """For each key, in order, whether it may be in a generation. False is certain."""
@@ -178,7 +226,7 @@ class RotatingFilter(Closes):
     def _contains_batch(self, keys: list[Key]) -> list[bool]:
         answers = [False] * len(keys)
         left = list(range(len(keys)))
-        for generation in reversed(self._generations):
+        for generation in self._live():
             for n, is_there in zip(left, generation.contains_many([keys[n] for n in left])):
                 answers[n] = is_there
             left = [n for n in left if not answers[n]]
@@ -187,7 +235,7 @@ class RotatingFilter(Closes):
     def info(self) -> FilterInfo:
         """Sizes and rates of all generations together. A key that several of them have counts in each."""
         with self._lock:
-            of_each = [generation.info() for generation in self._generations]
+            of_each = [generation.info() for generation in self._live()]
         sums = {name: sum(getattr(one, name) for one in of_each) for name in ("keys", "capacity", "file_bytes", "memory_bytes")}
         absent = math.prod(1 - one.false_positive_rate for one in of_each)
         return FilterInfo(
@@ -201,7 +249,8 @@ class RotatingFilter(Closes):
     def commit(self) -> None:
         """Makes all added keys durable."""
         with self._lock:
-            self._generations[-1].commit()
+            for generation in self._live()[:1]:
+                generation.commit()
 
     def close(self) -> None:
         """Makes all added keys durable and closes. `with` does the same at its end."""
@@ -209,5 +258,5 @@ class RotatingFilter(Closes):
             # Whatever fails, the others are closed.
             with contextlib.ExitStack() as closing:
                 closing.callback(self._folder_lock.release)
-                for generation in self._generations:
+                for generation in self._generations.values():
                     closing.callback(generation.close)

@@ -1,7 +1,8 @@
 """Removes documents or paragraphs that shards of training data hold twice: ``springflash-duplicates --help``, or :func:`deduplicate`.
 
 Exact: a digest of 20 bytes of each is in a :class:`~springflash.FlashIndex`, with the place where it came first. So nothing is removed
-because a filter errs, and a run that was killed is repeated with the same result.
+because a filter errs, and a run that was killed is repeated with the same result. What it did not finish is forgotten if the shard has
+changed by then or is not asked for again: that reads the whole index.
 """
 
 from __future__ import annotations
@@ -16,15 +17,22 @@ import os
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
+from ._batches import together
 from ._files import sync
 from ._index import FlashIndex
 from ._springflash import FlashError
 
 #: Documents that are held in memory.
 _BATCH_DOCUMENTS = 2048
+
+#: The key of what an interrupted run leaves: shards without output, each with what its places in the index depend on.
+_UNFINISHED = b"unfinished"
+#: Keys that are forgotten at a time.
+_FORGOTTEN_KEYS = 1_000_000
 
 #: Reads batches of texts, and writes those texts of the last batch that are kept, with their places in it.
 _Shard = tuple[Iterator[list[str]], Callable[[list[tuple[int, str]]], object]]
@@ -62,12 +70,21 @@ def deduplicate(
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)
     counts = Counts()
+    forms = {file.name: [file.stat().st_size, file.stat().st_mtime_ns, field, paragraphs] for file in files}
+    left: dict[str, Any] = json.loads(index.get(_UNFINISHED, b"{}"))
+    changed = [name for name in left if left[name] != forms.get(name)]
+    if changed:
+        _forget(index, changed)
+        left = {name: left[name] for name in left if name not in changed}
     for file in files:
         if file.parent.samefile(folder):
             raise ValueError(f"{file} would be overwritten, expected an output folder of its own")
         unfinished = folder / f".{file.name}.unfinished"
         first = 0
         with _opened(file, unfinished, field) as (batches, write):
+            # Durable before its places are: changes become so in order.
+            left[file.name] = forms[file.name]
+            index[_UNFINISHED] = json.dumps(left)
             for texts in batches:
                 kept, counted = _kept(index, file.name, first, texts, paragraphs)
                 write(kept)
@@ -80,7 +97,19 @@ def deduplicate(
             os.fsync(written.fileno())
         os.replace(unfinished, folder / file.name)
         sync(folder)
+        del left[file.name]
+        index[_UNFINISHED] = json.dumps(left)
+        index.commit()
     return counts
+
+
+def _forget(index: FlashIndex, names: list[str]) -> None:
+    """Removes the places of shards that have no output: what came first in them would be in no output at all."""
+    shards = {name.encode("utf-8", "surrogateescape") for name in names}
+    # Again from the start, as an iteration ends when the index changes.
+    while keys := list(itertools.islice((key for key, place in index.items() if place.rsplit(b":", 2)[0] in shards), _FORGOTTEN_KEYS)):
+        for (batch,) in together(keys):
+            index._delete_batch(batch)
 
 
 def _kept(index: FlashIndex, name: str, first: int, texts: list[str], paragraphs: bool) -> tuple[list[tuple[int, str]], Counts]:
@@ -209,6 +238,7 @@ def main() -> None:
         prog="springflash-duplicates",
         description="Write shards without the documents, or paragraphs, that came before. Exact; needs a byte of memory for each.",
     )
+    parser.add_argument("--version", action="version", version=f"springflash-duplicates {version('springflash')}")
     parser.add_argument("index", help="folder of the index of what came before; made if it is not there")
     parser.add_argument("output", help="folder for the shards without duplicates")
     parser.add_argument("shards", nargs="+", help=".txt, .txt.gz, .jsonl, .jsonl.gz or .parquet")
@@ -226,6 +256,18 @@ def main() -> None:
             kept = deduplicate(
                 index, asked.shards, asked.output, field=asked.field, paragraphs=asked.paragraphs, progress=bar
             )
-    except (OSError, ValueError, FlashError) as error:
-        sys.exit(f"springflash-duplicates: {error}")
-    print(f"kept {kept.kept_documents} of {kept.documents} documents, {kept.kept_paragraphs} of {kept.paragraphs} paragraphs")
+        documents = f"{kept.kept_documents} of {kept.documents} documents"
+        print(f"kept {documents}, {kept.kept_paragraphs} of {kept.paragraphs} paragraphs", flush=True)
+    except KeyboardInterrupt:
+        _exit(130, "interrupted; repeat it with the same command")
+    except ValueError as error:
+        _exit(2, error)
+    except (ImportError, OSError, FlashError) as error:
+        _exit(1, error)
+
+
+def _exit(code: int, reason: object) -> NoReturn:
+    # What could not be written would be tried again at the end.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    print("springflash-duplicates:", " ".join(str(reason).split()), file=sys.stderr)
+    sys.exit(code)

@@ -52,6 +52,16 @@ _open: dict[Path, tuple[FlashIndex, int]] = {}
 _filters: WeakKeyDictionary[Crawler, DupeFilter] = WeakKeyDictionary()
 
 
+def _commit_pages(setting: Any) -> int:
+    try:
+        pages = int(setting)
+    except (TypeError, ValueError):
+        pages = 0
+    if pages < 1:
+        raise ValueError(f"SPRINGFLASH_COMMIT_PAGES is {setting!r:.40}, expected a whole number above 0")
+    return pages
+
+
 class Addon:
     """Sets what is needed of Scrapy's settings."""
 
@@ -74,6 +84,7 @@ class DupeFilter(BaseDupeFilter):
         folder = settings["SPRINGFLASH_SEEN"] or (job and Path(job) / "seen")
         if not folder:
             raise ValueError("springflash.scrapy needs a folder: set JOBDIR or SPRINGFLASH_SEEN")
+        self._commit_pages = _commit_pages(settings.get("SPRINGFLASH_COMMIT_PAGES", 100))
         self._crawler = crawler
         self._folder = Path(folder).resolve()
         index, users = _open.get(self._folder, (None, 0))
@@ -90,7 +101,6 @@ class DupeFilter(BaseDupeFilter):
             shutil.rmtree(Path(job) / "requests.queue", ignore_errors=True)
         self._index[self._prefix] = _RUNS
         self._index.commit()
-        self._commit_pages = settings.getint("SPRINGFLASH_COMMIT_PAGES", 100)
         self._done = 0
         self._has_unloaded = False
         _filters[crawler] = self
