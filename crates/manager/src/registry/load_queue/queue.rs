@@ -108,7 +108,7 @@ impl LoadQueue {
         self.in_flight.end(number)
     }
 
-    /// Bytes of the budget that reads hold which may hang.
+    /// Bytes of the budget that reads hold which seem to hang.
     pub(crate) fn late_bytes(&self) -> usize {
         self.in_flight.late_bytes()
     }
