@@ -1,3 +1,4 @@
+import functools
 import gzip
 import json
 import os
@@ -208,7 +209,9 @@ def test_the_program_ends_with_one_line_and_a_code(tmp_path):
 
     def run(shard, **pipes):
         command = [program, tmp_path / "index", tmp_path / "out", tmp_path / shard]
-        return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **pipes)
+        # A shell's background job ignores interrupts, and so would what it starts.
+        heeds = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+        return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=heeds, **pipes)
 
     def ended(process):
         errors = process.communicate(timeout=60)[1]
