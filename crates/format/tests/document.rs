@@ -16,8 +16,7 @@ fn tiny_block() -> Vec<u8> {
 }
 
 fn document() -> String {
-    let path = "../../docs/format.md";
-    std::fs::read_to_string(path).unwrap()
+    std::fs::read_to_string("../../docs/format.md").unwrap()
 }
 
 struct Field {

@@ -130,8 +130,7 @@ fn the_version_before_is_read() {
 
 #[test]
 fn the_document_gives_the_places_of_all_fields() {
-    let path = "../../docs/format.md";
-    let document = std::fs::read_to_string(path).unwrap();
+    let document = std::fs::read_to_string("../../docs/format.md").unwrap();
     let field = |heading: &str, name: &str| {
         let section =
             document.split(&format!("\n{heading}\n")).nth(1).unwrap_or_else(|| panic!("no {heading}"));

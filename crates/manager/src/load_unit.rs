@@ -49,8 +49,9 @@ pub(crate) fn load_next(registry: &SharedRegistry) -> Progress {
     let table = job.request.segment.table;
     let loaded = job.read();
     let residency = &mut registry.lock().residency;
+    let has_waited = residency.loads.end_read(number);
     residency.take_in_units(loaded);
-    if residency.loads.end_read(number) {
+    if has_waited {
         residency.queue_table(table);
     }
     Progress::Loaded

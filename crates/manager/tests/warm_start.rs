@@ -91,17 +91,23 @@ fn look_up(manager: &Manager, handles: &[TableHandle], rounds: u64, seed: u64) -
     wasted
 }
 
+/// Opens tables of which nothing is known, and looks up until much is.
+fn open_and_teach(manager: &Manager, tables: &[Arc<MemoryTable>]) -> Vec<TableHandle> {
+    let handles = open(manager, tables, &vec![None; tables.len()]);
+    for round in 0..20 {
+        look_up(manager, &handles, 10_000, round);
+        assert!(manager.wait_idle(IDLE_TIMEOUT));
+    }
+    handles
+}
+
 #[test]
 fn what_is_remembered_is_resident_after_one_pass_of_loading() {
     for policy in [PolicyKind::Benefit, PolicyKind::MultiQueue] {
         let tables: Vec<_> = (0..TABLES).map(|id| MemoryTable::new(id, SEGMENTS, KEYS)).collect();
         let budget_bytes = 112 << 10;
         let before = manager(budget_bytes, policy);
-        let handles = open(&before, &tables, &vec![None; tables.len()]);
-        for round in 0..20 {
-            look_up(&before, &handles, 10_000, round);
-            assert!(before.wait_idle(IDLE_TIMEOUT));
-        }
+        let handles = open_and_teach(&before, &tables);
         let wasted_before = look_up(&before, &handles, 50_000, 99);
         assert!(before.wait_idle(IDLE_TIMEOUT));
         let uses = uses_of(&before, &tables);
@@ -149,20 +155,15 @@ fn what_is_remembered_is_resident_after_one_pass_of_loading() {
 fn tables_that_come_later_get_what_is_remembered_too() {
     let tables: Vec<_> = (0..TABLES).map(|id| MemoryTable::new(id, SEGMENTS, KEYS)).collect();
     let before = manager(112 << 10, PolicyKind::Benefit);
-    let handles = open(&before, &tables, &vec![None; tables.len()]);
-    for round in 0..20 {
-        look_up(&before, &handles, 10_000, round);
-        assert!(before.wait_idle(IDLE_TIMEOUT));
-    }
+    let _open = open_and_teach(&before, &tables);
     let uses = uses_of(&before, &tables);
     let warm = manager(112 << 10, PolicyKind::Benefit);
     let open_one = |(table, uses): (&Arc<MemoryTable>, &Option<Vec<SegmentUse>>)| {
         open(&warm, std::slice::from_ref(table), std::slice::from_ref(uses))
     };
-    let handles: Vec<_> = tables.iter().zip(&uses).flat_map(open_one).collect();
+    let _also_open: Vec<_> = tables.iter().zip(&uses).flat_map(open_one).collect();
     let (units, missing) = units_and_missing(&uses, &uses_of(&warm, &tables));
     assert!(missing * 8 <= units, "{missing} of {units} units are missing");
-    drop(handles);
 }
 
 #[test]
@@ -179,11 +180,7 @@ fn the_memory_curve_follows_the_visits() {
     let manager = manager(160 << 10, PolicyKind::Benefit);
     let tables: Vec<_> = (0..TABLES).map(|id| MemoryTable::new(id, SEGMENTS, KEYS)).collect();
     assert_eq!(manager.memory_curve().points().len(), 1, "nothing is known yet");
-    let handles = open(&manager, &tables, &vec![None; tables.len()]);
-    for round in 0..20 {
-        look_up(&manager, &handles, 10_000, round);
-        assert!(manager.wait_idle(IDLE_TIMEOUT));
-    }
+    let _open = open_and_teach(&manager, &tables);
     let (curve, stats) = (manager.memory_curve(), manager.stats());
     assert!((curve.points()[0].wasted_reads_per_visit - 1.0).abs() < 1e-6, "all visits were for absent keys");
     let (best, now) =

@@ -106,8 +106,8 @@ impl Shared {
         let mut pace = Pace { cpu_budget: CpuBudget::new(), arrivals: Arrivals::new() };
         while !self.stop.load(Ordering::Acquire) {
             let asked = self.waiters.lock().asked;
-            // A panic of ours must not end the thread: a stale plan is better than none. Panics of sources are caught at their calls.
             self.readers.begin_round();
+            // A panic of ours must not end the thread: a stale plan is better than none. Panics of sources are caught at their calls.
             let round = self.guarded(|| self.round(&mut pace, scope)).unwrap_or(Round::Idle);
             self.readers.end_round();
             if round == Round::Idle || round == Round::Paused && self.readers.pause_is_long() {

@@ -114,7 +114,7 @@ impl SharedCache {
 
 impl Drop for SharedCache {
     fn drop(&mut self) {
-        // SAFETY: made by `of`, and used no more. The options hold the cache itself.
+        // SAFETY: made by `strict` or `tiered`, and used no more. The options hold the cache itself.
         unsafe { springbloom_test_delete_cache(self.0) }
     }
 }

@@ -71,21 +71,17 @@ impl LoadQueue {
                     self.noted.push(tables, segment.table);
                     continue;
                 }
-                if self.in_flight.must_wait(source, segment.table) {
-                    continue;
-                }
                 (segment, 0, false)
             } else {
                 let table = self.pop_table(tables, allocation, now)?;
-                let Some(source) = tables.get(table).map(|table| table.source) else { continue };
-                if self.in_flight.must_wait(source, table) {
-                    continue;
-                }
                 let Some((segment, rows)) = lacking_segment(tables, allocation, table) else { continue };
                 (segment, rows, true)
             };
             let request = LoadRequest::new(tables, allocation, segment, rows, is_for_table);
-            if request.is_some() {
+            if request
+                .as_ref()
+                .is_some_and(|request| !self.in_flight.must_wait(request.source, segment.table))
+            {
                 return request;
             }
         }
