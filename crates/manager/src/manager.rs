@@ -194,9 +194,9 @@ impl Manager {
     }
 
     /// Moves the budget. Returns when what is in use fits, with the budget in force then: more than asked for only if the bookkeeping of
-    /// known tables, the lookups' buffers and what the host reserved take more; less only for more than
-    /// [`MemoryBudget::BUDGET_BYTES_MAX`]. May wait for a read of a unit that is under way; tables are opened meanwhile. Of two calls at
-    /// the same time, both move to what the later one asked for.
+    /// known tables, the lookups' buffers, what the host reserved, and reads that seem to hang take more; less only for more than
+    /// [`MemoryBudget::BUDGET_BYTES_MAX`]. Waits for a read of a unit that is under way, up to a quarter of a second; tables are opened
+    /// meanwhile. Of two calls at the same time, both move to what the later one asked for.
     pub fn set_budget_bytes(&self, budget_bytes: usize) -> usize {
         self.shared.registry.lock().ask_budget(budget_bytes);
         loop {

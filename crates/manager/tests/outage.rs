@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use common::{IDLE_TIMEOUT, LOCATOR, MemoryTable, manager};
 use springbloom_manager::{
-    Manager, Outcome, TableHandle, TableId, TableSpec, TableUnits, UnitReadError, UnitSource, UnitVisitor,
+    Manager, MemoryKind, Outcome, TableHandle, TableId, TableSpec, TableUnits, UnitReadError, UnitSource,
+    UnitVisitor,
 };
 use springbloom_published_policies::PolicyKind;
 
@@ -281,4 +282,27 @@ fn a_budget_falls_while_reads_hang() {
     });
     assert_eq!(reached, Ok(budgets.clone()));
     drop((of_hanging, of_fast));
+}
+
+#[test]
+fn a_budget_below_what_hanging_reads_hold_is_reached_when_they_end() {
+    let (manager, hanging) = (manager(64 << 20, PolicyKind::Benefit), Device::new());
+    hanging.is_out.store(true, Ordering::SeqCst);
+    let tables = hanging.open(&manager, 0..50, HANGING);
+    wait_until(&manager, "nothing hangs", || hanging.slow_reads.load(Ordering::SeqCst) >= 8);
+    let held_bytes = || manager.budget().used_bytes_of(MemoryKind::Loading);
+    let budget_bytes = || manager.budget().budget_bytes();
+    let (fell, reached) = mpsc::channel();
+    std::thread::scope(|scope| {
+        scope.spawn(|| fell.send(manager.set_budget_bytes(0)));
+        let reached = reached.recv_timeout(IDLE_TIMEOUT / 4);
+        let held = held_bytes();
+        hanging.is_out.store(false, Ordering::SeqCst);
+        let reached = reached.expect("nobody waits for a read that hangs");
+        assert!(0 < held && held <= reached, "{held} bytes of {reached}");
+        wait_until(&manager, "the budget does not fall", || {
+            held_bytes() == 0 && budget_bytes() <= reached - held
+        });
+    });
+    drop(tables);
 }

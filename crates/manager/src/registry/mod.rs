@@ -393,7 +393,9 @@ impl Registry {
             self.fit_negative_cache(reached_bytes);
             return BudgetMove::Ended(reached_bytes);
         }
-        if self.residency.memory.movable_bytes() > 0 || self.give_up_negative_cache() {
+        // Nobody waits for a read that seems to hang: the budget falls when it is over.
+        let movable_bytes = self.residency.memory.movable_bytes();
+        if movable_bytes > self.residency.loads.late_bytes() || self.give_up_negative_cache() {
             return BudgetMove::Waits;
         }
         self.residency.memory.collect(!self.residency.tables.are_none());

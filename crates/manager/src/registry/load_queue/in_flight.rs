@@ -12,7 +12,8 @@ const LATE: Duration = Duration::from_millis(250);
 struct Read {
     number: u64,
     source: u32,
-    table: u32,
+    /// `None` once the table was forgotten: another one may have its slot.
+    table: Option<u32>,
     /// What it holds of the budget.
     bytes: usize,
     begun: Instant,
@@ -40,9 +41,9 @@ impl InFlight {
     /// Whether the table must wait for its own reads. Then [`end`](Self::end) tells when it need not any more.
     pub(super) fn must_wait(&mut self, source: u32, table: u32) -> bool {
         let of_source = self.of_source(source);
-        let of_table = self.reads.iter_mut().filter(|read| read.table == table);
+        let of_table = self.reads.iter().filter(|read| read.table == Some(table));
         let must_wait = of_table.count() + of_source >= READS_MAX / 2;
-        let last = self.reads.iter_mut().rfind(|read| read.table == table).filter(|_| must_wait);
+        let last = self.reads.iter_mut().rfind(|read| read.table == Some(table)).filter(|_| must_wait);
         last.map(|read| read.keeps_waiting = true).is_some()
     }
 
@@ -61,7 +62,7 @@ impl InFlight {
     pub(super) fn begin(&mut self, source: u32, table: u32, bytes: usize) -> u64 {
         self.last_number += 1;
         let (number, begun) = (self.last_number, Instant::now());
-        self.reads.push(Read { number, source, table, bytes, begun, keeps_waiting: false });
+        self.reads.push(Read { number, source, table: Some(table), bytes, begun, keeps_waiting: false });
         number
     }
 
@@ -69,8 +70,15 @@ impl InFlight {
     pub(super) fn end(&mut self, number: u64) -> bool {
         let Some(at) = self.reads.iter().position(|read| read.number == number) else { return false };
         let ended = self.reads.remove(at);
-        let others = self.reads.iter_mut().filter(|read| read.table == ended.table);
+        let others = self.reads.iter_mut().filter(|read| read.table.is_some() && read.table == ended.table);
         others.fold(ended.keeps_waiting, |waits, read| std::mem::take(&mut read.keeps_waiting) || waits)
+    }
+
+    /// The table was forgotten. Its reads go on, and those of a table that gets its slot do not wait for them.
+    pub(super) fn forget_table(&mut self, table: u32) {
+        self.reads.iter_mut().filter(|read| read.table == Some(table)).for_each(|read| {
+            (read.table, read.keeps_waiting) = (None, false);
+        });
     }
 }
 
@@ -127,5 +135,17 @@ mod tests {
         assert!(!in_flight.end(numbers[1]), "it was told");
         assert!(in_flight.must_wait(0, 0), "two reads of six");
         assert!(in_flight.end(numbers[2]) && !in_flight.must_wait(0, 0));
+    }
+
+    #[test]
+    fn a_table_does_not_wait_for_reads_of_the_one_that_had_its_slot() {
+        let mut in_flight = InFlight::default();
+        let numbers: Vec<_> = (0..4).map(|_| in_flight.begin(0, 7, 1)).collect();
+        assert!(in_flight.must_wait(0, 7));
+        in_flight.forget_table(7);
+        assert!(!in_flight.must_wait(0, 7) && in_flight.may_begin(0));
+        let of_other = in_flight.begin(0, 7, 1);
+        assert!(numbers.into_iter().all(|number| !in_flight.end(number)), "nobody waited for them");
+        assert!(!in_flight.end(of_other));
     }
 }

@@ -183,6 +183,7 @@ impl LoadQueue {
     /// Forgets a table, which is still known. O(noted and failing tables).
     pub(crate) fn remove_table(&mut self, tables: &mut Tables, table: u32) {
         self.segments.retain(|segment| segment.table != table);
+        self.in_flight.forget_table(table);
         if !self.noted.remove(tables, table) {
             self.failing.remove(tables, table);
         }
