@@ -208,15 +208,16 @@ uint64_t sb_block_further_prefixes(sb_bytes head) SB_NOEXCEPT;
 // there is none.
 size_t sb_further_prefix_of_range(uint64_t rules, sb_bytes from, sb_bytes end) SB_NOEXCEPT;
 // What opening a table comes to.
-enum { SB_OPENED = 0, SB_NO_ROOM = 1, SB_CORRUPT = 2, SB_NONE_LEFT = 3, SB_UNREADABLE = 4, SB_NO_SUCH_UNITS = 5 };
+enum { SB_OPENED = 0, SB_NO_ROOM = 1, SB_CORRUPT = 2, SB_NONE_LEFT = 3, SB_UNREADABLE = 4, SB_NO_SUCH_UNITS = 5, SB_BUSY = 6 };
 // Opens a table in the caller's memory, which may be moved; close with sb_table_close. Gives SB_OPENED, or why lookups pass
 // unfiltered.
 int sb_table_open(const sb_filters* filters, const sb_column_family* family, const sb_table_spec* spec,
                   sb_table* table) SB_NOEXCEPT;
-// The column family, known as `context`, has a deferred table: there was no room for it, or its units could not be read. A background
-// thread calls `retry`, which tries to open one of the deferred tables. It gives SB_OPENED if that one need not be tried again, SB_NO_ROOM
-// if it stays deferred until there is more room, SB_UNREADABLE if some stay deferred that cannot be read at present, SB_NONE_LEFT if there
-// was none: then it is not called again until the next table is deferred.
+// The column family, known as `context`, has a deferred table: there was no room for it, or its units could not be read. Background
+// threads call `retry`, several at a time, which tries to open one of the deferred tables. It gives SB_OPENED if that one need not be tried
+// again, SB_NO_ROOM if it stays deferred until there is more room, SB_UNREADABLE if some stay deferred that cannot be read at present,
+// SB_BUSY if others are at all that there are, SB_NONE_LEFT if there was none: then it is not called again until the next table is
+// deferred.
 void sb_deferred_add(const sb_filters* filters, void* context, int (*retry)(void* context) SB_NOEXCEPT) SB_NOEXCEPT;
 // A deferred table was closed before `retry` gave SB_OPENED for it.
 void sb_deferred_closed(const sb_filters* filters) SB_NOEXCEPT;

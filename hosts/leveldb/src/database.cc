@@ -101,6 +101,9 @@ void Database::Defer(OpenTable* table) {
 int Database::Retry(void* context) noexcept {
   auto* self = static_cast<Database*>(context);
   std::unique_lock<std::mutex> lock(self->mutex_);
+  if (self->tried_ != nullptr) {
+    return SB_BUSY;
+  }
   for (size_t tries = std::min<size_t>(self->deferred_.size(), kUnreadableAtOnce); tries > 0 && !self->deferred_.empty();
        --tries) {
     OpenTable* const table = self->deferred_.front();
@@ -128,7 +131,6 @@ int Database::Retry(void* context) noexcept {
 void Database::Close(OpenTable* table) {
   {
     std::unique_lock<std::mutex> lock(mutex_);
-    ends_round_ = true;
     try_ended_.wait(lock, [&] { return tried_ != table; });
     if (table->deferred) {
       deferred_.erase(*table->deferred);

@@ -68,8 +68,6 @@ class Database {
   // The one that is being tried, which stays until that is over.
   const OpenTable* tried_ = nullptr;
   std::condition_variable try_ended_;
-  // A table is being closed. The next ones to close are likely the next ones to try.
-  bool ends_round_ = false;
 };
 
 }  // namespace springbloom

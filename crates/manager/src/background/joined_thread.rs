@@ -29,6 +29,11 @@ impl JoinedThread {
         self.process == process::id()
     }
 
+    /// Whether it has ended, or is another process's.
+    pub fn has_ended(&self) -> bool {
+        !self.is_here() || self.handle.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
     /// To wake it.
     pub fn thread(&self) -> &Thread {
         &self.thread

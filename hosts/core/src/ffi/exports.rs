@@ -17,7 +17,7 @@ use springbloom_format::{BlockHeader, Contents, Directory, FurtherPrefixes};
 use springbloom_manager::{self as manager, Answer, KeyOrder, set_host_bytes_of_thread};
 
 use super::types::{
-    BatchKey, CORRUPT, Comparator, Digest, KEYS, KEYS_BEFORE_PREFIXES, NO_ROOM, NO_SUCH_UNITS, OPENED,
+    BUSY, BatchKey, CORRUPT, Comparator, Digest, KEYS, KEYS_BEFORE_PREFIXES, NO_ROOM, NO_SUCH_UNITS, OPENED,
     PREFIXES, RetryFn, Setting, TableSpec, UNKNOWN_CONTENTS, UNREADABLE, write_message,
 };
 use crate::{
@@ -444,8 +444,10 @@ struct AdapterFamily {
     retry: RetryFn,
 }
 
-// SAFETY: the adapter lets any one thread at a time retry.
+// SAFETY: the adapter lets any thread retry.
 unsafe impl Send for AdapterFamily {}
+// SAFETY: several at a time.
+unsafe impl Sync for AdapterFamily {}
 
 impl DeferredFamily for AdapterFamily {
     fn retry(&self) -> RetryResult {
@@ -454,6 +456,7 @@ impl DeferredFamily for AdapterFamily {
             OPENED => RetryResult::Opened,
             NO_ROOM => RetryResult::NoRoom,
             UNREADABLE => RetryResult::Unreadable,
+            BUSY => RetryResult::Busy,
             _ => RetryResult::NoneLeft,
         }
     }

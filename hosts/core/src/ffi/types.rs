@@ -78,6 +78,7 @@ pub(super) const NO_ROOM: c_int = 1;
 pub(super) const UNREADABLE: c_int = 4;
 pub(super) const CORRUPT: c_int = 2;
 pub(super) const NO_SUCH_UNITS: c_int = 5;
+pub(super) const BUSY: c_int = 6;
 
 /// Writes a message that ends in NUL, cut to the buffer's size. A NUL within it, as a setting may have, is shown.
 ///

@@ -1,4 +1,5 @@
-//! The host's one thread: writes hotness files, forgets tables whose files are gone, opens deferred tables when there is room.
+//! The host's thread: writes hotness files, forgets tables whose files are gone, follows the block cache, and has other threads open
+//! deferred tables when there is room.
 //!
 //! It never holds the `Filters` that own it, so it cannot drop the last reference to them. Dropping the
 //! [`Maintenance`] stops and joins it.
@@ -19,6 +20,8 @@ use crate::{budget::budget_control::BudgetControl, tables::Tables};
 
 /// How often deleted and deferred tables are looked for. Deleted ones hold memory, and deferred ones waste reads.
 const TABLE_CHECK_INTERVAL: Duration = Duration::from_millis(500);
+/// Threads that try deferred tables. A try may hang, so that each check begins another one.
+const TRY_THREADS_MAX: usize = 8;
 
 /// What the thread works on.
 pub(crate) struct Tasks {
@@ -45,7 +48,7 @@ pub(crate) struct Maintenance {
 
 impl Maintenance {
     pub(crate) fn start(tasks: Tasks) -> Self {
-        let stop = Arc::new(Stop::default());
+        let (stop, tasks) = (Arc::new(Stop::default()), Arc::new(tasks));
         let theirs = stop.clone();
         let notices = tasks.tables.manager.notices().clone();
         let thread = JoinedThread::spawn("springbloom-maintenance", move || tasks.run(&theirs))
@@ -98,8 +101,9 @@ impl Timer {
 }
 
 impl Tasks {
-    fn run(&self, stop: &Stop) {
+    fn run(self: &Arc<Self>, stop: &Stop) {
         let tables = &*self.tables;
+        let mut tries = Vec::new();
         let mut check = Timer::every(TABLE_CHECK_INTERVAL);
         let mut save = self.save_every.map(Timer::every);
         self.budget.wake_this_thread();
@@ -121,7 +125,7 @@ impl Tasks {
                 self.contained(|| tables.databases.tell(tables.manager.notices()));
                 // Without a budget there is no room, and no table need be read to learn it.
                 if tables.manager.budget().budget_bytes() > 0 {
-                    self.contained(|| tables.deferred.retry());
+                    self.try_deferred(&mut tries);
                 }
             }
             if save.as_mut().is_some_and(Timer::is_due) {
@@ -129,6 +133,18 @@ impl Tasks {
             }
         }
         self.save();
+    }
+
+    /// Has a thread try deferred tables, if there are any. Nothing else waits for it: its reads may hang.
+    fn try_deferred(self: &Arc<Self>, threads: &mut Vec<JoinedThread>) {
+        threads.retain(|thread| !thread.has_ended());
+        if threads.len() == TRY_THREADS_MAX || !self.tables.deferred.has_due() {
+            return;
+        }
+        let tasks = self.clone();
+        let retry = move || tasks.contained(|| tasks.tables.deferred.retry());
+        // Without a thread to give, the system is short of more than filters: the next check tries again.
+        threads.extend(JoinedThread::spawn("springbloom-tables", retry));
     }
 
     fn save(&self) {
@@ -178,6 +194,47 @@ mod tests {
         }
         assert_eq!(elastic.stats().thread_panics, 1);
         assert!(elastic.metrics_text().contains("springbloom_thread_panics_total 1\n"));
+    }
+
+    /// A column family whose only table cannot be read until the test says so.
+    #[derive(Default)]
+    struct Hangs {
+        is_tried: AtomicBool,
+        is_over: Arc<AtomicBool>,
+    }
+
+    impl DeferredFamily for Hangs {
+        fn retry(&self) -> RetryResult {
+            if self.is_tried.swap(true, Ordering::SeqCst) {
+                return RetryResult::Busy;
+            }
+            while !self.is_over.load(Ordering::SeqCst) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            RetryResult::Opened
+        }
+    }
+
+    #[test]
+    fn a_table_that_hangs_keeps_no_other_waiting() {
+        let elastic = Filters::start(Settings::default(), &TEST_ENGINE).unwrap();
+        let (deferred, hangs, retries) =
+            (&elastic.tables.deferred, Hangs::default(), Arc::new(AtomicU64::new(1)));
+        let is_over = hangs.is_over.clone();
+        deferred.add(1, Box::new(hangs));
+        let wait_until = |is_so: &dyn Fn() -> bool| {
+            let begun = Instant::now();
+            while !is_so() && begun.elapsed() < Duration::from_secs(20) {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            is_so()
+        };
+        let fails = wait_until(&|| deferred.counts() == (0, 1));
+        deferred.add(2, Box::new(PanicsOnce(retries.clone())));
+        let is_tried = wait_until(&|| retries.load(Ordering::SeqCst) > 1);
+        is_over.store(true, Ordering::SeqCst);
+        assert!(fails && is_tried);
+        assert!(wait_until(&|| deferred.counts() == (1, 0)), "it fails no more");
     }
 
     #[test]

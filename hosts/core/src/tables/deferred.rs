@@ -10,12 +10,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 
 /// A column family whose tables could not be read is left alone for so long at first, and for twice as long after each further failure.
 const PAUSE_MIN: Duration = Duration::from_millis(500);
 /// Where tables are damaged for good, they are read for ever: rarely. A fault that passes leaves no trace a minute later.
 const PAUSE_MAX: Duration = Duration::from_secs(16);
+/// A try that takes longer seems to hang.
+const LATE: Duration = Duration::from_millis(250);
 
 /// What opening a deferred table came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,13 +28,15 @@ pub(crate) enum RetryResult {
     NoRoom,
     /// Some cannot be read at present.
     Unreadable,
+    /// All that there are are being tried.
+    Busy,
     /// There is no deferred table.
     NoneLeft,
 }
 
 /// The deferred tables of a column family.
-pub(crate) trait DeferredFamily: Send {
-    /// Tries to open one of them.
+pub(crate) trait DeferredFamily: Send + Sync {
+    /// Tries to open one of them. Several threads may.
     fn retry(&self) -> RetryResult;
 }
 
@@ -44,8 +48,8 @@ pub(crate) struct DeferredTables {
     tables: AtomicU64,
 }
 
-/// Locked while a table is tried, so that its column family stays. `None`: the column family was removed.
-type Tries = Arc<Mutex<Option<Box<dyn DeferredFamily>>>>;
+/// Shared while a table is tried, so that its column family stays. `None`: the column family was removed.
+type Tries = Arc<RwLock<Option<Box<dyn DeferredFamily>>>>;
 
 /// A column family with deferred tables.
 struct Entry {
@@ -54,6 +58,14 @@ struct Entry {
     deferred: u64,
     pause: Duration,
     due: Instant,
+    /// When the tries began that are under way.
+    tries: Vec<Instant>,
+}
+
+impl Entry {
+    fn is_unreadable(&self) -> bool {
+        !self.pause.is_zero() || self.tries.iter().any(|begun| begun.elapsed() >= LATE)
+    }
 }
 
 #[derive(Default)]
@@ -68,8 +80,13 @@ impl DeferredTables {
     pub(crate) fn add(&self, family: usize, retry: Box<dyn DeferredFamily>) {
         self.tables.fetch_add(1, Ordering::Relaxed);
         let due = Instant::now();
-        let new =
-            || Entry { retry: Arc::new(Mutex::new(Some(retry))), deferred: 0, pause: Duration::ZERO, due };
+        let new = || Entry {
+            retry: Arc::new(RwLock::new(Some(retry))),
+            deferred: 0,
+            pause: Duration::ZERO,
+            due,
+            tries: Vec::new(),
+        };
         let mut state = self.state.lock();
         let entry = state.families.entry(family).or_insert_with(new);
         entry.deferred += 1;
@@ -84,8 +101,7 @@ impl DeferredTables {
     /// Deferred tables that have no room, and those that cannot be read. While some cannot, all count as such: which ones is not kept.
     pub(crate) fn counts(&self) -> (u64, u64) {
         let tables = self.tables.load(Ordering::Relaxed);
-        let is_unreadable = |entry: &Entry| !entry.pause.is_zero();
-        if self.state.lock().families.values().any(is_unreadable) { (0, tables) } else { (tables, 0) }
+        if self.state.lock().families.values().any(Entry::is_unreadable) { (0, tables) } else { (tables, 0) }
     }
 
     /// When this returns, no table of the column family is being tried, and none will be.
@@ -93,7 +109,7 @@ impl DeferredTables {
         let removed = self.state.lock().families.remove(&family);
         // Without the lock of all column families: a try of another one is not waited for.
         if let Some(Entry { retry, .. }) = removed {
-            *retry.lock() = None;
+            *retry.write() = None;
         }
     }
 
@@ -106,8 +122,13 @@ impl DeferredTables {
         }
     }
 
+    /// Whether a table is to be tried now.
+    pub(crate) fn has_due(&self) -> bool {
+        !self.in_turn(Instant::now()).is_empty()
+    }
+
     /// Tries all tables until one is refused. It is called again and again: whether there is more room than before is not asked, because
-    /// the budget may have moved there and back while a table was tried.
+    /// the budget may have moved there and back while a table was tried. A try may hang: another thread calls this meanwhile.
     pub(crate) fn retry(&self) {
         self.retry_at(Instant::now());
     }
@@ -115,8 +136,7 @@ impl DeferredTables {
     fn retry_at(&self, now: Instant) {
         for family in self.in_turn(now) {
             while let Some((retry, deferred)) = self.entry(family) {
-                let tried = retry.lock().as_ref().map(|family| family.retry());
-                match tried {
+                match self.try_one(family, &retry) {
                     Some(RetryResult::Opened) => {
                         self.end_one();
                         self.set_pause(family, now, |_| Duration::ZERO);
@@ -132,10 +152,17 @@ impl DeferredTables {
                         self.set_pause(family, now, |last| (2 * last).clamp(PAUSE_MIN, PAUSE_MAX));
                         break;
                     }
-                    None => break, // it was removed meanwhile
+                    Some(RetryResult::Busy) | None => break,
                 }
             }
         }
+    }
+
+    /// `None`: the column family was or is being removed.
+    fn try_one(&self, family: usize, retry: &Tries) -> Option<RetryResult> {
+        let tables = retry.try_read()?;
+        let _under_way = UnderWay::begin(self, family);
+        tables.as_ref().map(|tables| tables.retry())
     }
 
     fn set_pause(&self, family: usize, now: Instant, next: impl FnOnce(Duration) -> Duration) {
@@ -153,6 +180,33 @@ impl DeferredTables {
 
     fn entry(&self, family: usize) -> Option<(Tries, u64)> {
         self.state.lock().families.get(&family).map(|entry| (entry.retry.clone(), entry.deferred))
+    }
+}
+
+/// A try, until this is dropped.
+struct UnderWay<'a> {
+    deferred: &'a DeferredTables,
+    family: usize,
+    begun: Instant,
+}
+
+impl<'a> UnderWay<'a> {
+    fn begin(deferred: &'a DeferredTables, family: usize) -> Self {
+        let begun = Instant::now();
+        if let Some(entry) = deferred.state.lock().families.get_mut(&family) {
+            entry.tries.push(begun);
+        }
+        Self { deferred, family, begun }
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        if let Some(entry) = self.deferred.state.lock().families.get_mut(&self.family)
+            && let Some(at) = entry.tries.iter().position(|begun| *begun == self.begun)
+        {
+            entry.tries.swap_remove(at);
+        }
     }
 }
 

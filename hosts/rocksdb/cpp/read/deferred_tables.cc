@@ -1,5 +1,7 @@
 #include "read/deferred_tables.h"
 
+#include <algorithm>
+
 #include "options/cf_options.h"
 #include "read/elastic_table_reader.h"
 #include "read/open_files.h"
@@ -61,49 +63,92 @@ void DeferredTables<Reader>::Unlink(Reader* reader) {
 
 template <typename Reader>
 void DeferredTables<Reader>::Remove(Reader* reader) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  ends_round_ = true;
-  try_ended_.wait(lock, [&] { return tried_ != reader; });
-  if (!reader->HasUnits() && reader->Links().next != nullptr) {
-    Unlink(reader);
-    sb_deferred_closed(family_.filters.get());
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (reader->HasUnits() || reader->Links().next == nullptr) {
+    return;
   }
+  if (Try* const under_way = TryOf(reader)) {
+    under_way->is_removed = true;
+  }
+  Unlink(reader);
+  sb_deferred_closed(family_.filters.get());
+}
+
+template <typename Reader>
+void DeferredTables<Reader>::Close(const Reader* reader, const std::shared_ptr<rocksdb::TableReader>& stock) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (Try* const under_way = TryOf(reader)) {
+    under_way->stock = stock;
+    under_way->reader = nullptr;
+  }
+}
+
+template <typename Reader>
+typename DeferredTables<Reader>::Try* DeferredTables<Reader>::TryOf(const Reader* reader) {
+  const auto found = std::ranges::find(tries_, reader, &Try::reader);
+  return found == tries_.end() ? nullptr : &*found;
+}
+
+template <typename Reader>
+Reader* DeferredTables<Reader>::Next() const {
+  Reader* reader = next_;
+  // As many may be tried as there are tries.
+  for (size_t tried = 0; reader != nullptr && std::ranges::find(tries_, reader, &Try::reader) != tries_.end(); ++tried) {
+    reader = tried == tries_.size() ? nullptr : After(reader);
+  }
+  return reader;
 }
 
 template <typename Reader>
 int DeferredTables<Reader>::Retry(void* context) noexcept {
   auto* self = static_cast<DeferredTables*>(context);
-  std::unique_lock<std::mutex> lock(self->mutex_);
-  const Reader* first = self->next_;
-  self->ends_round_ = false;
-  for (int unreadable = 0; self->next_ != nullptr && unreadable < kUnreadableAtOnce && !self->ends_round_; ++unreadable) {
-    if (unreadable > 0 && self->next_ == first) {
+  const auto next = [self] {
+    std::lock_guard<std::mutex> lock(self->mutex_);
+    return self->next_;
+  };
+  const Reader* const first = next();
+  for (int unreadable = 0; unreadable < kUnreadableAtOnce; ++unreadable) {
+    const int why = self->TryNext();
+    if (why != SB_UNREADABLE && why != kRemoved) {
+      return why == SB_BUSY && unreadable > 0 ? SB_UNREADABLE : why;
+    }
+    if (next() == first) {
       break;
     }
-    const int why = self->TryNext(&lock);
-    if (why != SB_UNREADABLE) {
-      return why;
-    }
   }
-  return self->next_ == nullptr ? SB_NONE_LEFT : SB_UNREADABLE;
+  return next() == nullptr ? SB_NONE_LEFT : SB_UNREADABLE;
 }
 
-// Tries the next one without the lock: a read may take long, and other tables are opened and closed meanwhile.
+// Tries the next one without the lock: a read may take long, and other tables are opened, tried and closed meanwhile.
 template <typename Reader>
-int DeferredTables<Reader>::TryNext(std::unique_lock<std::mutex>* lock) {
-  Reader* const reader = next_;
-  tried_ = reader;
-  lock->unlock();
+int DeferredTables<Reader>::TryNext() {
+  std::list<Try> ended;
+  std::unique_lock<std::mutex> lock(mutex_);
+  Reader* const reader = Next();
+  if (reader == nullptr) {
+    return next_ == nullptr ? SB_NONE_LEFT : SB_BUSY;
+  }
+  const auto under_way = tries_.insert(tries_.end(), Try{reader});
+  next_ = After(reader);
+  const rocksdb::BlockBasedTable::Rep& rep = RepOf(reader->Inner());
+  lock.unlock();
   OpenedUnits opened;
-  const int why = TryOne(reader, &opened);
-  lock->lock();
-  tried_ = nullptr;
-  try_ended_.notify_all();
+  const int why = TryOne(rep, &opened);
+  lock.lock();
+  // The stock reader that it kept is destroyed without the lock.
+  ended.splice(ended.end(), tries_, under_way);
+  if (ended.front().is_removed) {
+    lock.unlock();
+    if (why == SB_OPENED) {
+      sb_table_close(family_.filters.get(), &opened.table, /*obsolete=*/0);
+    }
+    return kRemoved;
+  }
   if (why == SB_NO_ROOM) {
+    next_ = reader;
     return why;
   }
   if (why == SB_UNREADABLE) {
-    next_ = After(reader);
     return why;
   }
   Unlink(reader);
@@ -114,8 +159,7 @@ int DeferredTables<Reader>::TryNext(std::unique_lock<std::mutex>* lock) {
 }
 
 template <typename Reader>
-int DeferredTables<Reader>::TryOne(Reader* reader, OpenedUnits* opened) const {
-  const rocksdb::BlockBasedTable::Rep& rep = RepOf(reader->Inner());
+int DeferredTables<Reader>::TryOne(const rocksdb::BlockBasedTable::Rep& rep, OpenedUnits* opened) const {
   const rocksdb::ReadOptions read_options;
   rocksdb::RandomAccessFileReader file = ReaderOf(rep.file->file(), rep.file->file_name());
   auto unit_table = UnitTable::Find(read_options, OptionsToRead(family_), /*tail_size=*/0, &file, rep.file_size);

@@ -2,16 +2,19 @@
 // units when that is over.
 #pragma once
 
-#include <condition_variable>
+#include <list>
+#include <memory>
 #include <mutex>
 
 #include "abi.h"
 #include "read/column_family.h"
 #include "read/table_filter.h"
+#include "table/block_based/block_based_table_reader.h"
 
 namespace springbloom {
 
-// The deferred tables of a column family. Thread-safe. The maintenance thread tries to open their units; lookups never look for room.
+// The deferred tables of a column family. Thread-safe. Background threads try to open their units; lookups never look for room. A try may
+// hang: nobody waits for it but the end of the column family.
 // `Reader` is an ElasticTableReader, which waits for units over keys, or a PrefixFilter.
 template <typename Reader>
 class DeferredTables {
@@ -21,25 +24,39 @@ class DeferredTables {
   ~DeferredTables();
 
   void Add(Reader* reader);
-  // When this returns, nobody tries the reader or will try it.
+  // The reader gets no units from here on.
   void Remove(Reader* reader);
+  // The reader, which was removed, is being destroyed. If it is being tried, that keeps `stock`, which it reads.
+  void Close(const Reader* reader, const std::shared_ptr<rocksdb::TableReader>& stock);
 
  private:
+  // A try that is under way.
+  struct Try {
+    // Null once it was closed: another one may get its address.
+    const Reader* reader;
+    bool is_removed = false;
+    std::shared_ptr<rocksdb::TableReader> stock{};
+  };
+
   // Callback of springbloom_abi.h; `context` is a DeferredTables*.
   static int Retry(void* context) noexcept;
-  int TryNext(std::unique_lock<std::mutex>* lock);
-  int TryOne(Reader* reader, OpenedUnits* opened) const;
+  // One of springbloom_abi.h, or kRemoved.
+  int TryNext();
+  int TryOne(const rocksdb::BlockBasedTable::Rep& rep, OpenedUnits* opened) const;
+  // The reader to try next, of those that are not being tried; null if there is none.
+  Reader* Next() const;
+  Try* TryOf(const Reader* reader);
   void Unlink(Reader* reader);
   static Reader* After(Reader* reader) { return static_cast<Reader*>(reader->Links().next); }
+
+  // The table was removed while it was tried.
+  static constexpr int kRemoved = -1;
 
   const ColumnFamily& family_;
   // Guards the following, and the links of the readers.
   std::mutex mutex_;
-  // The one that is being tried, which stays until that is over.
-  const Reader* tried_ = nullptr;
-  std::condition_variable try_ended_;
-  // A table is being closed. The next ones to close are likely the next ones to try.
-  bool ends_round_ = false;
+  // A few.
+  std::list<Try> tries_;
   // The one to try next; null if there is none. What was tried comes last, so that all have their turn.
   Reader* next_ = nullptr;
 };

@@ -85,13 +85,18 @@ ElasticTableReader::~ElasticTableReader() {
   EndDeferral();
   const bool obsolete = obsolete_.load(std::memory_order_relaxed);
   PrefixFilter* const prefixes = Prefixes();
-  if (prefixes != nullptr) {
-    prefixes->Close(obsolete);
-  }
+  // A read of the file that is under way keeps it.
+  std::shared_ptr<rocksdb::TableReader> stock(std::move(stock_));
   if (HasUnits() || prefixes != nullptr) {
-    OpenFiles::OfProcess().Remove(this, stock_);
+    OpenFiles::OfProcess().Remove(this, stock);
   }
-  stock_.reset();
+  if (!HasUnits()) {
+    units_.Family().Deferred().Close(this, stock);
+  }
+  if (prefixes != nullptr) {
+    prefixes->Close(obsolete, stock);
+  }
+  stock.reset();
   units_.Close(obsolete);
 }
 

@@ -19,18 +19,15 @@ void OpenFiles::Add(const ElasticTableReader* reader) {
   readers_.insert(std::ranges::upper_bound(readers_, reader->File(), {}, &ElasticTableReader::File), reader);
 }
 
-void OpenFiles::Remove(const ElasticTableReader* reader, std::unique_ptr<rocksdb::TableReader>& stock) {
-  // Destroyed after the lock is let go of, unless a read keeps it.
-  std::shared_ptr<rocksdb::TableReader> closed;
+void OpenFiles::Remove(const ElasticTableReader* reader, const std::shared_ptr<rocksdb::TableReader>& stock) {
   std::lock_guard<std::mutex> lock(mutex_);
   std::erase(readers_, reader);
   if (readers_.size() < readers_.capacity() / 2) {
     readers_.shrink_to_fit();
   }
-  closed = std::move(stock);
   for (Reading& reading : readings_) {
     if (reading.reader == reader) {
-      reading.closed = closed;
+      reading.closed = stock;
       // Another reader may get its address before the read ends.
       reading.reader = nullptr;
     }

@@ -49,8 +49,10 @@ void PrefixFilter::EndDeferral() {
   }
 }
 
-void PrefixFilter::Close(bool obsolete) {
-  EndDeferral();
+void PrefixFilter::Close(bool obsolete, const std::shared_ptr<rocksdb::TableReader>& stock) {
+  if (!HasUnits()) {
+    units_.Family().DeferredPrefixes().Close(this, stock);
+  }
   units_.Close(obsolete);
 }
 

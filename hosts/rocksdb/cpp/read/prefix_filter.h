@@ -36,8 +36,8 @@ class PrefixFilter final : public release::PrefixBlockReader {
   const rocksdb::TableReader& Inner() const { return stock_; }
   // Nobody opens its units from here on.
   void EndDeferral();
-  // Nobody asks it from here on. The stock reader, which owns it, may live for a moment longer than the column family.
-  void Close(bool obsolete);
+  // Nobody asks it from here on. `stock`: the stock reader, which owns it and may live for a moment longer.
+  void Close(bool obsolete, const std::shared_ptr<rocksdb::TableReader>& stock);
 
   bool MayHold(const rocksdb::Slice& prefix) override;
   // A further prefix, in a seek to a table's keys in the order of bytes that goes forward.
