@@ -64,16 +64,9 @@ fn every_configuration_reports_every_figure() {
     for row in &rows {
         assert_eq!(row["threads"], "1");
         assert_eq!(calls(row), 1500.0);
-        for field in [
-            "lookups_per_s",
-            "lookups_ratio",
-            "p50_us",
-            "p99_us",
-            "call_mean_us:get",
-            "call_p99_us:get",
-            "data_reads_per_get",
-            "cpu_us_per_op",
-        ] {
+        for field in
+            ["lookups_per_s", "lookups_ratio", "call_mean_us:get", "data_reads_per_get", "cpu_us_per_op"]
+        {
             assert!(number(row, field) > 0.0, "{field} in {row}");
         }
         for field in [
@@ -239,7 +232,7 @@ fn lifetimes_are_given_in_gets() {
 }
 
 #[test]
-fn shares_of_operations_are_given_and_latencies_told_apart() {
+fn shares_of_operations_are_given_and_calls_told_apart() {
     let mix = ["--workload", "read=.9,update=.1", "--zero-result", "0.5", "--load-rounds", "0"];
     let document = json(&[&["--configs", "bloom:10,elasticbf:4"][..], &mix].concat());
     assert_eq!(document["settings"]["workload"].as_str(), Some("read=0.9,update=0.1"));
@@ -250,8 +243,7 @@ fn shares_of_operations_are_given_and_latencies_told_apart() {
         // Six standard deviations of a tenth of 1,500.
         assert!((80.0..220.0).contains(&puts), "{row}");
         for call in ["get", "put"] {
-            let [mean, p99] = ["mean", "p99"].map(|kind| number(row, &format!("call_{kind}_us:{call}")));
-            assert!(mean > 0.0 && p99 > 0.0, "{row}");
+            assert!(number(row, &format!("call_mean_us:{call}")) > 0.0, "{row}");
         }
     }
     let scans = json(&["--configs", "bloom:10,elastic:4", "--workload", "scan=1", "--load-rounds", "0"]);
@@ -453,7 +445,7 @@ fn bad_input_is_refused_with_exit_code_2() {
         (&["--distribution", "zipf:-1"], "for '--distribution <DISTRIBUTION>'"),
         (&["--zero-result", "1.5"], "for '--zero-result <SHARE>': expected a number from 0 to 1"),
         (&["--distribution", "pareto"], "unknown distribution"),
-        (&["--absent", "new"], "expected popular or fresh"),
+        (&["--absent", "new"], "[possible values: popular, fresh]"),
         (&["--set", "movement=jump:0"], "expected none, jump:LOOKUPS"),
         (&["--budget", "257T"], "expected 0 B to 256 TiB"),
         (&["--value-bytes", "3"], "expected a whole number from 12 to 16777216"),

@@ -47,9 +47,6 @@ fn experiments_are_listed_with_what_cannot_be_measured() {
             .and(contains("Not here: Nobody maintains MongoDB"))
             .and(contains("bloomflash-fig4")),
     );
-    let json = springbloom(&["reproduce", "--list", "--json"]).assert().success().get_output().stdout.clone();
-    let list: Value = serde_json::from_slice(&json).expect("one document");
-    assert!(list.as_array().is_some_and(|list| list.len() > 40), "{list}");
 }
 
 #[test]
@@ -59,7 +56,7 @@ fn experiments_that_are_named_are_listed_alone() {
         .success()
         .stdout(contains("atc19-fig6").and(contains("atc19-fig10a").not()));
     let error = springbloom(&["reproduce", "fig99"]).assert().code(2).get_output().stderr.clone();
-    springbloom(&["reproduce", "--list", "--json", "fig99"]).assert().code(2).stderr(error).stdout("");
+    springbloom(&["reproduce", "--list", "fig99"]).assert().code(2).stderr(error).stdout("");
 }
 
 #[test]
@@ -88,9 +85,10 @@ fn wrong_usage_is_refused_with_what_is_expected() {
     let [document, nameless] = ["tables.md", "nameless.md"].map(|name| folder.path().join(name));
     fs::write(&document, "\n<!-- record: memory -->\n").expect("write");
     fs::write(&nameless, "\n\n<!-- record: -->\n<!-- end of record -->\n").expect("write");
-    for (records, message) in
-        [(folder.path(), "has no records: run"), (&document, "tables.md is not a folder of records: run")]
-    {
+    for (records, message) in [
+        (folder.path(), "has no records of full runs: run"),
+        (&document, "tables.md has no records of full runs: run"),
+    ] {
         springbloom(&["report", "--records", text(records), "--markdown", "memory"])
             .assert()
             .code(2)
@@ -129,7 +127,7 @@ fn finished_runs_are_kept_and_judged() {
     reproduce()
         .assert()
         .success()
-        .stdout(contains("atc19-fig6").and(contains("paper 55.9%")).and(contains("1 experiments")))
+        .stdout(contains("atc19-fig6: holds in").and(contains("paper 55.9%")))
         .stderr(contains("[1/4] known-counts-uniform: springbloom simulate"));
     reproduce().assert().success().stderr(contains("kept from").and(contains("[1/4]").not()));
     // A run that was interrupted is the only one that runs again, and one of other settings too.
@@ -139,13 +137,7 @@ fn finished_runs_are_kept_and_judged() {
         .assert()
         .success()
         .stderr(contains("other settings").and(contains("[3/4]")).and(contains("[2/4]").not()));
-    let json = reproduce().args(["--json", "--no-run"]).assert().success().get_output().stdout.clone();
-    let judged: Value = serde_json::from_slice(&json).expect("one document");
-    let claims = judged[0]["claims"].as_array().expect("claims");
-    assert!(
-        claims.iter().all(|claim| claim["ratio"].as_f64().is_some() && claim["holds"].is_boolean()),
-        "{judged}"
-    );
+    reproduce().arg("--no-run").assert().success().stdout(contains("here").and(contains("it is")));
 }
 
 /// However the command ends, what it started ends too, and no other command disturbs it before.
@@ -200,7 +192,7 @@ fn tables_are_made_of_records() {
     let folder = tempfile::tempdir().expect("folder");
     let file = folder.path().join("springbloom.quick.jsonl");
     simulate(&file, "simulated-uniform", &[], "--bits 4 --filters benefit,bloom");
-    let records = ["--records", text(folder.path())];
+    let records = ["--quick", "--records", text(folder.path())];
     springbloom(&["report", "--markdown", "simulated-popularity"]).args(records).assert().success().stdout(
         contains("| wasted reads per lookup | `benefit` | `bloom` |").and(contains("\n| uniform | 0.")),
     );

@@ -134,7 +134,7 @@ fn what_families_cannot_have_is_refused() {
     for (arguments, message) in [
         ("--set families=0", "--set families="),
         ("--set families=257", "--set families="),
-        ("--set family=2", "there is no such setting, expected one of families, family_traffic"),
+        ("--set family=2", "unexpected argument '--set family' found"),
         ("--set families=1 --set family_absent=1", "family_absent: there is one column family"),
         ("--set family_traffic=halving", "there is one column family: give --set families"),
         ("--filters ribbon:4/2", "ribbon:4/2: there is one column family: give --set families"),

@@ -16,7 +16,7 @@ fn springbloom(arguments: &[&str]) -> Command {
 fn commands_whose_output_nobody_reads_end_as_they_would_have_ended() {
     for (arguments, code) in [
         (&["reproduce", "--list"][..], 0),
-        (&["reproduce", "--list", "--json"], 0),
+        (&["reproduce", "--list", "atc19-fig6"], 0),
         (&["inspect", "--help"], 0),
         (&["inspect", "nothing"], 2),
     ] {

@@ -77,9 +77,8 @@ pub struct Compare {
     /// Share of reads that ask for absent keys [default: 0.5 with `get`, else 0]
     #[arg(long, value_name = "SHARE", value_parser = sizes::number_within(0.0..=1.0), help_heading = "Workload")]
     pub(crate) zero_result: Option<f64>,
-    /// Absent keys that are asked for: popular (hot ones come back, as hot present keys do) or fresh (each once and never again,
-    /// as upserts and deduplication do)
-    #[arg(long, value_name = "KEYS", default_value_t, help_heading = "Workload")]
+    /// Absent keys that are asked for
+    #[arg(long, value_enum, value_name = "KEYS", default_value_t, help_heading = "Workload")]
     pub(crate) absent: AbsentKeys,
     /// Measured operations per configuration, mapping and number of threads
     #[arg(long, value_parser = sizes::whole_within::<u64>(1..=WHOLE_MAX), help_heading = "Workload")]

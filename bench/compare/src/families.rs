@@ -1,4 +1,4 @@
-//! Several column families or databases in one comparison, with one budget and one block cache.
+//! Several column families in one comparison, with one budget and one block cache.
 
 use anyhow::Result;
 use springbloom_console::bad_input;
@@ -7,19 +7,17 @@ use springbloom_workload::{FamilyMix, FamilySettings, Mix, Movement};
 use crate::arguments::Compare;
 use crate::database::config::Config;
 use crate::database::options::CommonSettings;
-use crate::database::stores::Layout;
 
 impl Compare {
-    /// How many families there are, and where.
-    pub(crate) fn layout(&self) -> Layout {
-        let families = self.set.family.families.unwrap_or(self.preset.defaults().families);
-        Layout { families, are_databases: self.set.family_databases && families > 1 }
+    /// How many families there are.
+    pub(crate) fn families(&self) -> u32 {
+        self.set.family.families.unwrap_or(self.preset.defaults().families)
     }
 
     /// How traffic and absent keys are shared among families. `zero_result_ratio`: the share of absent keys of all reads, where none is
     /// given by family.
     pub(crate) fn family_mix(&self, zero_result_ratio: f64) -> Result<FamilyMix> {
-        self.set.family.mix(self.layout().families, zero_result_ratio).map_err(bad_input)
+        self.set.family.mix(self.families(), zero_result_ratio).map_err(bad_input)
     }
 
     /// Refuses what several families cannot have.
@@ -28,7 +26,7 @@ impl Compare {
         configs: &[Config],
         common: &CommonSettings,
     ) -> Result<()> {
-        let families = self.layout().families;
+        let families = self.families();
         for config in configs {
             let Config::RibbonByFamily { bits } = config else { continue };
             FamilySettings::require_fit(bits, families)

@@ -6,7 +6,7 @@ use anyhow::Result;
 use springbloom_console::sizes::Size;
 use springbloom_console::{bad_input, repeated};
 use springbloom_records::Clock;
-use springbloom_workload::{FileKeys, KeySpace, Mix, OperationStream, StreamSettings};
+use springbloom_workload::{FileKeys, KeySpace, Mix, Movement, OperationStream, StreamSettings};
 
 use crate::arguments::{Compare, VALUE_BYTES};
 use crate::database::ROCKSDB_VERSION;
@@ -72,18 +72,13 @@ impl Compare {
                 Size { bytes: ONE_CACHE_BYTES_MIN }
             )));
         }
-        let without = [
-            (self.block_cache.is_none() && self.set.one_cache, "one_cache", "--block-cache"),
-            (
-                self.trace.is_some() && self.set.movement.to_string() != "none",
-                "movement",
-                "no --trace, which says what is looked up",
-            ),
-        ];
-        match without.iter().find(|(is_without, ..)| *is_without) {
-            Some((_, setting, needed)) => Err(bad_input(format!("--set {setting}: it needs {needed}"))),
-            None => Ok(()),
+        if self.set.one_cache && self.block_cache.is_none() {
+            return Err(bad_input("--set one_cache: it needs --block-cache"));
         }
+        if self.trace.is_some() && self.set.movement != Movement::Still {
+            return Err(bad_input("--set movement: it needs no --trace, which says what is looked up"));
+        }
+        Ok(())
     }
 
     /// Refuses budgets of elastic filters that the one cache which pays for all has no room for.
@@ -221,7 +216,7 @@ impl Compare {
         const DEFAULT_BUDGET_BITS: f64 = 4.0;
         CommonSettings {
             tree: self.preset.shape(),
-            layout: self.layout(),
+            families: self.families(),
             buffered: self.set.buffered,
             block_cache: self.block_cache.filter(|size| size.bytes > 0).map(|size| BlockCache {
                 bytes: size.bytes,
@@ -247,7 +242,7 @@ impl Compare {
             value_bytes: records.value_bytes,
             seed: records.seed,
             shape: common.tree,
-            layout: common.layout,
+            families: common.families,
         }
     }
 
@@ -269,7 +264,7 @@ impl Compare {
             seed: self.seed,
             direct_io: !self.set.buffered,
             block_cache: common.block_cache,
-            layout: common.layout,
+            families: common.families,
             budget_bytes: common.budget_bytes(&Config::None, entries),
             // The usual one where it is there.
             baseline: configs

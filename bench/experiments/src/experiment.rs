@@ -32,16 +32,9 @@ pub(crate) enum Layout {
     Filters,
     /// A line for each run, with its label or its name, and each of `figures`; a column for each filter.
     Runs { labels: Vec<String>, figures: Vec<String> },
-    /// A line for each block cache that is split between blocks and filters.
-    Splits,
 }
 
 impl Experiment {
-    /// Whether it is measured and compared with a paper.
-    pub(crate) fn has_claims(&self) -> bool {
-        matches!(&self.here, Here::Measured { .. })
-    }
-
     pub(crate) fn runs(&self) -> &[Run] {
         match &self.here {
             Here::Measured { runs, .. } | Here::Tabled { runs, .. } => runs,

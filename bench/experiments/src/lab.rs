@@ -1,6 +1,6 @@
 //! The records of runs, in a folder: a line for each run in `FILE.jsonl` and, for quick runs, in `FILE.quick.jsonl`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -14,8 +14,6 @@ use crate::run::{Run, Size};
 #[derive(Debug, Default)]
 pub(crate) struct Lab {
     records: BTreeMap<String, Record>,
-    /// Runs whose record is a full one.
-    full: BTreeSet<String>,
 }
 
 const QUICK: &str = ".quick";
@@ -47,30 +45,17 @@ pub(crate) fn save(folder: &Path, run: &Run, size: Size, record: &Record) -> Res
 }
 
 impl Lab {
-    /// The records of a folder: those of `size`, or of each run the full one where there is one and else the quick one.
-    pub(crate) fn read(folder: &Path, size: Option<Size>) -> Result<Self> {
+    /// The records of `size` in a folder.
+    pub(crate) fn read(folder: &Path, size: Size) -> Result<Self> {
         let mut lab = Self::default();
-        let mut files = Vec::new();
         let entries = fs::read_dir(folder)
             .with_context(|| format!("cannot read the folder of records {}", folder.display()))?;
         for entry in entries {
             let path = entry.with_context(|| format!("cannot read {}", folder.display()))?.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            if let Some(stem) = name.strip_suffix(".jsonl") {
-                let of = if stem.ends_with(QUICK) { Size::Quick } else { Size::Full };
-                if size.is_none_or(|size| size == of) {
-                    files.push((of == Size::Full, path));
-                }
-            }
-        }
-        // Full records come last and stay.
-        files.sort();
-        for (is_full, path) in files {
-            for (run, record) in read_lines(&path)? {
-                if is_full {
-                    lab.full.insert(run.clone());
-                }
-                lab.records.insert(run, record);
+            let stem = name.strip_suffix(".jsonl");
+            if stem.is_some_and(|stem| stem.ends_with(QUICK) == (size == Size::Quick)) {
+                lab.records.extend(read_lines(&path)?);
             }
         }
         Ok(lab)
@@ -85,14 +70,8 @@ impl Lab {
         self.records.get(run)
     }
 
-    /// Whether the record of a run is a full one.
-    pub(crate) fn is_full(&self, run: &str) -> bool {
-        self.full.contains(run)
-    }
-
-    /// All records with the names of their runs.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Record)> {
-        self.records.iter().map(|(name, record)| (name.as_str(), record))
+    pub(crate) fn is_empty(&self) -> bool {
+        self.records.is_empty()
     }
 }
 
@@ -133,17 +112,10 @@ mod tests {
         fs::write(folder.path().join("notes.txt"), "no record").expect("write");
         let value = |size, run| Lab::read(folder.path(), size).expect("read").value(run, "reads");
         keep("two", Size::Quick, 4.0);
-        assert_eq!([value(Some(Size::Quick), "one"), value(Some(Size::Full), "one")], [Some(1.0), Some(2.0)]);
-        assert_eq!(value(Some(Size::Full), "two"), None);
-        assert_eq!(
-            [value(None, "one"), value(None, "two")],
-            [Some(2.0), Some(4.0)],
-            "the larger one of each run"
-        );
-        let lab = Lab::read(folder.path(), None).expect("read");
-        assert_eq!(["one", "two"].map(|run| lab.is_full(run)), [true, false]);
+        assert_eq!([value(Size::Quick, "one"), value(Size::Full, "one")], [Some(1.0), Some(2.0)]);
+        assert_eq!([value(Size::Quick, "two"), value(Size::Full, "two")], [Some(4.0), None]);
         fs::write(folder.path().join("bad.jsonl"), "{}").expect("write");
-        let error = Lab::read(folder.path(), None).expect_err("no record");
+        let error = Lab::read(folder.path(), Size::Full).expect_err("no record");
         assert!(format!("{error:#}").contains("bad.jsonl"), "{error:#}");
     }
 }

@@ -8,11 +8,11 @@ use springbloom_console::{bad_input, distinct};
 use springbloom_records::Record;
 
 use crate::catalogue;
-use crate::experiment::{Claim, Experiment, Here, Whose};
+use crate::experiment::{Experiment, Here, Whose};
 use crate::lab::{Lab, commits};
 use crate::reason::{Reason, told};
 use crate::tables::{Table, shown};
-use crate::verdict::{Finding, judge};
+use crate::verdict::judge;
 
 /// The name of the table of all verdicts.
 const VERDICTS: &str = "verdicts";
@@ -26,22 +26,14 @@ pub(crate) fn table(id: &str, lab: &Lab) -> Result<Option<String>> {
         return verdicts(lab).map(Some);
     }
     let experiments = catalogue::named(&[id.to_owned()])?;
-    let experiment = experiments.first().with_context(|| format!("no experiment {id}"))?;
-    match &experiment.here {
-        Here::Not(why) => Ok(Some(format!("Not measured here: {why}\n"))),
-        Here::Measured { .. } | Here::Tabled { .. } => {
-            let runs = experiment.runs().iter();
-            let records: Vec<&Record> = runs.filter_map(|run| lab.get(&run.name)).collect();
-            if records.is_empty() {
-                return Ok(None);
-            }
-            let table = match &experiment.here {
-                Here::Tabled { runs, layout } => Table::of(layout, runs, lab)?.to_string(),
-                _ => claims_of(experiment, lab)?,
-            };
-            Ok(Some(format!("{table}\n{}\n", how(&records))))
-        }
-    }
+    let Some(Experiment { here: Here::Tabled { runs, layout }, .. }) = experiments.first() else {
+        return Err(bad_input(format!(
+            "{id} has no table: {VERDICTS} has a line for it, and `springbloom reproduce --no-run {id}` its figures"
+        )));
+    };
+    let records: Vec<&Record> = runs.iter().filter_map(|run| lab.get(&run.name)).collect();
+    let table = || format!("{}\n{}\n", Table::of(layout, runs, lab), how(&records));
+    Ok((!records.is_empty()).then(table))
 }
 
 /// `text` with all tables written anew, and the ids of those that stay because they have no records.
@@ -110,53 +102,24 @@ fn verdicts(lab: &Lab) -> Result<String> {
     let mut text =
         "| experiment | what | as published | Springbloom | why |\n|---|---|---|---|---|\n".to_owned();
     let mut reasons: Vec<Reason> = Vec::new();
-    for experiment in catalogue::experiments().iter().filter(|experiment| experiment.has_claims()) {
-        let judged = judge(experiment, lab);
+    for Experiment { id, shows, here, .. } in catalogue::experiments() {
+        let Here::Measured { claims, .. } = here else { continue };
+        let judged = judge(claims, lab);
         let of = |whose| judged.count_of(whose).map(|count| count.to_string());
         let setting = || of(Whose::Setting).map(|count| format!("setting: {count}"));
         let published = of(Whose::Published).or_else(setting).unwrap_or_else(|| "-".to_owned());
-        let ours = of(Whose::Springbloom).unwrap_or_else(|| "-".to_owned()) + &sizes(experiment, lab);
+        let ours = of(Whose::Springbloom).unwrap_or_else(|| "-".to_owned());
         let why = judged.reasons;
         reasons.extend(why.clone());
         let kinds = distinct(reasons.iter().map(|reason| reason.kind().0));
         let number =
             |reason: &Reason| 1 + kinds.iter().position(|kind| *kind == reason.kind().0).unwrap_or(0);
         let why: Vec<_> = distinct(why.iter().map(number)).iter().map(usize::to_string).collect();
-        let (id, shows, why) = (&experiment.id, &experiment.shows, why.join(", "));
-        writeln!(text, "| `{id}` | {shows} | {published} | {ours} | {why} |")?;
+        writeln!(text, "| `{id}` | {shows} | {published} | {ours} | {} |", why.join(", "))?;
     }
     text.push('\n');
     for (at, reason) in (1..).zip(told(&reasons)) {
         writeln!(text, "{at}. {reason}.")?;
-    }
-    Ok(text)
-}
-
-/// Nothing if all records are full, and else how many are.
-fn sizes(experiment: &Experiment, lab: &Lab) -> String {
-    let runs: Vec<_> = experiment.runs().iter().filter(|run| lab.get(&run.name).is_some()).collect();
-    match runs.iter().filter(|run| lab.is_full(&run.name)).count() {
-        full if full == runs.len() => String::new(),
-        full => format!(", {full} of {} records full", runs.len()),
-    }
-}
-
-fn claims_of(experiment: &Experiment, lab: &Lab) -> Result<String> {
-    let Here::Measured { claims, .. } = &experiment.here else { return Ok(String::new()) };
-    let judged = judge(experiment, lab);
-    let mut text = "| figure | whose | paper | here | |\n|---|---|---|---|---|\n".to_owned();
-    for (claim, finding) in claims.iter().zip(&judged.findings) {
-        let Claim { says, whose, is_timed, shown, .. } = claim;
-        let timed = if *is_timed { ", by times" } else { "" };
-        let (here, verdict) = match finding {
-            None => (String::new(), "not measured"),
-            Some(Finding { ours, holds: true, .. }) => (shown.text(*ours), "holds"),
-            Some(Finding { ours, .. }) => (shown.text(*ours), "**does not hold**"),
-        };
-        writeln!(text, "| {says}{timed} | {} | {} | {here} | {verdict} |", whose.name(), claim.paper_text())?;
-    }
-    for reason in told(&judged.reasons) {
-        writeln!(text, "\nWhy not: {reason}.")?;
     }
     Ok(text)
 }
@@ -202,8 +165,8 @@ mod tests {
         assert!(new.starts_with("# Title\n\n<!-- record: memory -->\n| filter"), "{new}");
         assert!(new.ends_with(".\n<!-- end of record -->\n\nText.\n"), "{new}");
         assert_eq!(update(&new, &lab).expect("again").0, new);
-        let other = "<!-- record: atc19-intro -->\n| old |\n<!-- end of record -->\n".to_owned();
-        assert_eq!(update(&other, &lab).expect("no records"), (other, vec!["atc19-intro".to_owned()]));
+        let other = "<!-- record: popularity -->\n| old |\n<!-- end of record -->\n".to_owned();
+        assert_eq!(update(&other, &lab).expect("no records"), (other, vec!["popularity".to_owned()]));
         let error = update(&format!("{old}\n<!-- record: memory -->\n| old |\n"), &lab).expect_err("no end");
         assert_eq!(error.to_string(), format!("line 9: <!-- record: memory -->: expected {END} after it"));
         let error = update("# Title\n", &lab).expect_err("no table").to_string();
@@ -235,8 +198,9 @@ mod tests {
     #[test]
     fn every_comparison_with_a_paper_has_a_line_among_the_verdicts() {
         let text = table(VERDICTS, &lab()).expect("verdicts").expect("always there");
-        for experiment in catalogue::experiments().iter().filter(|experiment| experiment.has_claims()) {
-            assert!(text.contains(&format!("| `{}` |", experiment.id)), "{}", experiment.id);
+        for Experiment { id, here, .. } in catalogue::experiments() {
+            let is_judged = matches!(here, Here::Measured { .. });
+            assert_eq!(text.contains(&format!("| `{id}` |")), is_judged, "{id}");
         }
         let (rows, reasons) = text.split_once("\n\n").expect("reasons below the table");
         assert!(rows.lines().all(|line| line.matches('|').count() == 6), "{rows}");
@@ -245,7 +209,9 @@ mod tests {
 
     #[test]
     fn what_was_not_measured_has_no_table() {
-        assert_eq!(table("atc19-intro", &lab()).expect("known"), None);
+        assert_eq!(table("popularity", &lab()).expect("known"), None);
+        let error = table("atc19-intro", &lab()).expect_err("figures beside those of a paper").to_string();
+        assert!(error.contains("reproduce --no-run atc19-intro"), "{error}");
         assert!(table("atc19-fig99", &lab()).is_err());
     }
 }

@@ -18,7 +18,7 @@ pub struct Report {
     /// Folder of records [default: springbloom/records in the cache folder of the user]
     #[arg(long, value_name = "DIR")]
     records: Option<PathBuf>,
-    /// Use records of quick runs alone [default: of each run the full record, or the quick one where there is none]
+    /// Use the records of quick runs instead of full ones
     #[arg(long)]
     quick: bool,
     /// Print the table of an experiment, or `verdicts` for that of all
@@ -34,23 +34,14 @@ impl Report {
     /// Prints a table, or writes those of a document.
     pub fn run(&self) -> Result<()> {
         let folder = records_folder(self.records.as_deref())?;
-        let of_folder = |why: &str| {
-            bad_input(format!(
-                "{} {why}: run `springbloom reproduce --quick all`, or name another folder with --records",
-                folder.display()
-            ))
-        };
-        if !folder.is_dir() {
-            let is_there = folder.exists();
-            return Err(of_folder(if is_there { "is not a folder of records" } else { "has no records" }));
-        }
-        let lab = Lab::read(&folder, self.quick.then_some(Size::Quick))?;
-        if lab.iter().next().is_none() {
-            return Err(of_folder(if self.quick {
-                "has no records of quick runs"
-            } else {
-                "has no records"
-            }));
+        let size = if self.quick { Size::Quick } else { Size::Full };
+        let lab = if folder.is_dir() { Lab::read(&folder, size)? } else { Lab::default() };
+        if lab.is_empty() {
+            return Err(bad_input(format!(
+                "{} has no records of {} runs: run `springbloom reproduce`, name another folder with --records, or quick runs with --quick",
+                folder.display(),
+                size.name()
+            )));
         }
         if let Some(id) = &self.markdown {
             let table = markdown::table(id, &lab)?
@@ -59,10 +50,8 @@ impl Report {
         }
         if let Some(document) = &self.update {
             require_regular(document, "a Markdown document")?;
-            let text = fs::read(document).with_context(|| format!("cannot read {}", document.display()))?;
-            let text = String::from_utf8(text).map_err(|_| {
-                bad_input(format!("{} is not UTF-8: expected a Markdown document", document.display()))
-            })?;
+            let text = fs::read_to_string(document)
+                .with_context(|| format!("cannot read {}", document.display()))?;
             let (text, kept) = markdown::update(&text, &lab)
                 .with_context(|| format!("cannot update {}", document.display()))?;
             for id in kept {

@@ -49,9 +49,6 @@ pub struct Reproduce {
     /// folder]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// Print JSON instead of text
-    #[arg(long)]
-    json: bool,
 }
 
 impl Reproduce {
@@ -66,7 +63,7 @@ impl Reproduce {
             } else {
                 catalogue::named(&self.ids)?
             };
-            return if self.json { print::list_json(&experiments) } else { print::list(&experiments) };
+            return print::list(&experiments);
         }
         let experiments = catalogue::named(&self.ids)?;
         let size = if self.quick { Size::Quick } else { Size::Full };
@@ -77,7 +74,7 @@ impl Reproduce {
             folders::require_writable(&records)?;
             (records, Some(Runner::new(folders::make_databases_folder(self.dir.as_deref())?, size)?))
         };
-        let mut lab = Lab::read(&records, Some(size))?;
+        let mut lab = Lab::read(&records, size)?;
         let runs = catalogue::runs(&experiments);
         let (mut failed, started) = (Vec::new(), Instant::now());
         for (at, run) in runs.iter().enumerate() {
@@ -114,11 +111,7 @@ impl Reproduce {
                 output::warn(format_args!("{error:#}"));
             }
         }
-        if self.json {
-            print::verdicts_json(&experiments, &lab)?
-        } else {
-            print::verdicts(&experiments, &lab)?
-        }
+        print::verdicts(&experiments, &lab)?;
         if failed.is_empty() {
             return Ok(());
         }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::catalogue::Formula;
-use crate::experiment::{Claim, Experiment, Here, Holds, Shown, Whose};
+use crate::experiment::{Claim, Holds, Shown, Whose};
 use crate::lab::Lab;
 use crate::reason::{Reason, told};
 
@@ -11,40 +11,10 @@ use crate::reason::{Reason, told};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Finding {
     pub(crate) ours: f64,
-    /// Ours divided by the paper's value, or by the end of its range that it must reach.
-    pub(crate) ratio: f64,
     pub(crate) holds: bool,
     pub(crate) why: String,
     /// Why it does not hold, where that is known.
     reasons: Vec<Reason>,
-}
-
-/// What is known of an experiment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    Holds,
-    /// Some of its claims hold; others do not, or are not measured.
-    HoldsInPart,
-    DoesNotHold,
-    /// Records are missing, and what is there does not hold.
-    NotMeasured,
-    /// It cannot be measured here.
-    NotHere,
-}
-
-impl Verdict {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Holds, Self::HoldsInPart, Self::DoesNotHold, Self::NotMeasured, Self::NotHere];
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Holds => "holds",
-            Self::HoldsInPart => "holds in part",
-            Self::DoesNotHold => "does not hold",
-            Self::NotMeasured => "not measured",
-            Self::NotHere => "not here",
-        }
-    }
 }
 
 /// How many claims hold.
@@ -63,15 +33,6 @@ impl Count {
             all: all + 1,
         })
     }
-
-    fn verdict(self) -> Verdict {
-        match self {
-            Self { held, all, .. } if held == all => Verdict::Holds,
-            Self { held: 1.., .. } => Verdict::HoldsInPart,
-            Self { measured, all, .. } if measured == all => Verdict::DoesNotHold,
-            _ => Verdict::NotMeasured,
-        }
-    }
 }
 
 impl fmt::Display for Count {
@@ -86,61 +47,45 @@ impl fmt::Display for Count {
     }
 }
 
-/// What is known of an experiment and its claims.
+/// What is known of an experiment's claims.
 #[derive(Debug)]
 pub(crate) struct Judged {
-    pub(crate) verdict: Verdict,
     /// In the order of the claims.
     pub(crate) findings: Vec<Option<Finding>>,
-    /// The claims of each kind, where there are any.
-    pub(crate) counts: Vec<(Whose, Count)>,
+    /// How many claims of each kind hold.
+    counts: [(Whose, Count); 3],
     /// Why some do not hold.
     pub(crate) reasons: Vec<Reason>,
 }
 
 impl Judged {
-    pub(crate) fn count(&self) -> Count {
-        Count::of(self.findings.iter())
-    }
-
-    /// `holds in part (3 of 4)`.
+    /// `holds in 3 of 4`.
     pub(crate) fn text(&self) -> String {
-        match self.verdict {
-            Verdict::NotHere => Verdict::NotHere.name().to_owned(),
-            Verdict::NotMeasured if self.count().measured == 0 => Verdict::NotMeasured.name().to_owned(),
-            verdict => format!("{} ({})", verdict.name(), self.count()),
+        match Count::of(self.findings.iter()) {
+            Count { measured: 0, .. } => "not measured".to_owned(),
+            count => format!("holds in {count}"),
         }
     }
 
     /// Of the claims of one kind; none if there are none.
     pub(crate) fn count_of(&self, whose: Whose) -> Option<Count> {
-        self.counts.iter().find(|(of, _)| *of == whose).map(|(_, count)| *count)
+        self.counts.into_iter().find(|(of, count)| *of == whose && count.all > 0).map(|(_, count)| count)
     }
 }
 
-/// A figure beside what it must reach.
-struct Bound {
-    holds: bool,
-    /// The paper's value that is nearest.
-    against: f64,
-    /// `at least 2.08 times`
-    why: String,
-}
-
-fn bound(claim: &Claim, ours: f64) -> Bound {
+/// Whether our figure reaches what it must, and what that is, such as `at least 2.08 times`.
+fn bound(claim: &Claim, ours: f64) -> (bool, String) {
     let (least, greatest) = claim.paper;
     let text = |value| claim.shown.text(value);
-    let (holds, against, why) = match claim.holds {
-        Holds::AtLeast => (ours >= least, least, format!("at least {}", text(least))),
-        Holds::AtMost => (ours <= greatest, greatest, format!("at most {}", text(greatest))),
+    match claim.holds {
+        Holds::AtLeast => (ours >= least, format!("at least {}", text(least))),
+        Holds::AtMost => (ours <= greatest, format!("at most {}", text(greatest))),
         Holds::Within(factor) => {
             let nearest = ours.clamp(least, greatest);
-            let ratio = ours / nearest;
-            let holds = (1.0 / factor..=factor).contains(&ratio);
-            (holds, nearest, format!("within a factor of {factor} of {}", text(nearest)))
+            let holds = (1.0 / factor..=factor).contains(&(ours / nearest));
+            (holds, format!("within a factor of {factor} of {}", text(nearest)))
         }
-    };
-    Bound { holds, against, why }
+    }
 }
 
 /// Why a claim does not hold.
@@ -151,7 +96,7 @@ fn reasons_of(claim: &Claim, least: f64, lab: &Lab) -> Vec<Reason> {
     if let Some(most) = limit.filter(|limit| *limit < least) {
         return vec![Reason::Limit { most, shown: shown() }];
     }
-    if let Some(reads) = value(&claim.counted).filter(|counted| bound(claim, *counted).holds) {
+    if let Some(reads) = value(&claim.counted).filter(|counted| bound(claim, *counted).0) {
         return vec![Reason::Counted { reads, shown: shown() }];
     }
     let known = (!claim.otherwise.is_empty()).then_some(Reason::Known(claim.otherwise.clone()));
@@ -165,31 +110,23 @@ fn reasons_of(claim: &Claim, least: f64, lab: &Lab) -> Vec<Reason> {
 /// The claim from the records; `None` if figures are missing.
 pub(crate) fn finding(claim: &Claim, lab: &Lab) -> Option<Finding> {
     let ours = claim.ours.value(lab).filter(|ours| ours.is_finite())?;
-    let (Bound { holds, against, why }, (least, _)) = (bound(claim, ours), claim.paper);
+    let ((holds, why), (least, _)) = (bound(claim, ours), claim.paper);
     let reasons = if holds { Vec::new() } else { reasons_of(claim, least, lab) };
     let why = match told(&reasons).join("; ") {
         _ if holds => format!("it is {why}"),
         known if known.is_empty() => format!("it is not {why}"),
         known => format!("it is not {why}: {known}"),
     };
-    Some(Finding { ours, ratio: ours / against, holds, why, reasons })
+    Some(Finding { ours, holds, why, reasons })
 }
 
 /// Judges the claims of an experiment.
-pub(crate) fn judge(experiment: &Experiment, lab: &Lab) -> Judged {
-    let Here::Measured { claims, .. } = &experiment.here else {
-        let (findings, counts, reasons) = (Vec::new(), Vec::new(), Vec::new());
-        return Judged { verdict: Verdict::NotHere, findings, counts, reasons };
-    };
+pub(crate) fn judge(claims: &[Claim], lab: &Lab) -> Judged {
     let findings: Vec<_> = claims.iter().map(|claim| finding(claim, lab)).collect();
     let of = |whose| claims.iter().zip(&findings).filter(move |(claim, _)| claim.whose == whose);
-    let counts = Whose::ALL
-        .into_iter()
-        .map(|whose| (whose, Count::of(of(whose).map(|(_, finding)| finding))))
-        .filter(|(_, count)| count.all > 0)
-        .collect();
+    let counts = Whose::ALL.map(|whose| (whose, Count::of(of(whose).map(|(_, finding)| finding))));
     let reasons = findings.iter().flatten().flat_map(|finding| finding.reasons.clone()).collect();
-    Judged { verdict: Count::of(findings.iter()).verdict(), findings, counts, reasons }
+    Judged { findings, counts, reasons }
 }
 
 #[cfg(test)]
@@ -231,14 +168,11 @@ mod tests {
             assert_eq!(found((2.0, 3.0), Holds::Within(1.2), ours).holds, holds, "{ours}");
         }
         let low = found((2.0, 3.0), Holds::AtLeast, 1.0);
-        assert_eq!((low.ratio, low.why.as_str()), (0.5, "it is not at least 2.00 times: the disk is slow"));
-        assert_eq!(found((2.0, 3.0), Holds::Within(1.2), 2.2).ratio, 1.0);
+        assert_eq!(low.why, "it is not at least 2.00 times: the disk is slow");
     }
 
-    fn judged(claims: Vec<Claim>) -> Judged {
-        let here = Here::Measured { runs: Vec::new(), claims };
-        let [id, paper, place, shows] = [""; 4].map(str::to_owned);
-        judge(&Experiment { id, paper, place, shows, here }, &Lab::default())
+    fn judged(claims: &[Claim]) -> Judged {
+        judge(claims, &Lab::default())
     }
 
     fn claim(whose: Whose, ours: Option<f64>) -> Claim {
@@ -273,26 +207,24 @@ mod tests {
     }
 
     #[test]
-    fn an_experiment_holds_if_all_of_its_claims_do() {
+    fn claims_that_hold_are_counted() {
         let of = |ours: &[Option<f64>]| {
-            let judged = judged(ours.iter().map(|&ours| claim(Whose::Setting, ours)).collect());
-            (judged.verdict, judged.text())
+            let claims: Vec<_> = ours.iter().map(|&ours| claim(Whose::Setting, ours)).collect();
+            judged(&claims).text()
         };
-        for (ours, verdict, text) in [
-            (&[Some(1.0), Some(2.0)][..], Verdict::Holds, "holds (2 of 2)"),
-            (&[Some(1.0), Some(0.5), None], Verdict::HoldsInPart, "holds in part (1 of 3, 1 not measured)"),
-            (&[Some(1.0), None], Verdict::HoldsInPart, "holds in part (1 of 2, 1 not measured)"),
-            (&[Some(0.5), Some(0.1)], Verdict::DoesNotHold, "does not hold (0 of 2)"),
-            (&[Some(0.5), None], Verdict::NotMeasured, "not measured (0 of 2, 1 not measured)"),
-            (&[Some(f64::INFINITY)], Verdict::NotMeasured, "not measured"),
+        for (ours, text) in [
+            (&[Some(1.0), Some(2.0)][..], "holds in 2 of 2"),
+            (&[Some(1.0), Some(0.5), None], "holds in 1 of 3, 1 not measured"),
+            (&[Some(0.5), Some(0.1)], "holds in 0 of 2"),
+            (&[Some(f64::INFINITY)], "not measured"),
         ] {
-            assert_eq!(of(ours), (verdict, text.to_owned()), "{ours:?}");
+            assert_eq!(of(ours), text, "{ours:?}");
         }
     }
 
     #[test]
     fn the_published_system_and_ours_are_counted_apart() {
-        let judged = judged(vec![
+        let judged = judged(&[
             claim(Whose::Published, Some(0.5)),
             claim(Whose::Springbloom, Some(2.0)),
             claim(Whose::Published, Some(0.2)),

@@ -18,5 +18,5 @@ mod uniform;
 const CHANGES_MAX: usize = 256;
 
 pub use level_bits::{Level, StockFilter, bits_per_level};
-pub use policy_kind::{PolicyKind, UnknownPolicy};
+pub use policy_kind::PolicyKind;
 pub use system::System;

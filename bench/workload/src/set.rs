@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::ContextKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, Parser};
 
 /// What `--set` gives, where `S` has the settings of a command as flags of their names.
@@ -11,25 +11,11 @@ pub struct Set<S> {
     settings: S,
 }
 
-fn names(settings: &Command) -> Vec<String> {
-    settings.get_arguments().map(|setting| setting.get_id().to_string()).collect()
-}
-
 /// The error with settings named as `--set` gives them, and without the usage of a program that only parses them.
 fn as_typed(mut error: clap::Error) -> clap::Error {
-    let typed = |flag: &str| flag.replacen("--", "--set ", 1).replacen(" <", "=<", 1);
-    for kind in [ContextKind::InvalidArg, ContextKind::PriorArg] {
-        let named = match error.get(kind) {
-            Some(ContextValue::String(flag)) => ContextValue::String(typed(flag)),
-            Some(ContextValue::Strings(flags)) => {
-                ContextValue::Strings(flags.iter().map(|flag| typed(flag)).collect())
-            }
-            _ => continue,
-        };
-        error.insert(kind, named);
-    }
     error.remove(ContextKind::Usage);
-    error
+    let told = error.render().to_string().replace("'--", "'--set ").replace(" <", "=<");
+    clap::Error::raw(error.kind(), told.trim_start_matches("error: "))
 }
 
 impl<S> Deref for Set<S> {
@@ -42,17 +28,8 @@ impl<S> Deref for Set<S> {
 
 impl<S: Parser> FromArgMatches for Set<S> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let set: Vec<&String> = matches.get_many("set").into_iter().flatten().collect();
-        let (command, name) =
-            (S::command(), |setting: &str| setting.split('=').next().unwrap_or_default().to_owned());
-        if let Some(setting) = set.iter().find(|setting| !names(&command).contains(&name(setting))) {
-            let expected = names(&command).join(", ");
-            let message =
-                format!("--set {}: there is no such setting, expected one of {expected}\n", name(setting));
-            return Err(clap::Error::raw(ErrorKind::UnknownArgument, message));
-        }
-        let settings =
-            S::try_parse_from(set.iter().map(|setting| format!("--{setting}"))).map_err(as_typed)?;
+        let set = matches.get_many::<String>("set").into_iter().flatten();
+        let settings = S::try_parse_from(set.map(|setting| format!("--{setting}"))).map_err(as_typed)?;
         Ok(Self { settings })
     }
 
@@ -65,17 +42,16 @@ impl<S: Parser> FromArgMatches for Set<S> {
 impl<S: Parser> Args for Set<S> {
     fn augment_args(command: Command) -> Command {
         let settings = S::command();
+        let names: Vec<_> = settings.get_arguments().map(|setting| setting.get_id().as_str()).collect();
         let described = settings.get_arguments().map(|setting| {
             let value = if setting.get_action().takes_values() { setting.get_value_names() } else { None };
             let value = value.map_or_else(String::new, |names| format!("={}", names[0]));
             let help = setting.get_help().map(ToString::to_string).unwrap_or_default();
-            format!("{}{value}: {help}", setting.get_id())
+            format!("\n\n{}{value}: {help}", setting.get_id())
         });
-        let described = described.collect::<Vec<_>>().join("\n\n");
         let set = Arg::new("set").long("set").value_name("NAME=VALUE").action(ArgAction::Append);
-        let set =
-            set.help(format!("A setting of experiments: {} (--help says more)", names(&settings).join(", ")));
-        command.arg(set.long_help(format!("A setting of experiments:\n\n{described}")))
+        let set = set.help(format!("A setting of experiments: {} (--help says more)", names.join(", ")));
+        command.arg(set.long_help(format!("A setting of experiments:{}", described.collect::<String>())))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -117,7 +93,7 @@ mod tests {
                 &["families=1", "window=2"],
                 "'--set families=<FAMILIES>' cannot be used with '--set window=<WINDOW>'",
             ),
-            (&["famlies=1"], "--set famlies: there is no such setting"),
+            (&["famlies=1"], "unexpected argument '--set famlies' found"),
         ] {
             let told = told(set);
             assert!(told.contains(expected) && told.starts_with("error"), "{told}");

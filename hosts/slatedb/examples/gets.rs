@@ -1,14 +1,13 @@
 //! What lookups, or scans of prefixes, cost with SlateDB's Bloom filters and with elastic ones in the same memory: GETs, money, time.
 //!
-//!     cargo run --release --locked --example gets -- [keys=1200000] [seed=1] [parts=memory,restart,processes,scans]
+//!     cargo run --release --locked --example gets -- [keys=1200000] [seed=1] [parts=memory,restart,writer,scans]
 
 #[path = "../tests/support/mod.rs"]
 mod support;
 
 use std::{
     env,
-    path::Path,
-    process::{Command, Stdio},
+    process::Command,
     sync::{Arc, atomic::Ordering::Relaxed},
     time::{Duration, Instant},
 };
@@ -37,7 +36,7 @@ const DELAY: Duration = Duration::from_millis(15);
 const AT_ONCE: usize = 16;
 /// S3 Standard, us-east-1.
 const DOLLARS_PER_GET: f64 = 0.40e-6;
-const PROCESS_SECONDS: u64 = 15;
+const WRITER_SECONDS: u64 = 15;
 /// Lookups before others are measured, and as many that are.
 const WARMING: usize = 12_000;
 /// Where prefixes are scanned.
@@ -335,51 +334,11 @@ impl Bench {
         }
     }
 
-    /// A process that writes and two that read fresh absent keys, while compactions go on.
-    fn processes(&self, filters: Filters, tree: Tree, bits: f64) {
-        let Tree { data, indexes, filters: blocks } = tree;
-        let children: Vec<_> = (0..3)
-            .map(|role: u64| {
-                let mut child = Command::new(env::current_exe().expect("it runs"));
-                child.args([
-                    format!("role={role}"),
-                    format!("folder={}", self.folder),
-                    format!("keys={}", self.keys),
-                    format!("seed={}", self.seed),
-                    format!("filters={filters}"),
-                    format!("bits={bits}"),
-                    format!("tree={data},{indexes},{blocks}"),
-                ]);
-                child.stdout(Stdio::piped()).spawn().expect("it runs")
-            })
-            .collect();
-        for child in children {
-            let output = child.wait_with_output().expect("it runs");
-            assert!(output.status.success());
-            print!("{}", String::from_utf8_lossy(&output.stdout));
-        }
-    }
-
-    /// A process of [`processes`](Self::processes).
-    async fn play(&self, role: u64, filters: Filters, tree: Tree, bits: f64) {
-        let begin = Instant::now();
-        let is_over = || begin.elapsed().as_secs() >= PROCESS_SECONDS;
-        if role > 0 {
-            let opened = self.open(self.folder(), filters, tree, bits).await;
-            let mut workload = self.workload(Kind::Fresh, self.seed + 10 + role);
-            opened.slow();
-            let (mut times, before) = (Vec::new(), opened.meter.reads());
-            while !is_over() {
-                times.extend(opened.look_up(&mut workload, 256, AT_ONCE).await);
-            }
-            return report(
-                &format!("{bits} | {} | reader {role}, {}", name_of(filters), times.len()),
-                opened.cost(before, times),
-            );
-        }
+    /// Overwrites keys for a while. Compactions go on.
+    async fn write(&self, filters: Filters, begin: Instant) {
         let (db, elastic) = self.writer(filters).await;
         let mut random = SmallRng::seed_from_u64(self.seed);
-        while !is_over() {
+        while begin.elapsed().as_secs() < WRITER_SECONDS {
             let mut batch = WriteBatch::new();
             (0..1000).for_each(|_| batch.put(key(2 * random.random_range(0..self.keys)), [1; VALUE_BYTES]));
             db.write(batch).await.expect("the store works");
@@ -389,6 +348,19 @@ impl Bench {
         if let Some(elastic) = elastic {
             elastic.wait_written().await;
         }
+    }
+
+    /// Looks up fresh absent keys meanwhile.
+    async fn read(&self, reader: u64, filters: Filters, tree: Tree, bits: f64, begin: Instant) {
+        let opened = self.open(self.folder(), filters, tree, bits).await;
+        let mut workload = self.workload(Kind::Fresh, self.seed + 10 + reader);
+        opened.slow();
+        let (mut times, before) = (Vec::new(), opened.meter.reads());
+        while begin.elapsed().as_secs() < WRITER_SECONDS {
+            times.extend(opened.look_up(&mut workload, 256, AT_ONCE).await);
+        }
+        let what = format!("{bits} | {} | reader {reader}, {}", name_of(filters), times.len());
+        report(&what, opened.cost(before, times));
     }
 }
 
@@ -467,22 +439,11 @@ async fn main() {
     let number =
         |name: &str, default: u64| setting(name).map_or(default, |text| text.parse().expect("a number"));
     let temporary = tempfile::tempdir().expect("there is room");
-    let folder = setting("folder").map_or_else(|| temporary.path().display().to_string(), str::to_owned);
+    let folder = temporary.path().display().to_string();
     let (keys, seed) = (number("keys", 1_200_000), number("seed", 1));
     let bench = Bench { folder, copy: Arc::default(), keys, seed, scans: false, entries: keys };
-    if setting("role").is_some() {
-        let tree: Vec<u64> = setting("tree")
-            .iter()
-            .flat_map(|tree| tree.split(','))
-            .map(|n| n.parse().expect("a number"))
-            .collect();
-        let tree = Tree { data: tree[0], indexes: tree[1], filters: tree[2] };
-        let bits = setting("bits").and_then(|bits| bits.parse().ok()).expect("a number");
-        return bench.play(number("role", 0), number("filters", 0) as Filters, tree, bits).await;
-    }
     let said = |program: &str, arguments: &[&str]| {
-        let output =
-            Command::new(program).args(arguments).current_dir(Path::new(env!("CARGO_MANIFEST_DIR"))).output();
+        let output = Command::new(program).args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).output();
         output
             .map(|output| String::from_utf8_lossy(&output.stdout).trim().replace('\n', ", "))
             .unwrap_or_default()
@@ -496,9 +457,9 @@ async fn main() {
     println!(
         "# {keys} keys of 16 bytes, values of {VALUE_BYTES}, seed {seed}, memory tables of {L0_BYTES} bytes; \
          {BLOCK_CACHE_SHARE} of the data in the block cache, all indexes cached; ${DOLLARS_PER_GET} a GET; \
-         the store is in memory, of processes a folder; times in microseconds"
+         the store is in memory, beside a writer a folder; times in microseconds"
     );
-    let parts = setting("parts").unwrap_or("memory,restart,processes");
+    let parts = setting("parts").unwrap_or("memory,restart,writer");
     let little_and_much = [4.0, 12.0]
         .into_iter()
         .flat_map(|bits| candidates(bits).into_iter().map(move |filters| (bits, filters)));
@@ -515,7 +476,7 @@ async fn main() {
         ));
         bench.measure_memory(&trees).await;
     }
-    if !["memory", "restart", "processes"].iter().any(|part| parts.contains(part)) {
+    if !["memory", "restart", "writer"].iter().any(|part| parts.contains(part)) {
         return;
     }
     let trees = bench.load_all().await;
@@ -536,12 +497,12 @@ async fn main() {
             }
         }
     }
-    if parts.contains("processes") {
-        heading(
-            "Two readers beside a writer, each a process, fresh absent keys: 15 ms a request, 16 lookups at once",
-        );
+    if parts.contains("writer") {
+        heading("Two readers beside a writer, fresh absent keys: 15 ms a request, 16 lookups at once");
         for (bits, filters) in little_and_much {
-            bench.processes(filters, trees[filters as usize], bits);
+            let (tree, begin) = (trees[filters as usize], Instant::now());
+            let reader = |number| bench.read(number, filters, tree, bits, begin);
+            tokio::join!(bench.write(filters, begin), reader(1), reader(2));
         }
     }
 }

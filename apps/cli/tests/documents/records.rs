@@ -67,16 +67,11 @@ fn tables_are_what_their_records_say() {
 
 #[test]
 fn each_figure_of_a_paper_that_does_not_hold_says_why() {
-    let judged = springbloom(&["reproduce", "all", "--no-run", "--any-commit", "--json"], &records());
-    let experiments: Vec<Value> = serde_json::from_slice(&judged).expect("JSON");
-    let mut complaints = Vec::new();
-    for experiment in &experiments {
-        for claim in experiment["claims"].as_array().into_iter().flatten() {
-            let why = claim["why"].as_str().unwrap_or_default();
-            if claim["holds"] == false && !why.contains(": ") {
-                complaints.push(format!("{}, {}: {why}", experiment["id"], claim["says"]));
-            }
-        }
-    }
+    let judged = springbloom(&["reproduce", "all", "--no-run", "--any-commit"], &records());
+    let judged = String::from_utf8(judged).expect("text");
+    let fail: Vec<_> = judged.lines().filter(|line| line.starts_with("  does not hold")).collect();
+    assert!(fail.len() > 20, "{judged}");
+    let says_why = |line: &&str| line.split_once("it is not ").is_some_and(|(_, why)| why.contains(": "));
+    let complaints: Vec<_> = fail.into_iter().filter(|line| !says_why(line)).map(str::to_owned).collect();
     expect_none(&complaints);
 }

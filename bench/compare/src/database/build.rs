@@ -19,7 +19,7 @@ use crate::database::manifest::TreeManifest;
 use crate::database::options::{AutoCompaction, CommonSettings};
 use crate::database::remove;
 use crate::database::shape::Shape;
-use crate::database::stores::{Family, Stores};
+use crate::database::store::{Family, Store};
 use crate::database::unsafe_rewrite::rewrite_table;
 
 /// A folder of databases with one tree.
@@ -96,7 +96,7 @@ impl Folder {
     /// Path of the database of `config`: the one that is there, else a new one. Its name tells the settings that its tables depend on.
     pub(crate) fn database(&self, config: &Config, common: &CommonSettings) -> Result<PathBuf> {
         let path = self.path.join(common.folder(config)?);
-        if !remove::is_finished(&path, &common.layout.folders(&path)) {
+        if !remove::is_finished(&path) {
             remove::and_make(&path, || self.rewrite(&path, config, common))?;
         }
         Ok(path)
@@ -105,12 +105,12 @@ impl Folder {
     fn rewrite(&self, path: &Path, config: &Config, common: &CommonSettings) -> Result<()> {
         common.open_tree(&self.tree())?.clone_to(path)?;
         let prepared = common.prepare(config, &self.shape, AutoCompaction::Off)?;
-        let stores = Stores::open(path, common.layout, &prepared.options)?;
+        let store = Store::open(path, &prepared.options)?;
         let step = Step::start(&format!("writing tables with {config}"), self.shape.bytes());
-        for family in stores.families()? {
+        for family in store.families()? {
             rewrite(family, &step).map_err(|error| error.context(format!("{}: {config}", path.display())))?;
         }
-        let shape = Shape::of(&stores)?;
+        let shape = Shape::of(&store)?;
         ensure!(
             shape.same_tables(&self.shape),
             "the tree of {config} ({}) is not the one that was loaded ({})",

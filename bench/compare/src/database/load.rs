@@ -13,7 +13,7 @@ use springbloom_workload::{KeySpace, value};
 use crate::database::options::{AutoCompaction, CommonSettings};
 use crate::database::preset::{Style, TreeShape};
 use crate::database::shape::Shape;
-use crate::database::stores::Stores;
+use crate::database::store::Store;
 
 /// The records that databases hold.
 pub(crate) struct Records {
@@ -29,16 +29,16 @@ impl Records {
     }
 }
 
-/// Writes `records` into each family of new databases at `path`, without filters, and leaves the shape that the preset defines.
+/// Writes `records` into each family of a new database at `path`, without filters, and leaves the shape that the preset defines.
 pub(crate) fn load_tree(path: &Path, records: &Records, common: &CommonSettings) -> Result<Shape> {
     let count = records.keys.records();
     let all = common.all(count);
     let step = Step::start(&format!("loading {all} records"), all);
-    let mut options = vec![common.tree_options(AutoCompaction::Off); common.layout.families as usize];
+    let mut options = vec![common.tree_options(AutoCompaction::Off); common.families as usize];
     Shape::of(&load(path, &mut options, records, count, common, &step)?)
 }
 
-/// Writes the first `count` of `records` into new databases at `path`, into each family with its options, through memtable, flush and
+/// Writes the first `count` of `records` into a new database at `path`, into each family with its options, through memtable, flush and
 /// compaction until there is nothing left to compact.
 pub(crate) fn load(
     path: &Path,
@@ -47,7 +47,7 @@ pub(crate) fn load(
     count: u64,
     common: &CommonSettings,
     step: &Step,
-) -> Result<Stores> {
+) -> Result<Store> {
     let tree = &common.tree;
     for options in &mut *options {
         options.create_if_missing(true);
@@ -56,14 +56,13 @@ pub(crate) fn load(
         // The load triggers flushes itself, so the memtable must not fill up before.
         options.set_write_buffer_size(tree.write_buffer_bytes as usize * 8);
     }
-    common.layout.make_parent(path)?;
-    let stores = Stores::open(path, common.layout, options)?;
+    let store = Store::open(path, options)?;
     let write_options = CommonSettings::write_options();
     let order = records.keys.load_order(count, records.seed);
     let schedule = Schedule::new(count, records.record_bytes(), tree);
     let (mut key, mut bytes) = (Vec::new(), Vec::new());
     for flush in 0..schedule.flushes {
-        for family in stores.families()? {
+        for family in store.families()? {
             let batch = schedule.records_of(flush, count);
             let batch_records = batch.end - batch.start;
             for index in batch {
@@ -76,27 +75,25 @@ pub(crate) fn load(
             step.advance(batch_records);
         }
         if schedule.compacts_after(flush) {
-            compact(&stores, tree.l0_trigger)?;
+            compact(&store, tree.l0_trigger)?;
         }
         if flush + 1 == schedule.compacted_flushes && tree.style == Style::Leveled {
             // Even few files: their number must not depend on the number of records modulo the trigger.
-            compact(&stores, 1)?;
+            compact(&store, 1)?;
         }
     }
-    Ok(stores)
+    Ok(store)
 }
 
-/// Lets RocksDB compact all families until it finds nothing to do: one compaction of a database runs at a time.
-fn compact(stores: &Stores, l0_trigger: u32) -> Result<()> {
+/// Lets RocksDB compact all families until it finds nothing to do: one compaction runs at a time.
+fn compact(store: &Store, l0_trigger: u32) -> Result<()> {
     let trigger = l0_trigger.to_string();
     let set = |options: &[(&str, &str)]| {
-        let families = stores.families()?;
+        let families = store.families()?;
         anyhow::Ok(families.iter().try_for_each(|family| family.db.set_options_cf(family.handle, options))?)
     };
     set(&[("level0_file_num_compaction_trigger", &trigger), ("disable_auto_compactions", "false")])?;
-    for db in stores.databases() {
-        db.wait_for_compact(&WaitForCompactOptions::default())?;
-    }
+    store.db.wait_for_compact(&WaitForCompactOptions::default())?;
     set(&[("disable_auto_compactions", "true")])
 }
 

@@ -10,10 +10,9 @@ use serde::{Deserialize, Serialize};
 use springbloom_console::{bad_input, output};
 
 use crate::database::preset::TreeShape;
-use crate::database::stores::Layout;
 
 /// Version of these files and of everything that decides what is in a database.
-pub(crate) const FORMAT_VERSION: u32 = 2;
+pub(crate) const FORMAT_VERSION: u32 = 3;
 
 /// What decides the contents and the shape of all databases.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,7 +25,7 @@ pub(crate) struct TreeManifest {
     pub(crate) seed: u64,
     pub(crate) shape: TreeShape,
     #[serde(default)]
-    pub(crate) layout: Layout,
+    pub(crate) families: u32,
 }
 
 impl TreeManifest {
@@ -91,7 +90,7 @@ mod tests {
             value_bytes: 100,
             seed: 1,
             shape: Preset::Small.shape(),
-            layout: Layout::default(),
+            families: 1,
         }
     }
 

@@ -12,7 +12,7 @@ pub(crate) mod options;
 pub(crate) mod preset;
 pub(crate) mod remove;
 pub(crate) mod shape;
-pub(crate) mod stores;
+pub(crate) mod store;
 mod unsafe_rewrite;
 
 /// The RocksDB that is linked in; its bindings are pinned to it.

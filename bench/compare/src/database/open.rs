@@ -13,7 +13,7 @@ use crate::database::config::Config;
 use crate::database::options::{AutoCompaction, CommonSettings, Prepared};
 use crate::database::remove;
 use crate::database::shape::Shape;
-use crate::database::stores::Stores;
+use crate::database::store::Store;
 
 /// The part of a budget that filters take.
 pub(crate) const UNITS: &str = "filter units";
@@ -21,9 +21,9 @@ pub(crate) const UNITS: &str = "filter units";
 /// RocksDB's text about what is in the block cache.
 const CACHE_STATS: &str = "rocksdb.block-cache-entry-stats";
 
-/// Open databases and what can be asked about its filters.
+/// An open database and what can be asked about its filters.
 pub(crate) struct Database {
-    pub(crate) stores: Stores,
+    pub(crate) store: Store,
     elastic: Option<ElasticFilters>,
     /// Whether stock filters are in a cache instead of table readers.
     filters_are_cached: bool,
@@ -32,12 +32,12 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// Opens the databases at `path` for lookups alone.
+    /// Opens the database at `path` for lookups alone.
     pub(crate) fn open(config: &Config, path: &Path, shape: &Shape, common: &CommonSettings) -> Result<Self> {
         Self::open_at(config, path, None, shape, common, AutoCompaction::Off)
     }
 
-    /// Opens a clone of the databases at `path`, which is removed at the end with all that the run wrote.
+    /// Opens a clone of the database at `path`, which is removed at the end with all that the run wrote.
     pub(crate) fn open_scratch(
         config: &Config,
         path: &Path,
@@ -60,17 +60,15 @@ impl Database {
         auto_compaction: AutoCompaction,
     ) -> Result<Self> {
         // Every run starts cold: the saved hotness belongs to another workload.
-        for folder in common.layout.folders(path) {
-            remove::file(&folder.join(HOTNESS_FILE_NAME))?;
-        }
+        remove::file(&path.join(HOTNESS_FILE_NAME))?;
         let Prepared { options, elastic } = common.prepare(config, shape, auto_compaction)?;
-        let stores = Stores::open(path, common.layout, &options)
+        let store = Store::open(path, &options)
             .with_context(|| format!("remove {} to make it again", path.display()))?;
         if let Some(elastic) = &elastic {
-            check_units(elastic, &stores, &common.layout.folders(path))?;
+            check_units(elastic, &store, path)?;
         }
         let filters_are_cached = common.one_cache() || config.is_cached();
-        Ok(Database { stores, elastic, filters_are_cached, _scratch: scratch })
+        Ok(Database { store, elastic, filters_are_cached, _scratch: scratch })
     }
 
     /// Waits for unit loads in progress, so that they do not slow down the next configuration.
@@ -83,12 +81,11 @@ impl Database {
         Ok(match &self.elastic {
             Some(elastic) => elastic.stats().used_bytes as u64,
             None if self.filters_are_cached => {
-                // All databases share the cache.
-                let stats = self.stores.databases()[0].property_value(CACHE_STATS)?;
+                let stats = self.store.db.property_value(CACHE_STATS)?;
                 cached_filter_bytes(&stats.unwrap_or_default())
             }
             // Read when a table is opened and kept as long as it is open.
-            None => Shape::of(&self.stores)?.filter_bytes,
+            None => Shape::of(&self.store)?.filter_bytes,
         })
     }
 
@@ -123,22 +120,20 @@ impl Database {
 }
 
 /// An error if no table has filter units that can be used: such a database would be measured as one without filters.
-fn check_units(elastic: &ElasticFilters, stores: &Stores, folders: &[PathBuf]) -> Result<()> {
+fn check_units(elastic: &ElasticFilters, store: &Store, folder: &Path) -> Result<()> {
     let stats = elastic.stats();
     if stats.tables > 0 || stats.refused_tables > 0 {
         return Ok(());
     }
-    for (db, folder) in stores.databases().iter().zip(folders) {
-        let Some(file) = db.live_files()?.into_iter().next() else { continue };
-        let table = folder.join(file.name.trim_start_matches('/'));
-        if let Some(Err(error)) = inspect::table(&table)?.units {
-            return Err(bad_input(format!(
-                "{}: its filter units cannot be used: {error}; choose another --dir to rebuild the databases",
-                table.display()
-            )));
-        }
+    let Some(file) = store.db.live_files()?.into_iter().next() else { return Ok(()) };
+    let table = folder.join(file.name.trim_start_matches('/'));
+    match inspect::table(&table)?.units {
+        Some(Err(error)) => Err(bad_input(format!(
+            "{}: its filter units cannot be used: {error}; choose another --dir to rebuild the databases",
+            table.display()
+        ))),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// Work of elastic filters.

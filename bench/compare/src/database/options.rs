@@ -17,7 +17,7 @@ use crate::database::config::{Config, Stock};
 use crate::database::elastic::{Elastic, ElasticSettings};
 use crate::database::preset::{Style, TreeShape};
 use crate::database::shape::Shape;
-use crate::database::stores::{Layout, Stores};
+use crate::database::store::Store;
 
 /// RocksDB's default size of data blocks, the same for all configurations.
 pub(crate) const BLOCK_BYTES: u64 = 4096;
@@ -29,7 +29,8 @@ const NO_L0_LIMIT: i32 = 1 << 20;
 #[derive(Clone, Debug)]
 pub(crate) struct CommonSettings {
     pub(crate) tree: TreeShape,
-    pub(crate) layout: Layout,
+    /// Column families.
+    pub(crate) families: u32,
     /// Read through the page cache instead of direct I/O.
     pub(crate) buffered: bool,
     /// None by default.
@@ -68,7 +69,7 @@ pub(crate) struct Prepared {
 impl CommonSettings {
     /// Records of all families, each of which has so many.
     pub(crate) fn all(&self, records: u64) -> u64 {
-        records * u64::from(self.layout.families)
+        records * u64::from(self.families)
     }
 
     /// Memory of a capped configuration whose databases have `entries`.
@@ -173,8 +174,8 @@ impl CommonSettings {
     }
 
     /// Opens the tree at `path` to be read.
-    pub(crate) fn open_tree(&self, path: &Path) -> Result<Stores> {
-        Stores::open_for_read_only(path, self.layout, &self.tree_options(AutoCompaction::Off))
+    pub(crate) fn open_tree(&self, path: &Path) -> Result<Store> {
+        Store::open_for_read_only(path, self.families, &self.tree_options(AutoCompaction::Off))
     }
 
     fn tables(&self, cache: Option<&Cache>) -> BlockBasedOptions {
@@ -215,7 +216,7 @@ impl CommonSettings {
             }
             None => None,
         };
-        let options = (0..self.layout.families as usize).map(|family| {
+        let options = (0..self.families as usize).map(|family| {
             let mut options = self.tree_options(auto_compaction);
             let tables = self.tables(cache.as_ref());
             options.set_block_based_table_factory(&tables);

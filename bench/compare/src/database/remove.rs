@@ -19,9 +19,9 @@ fn mark(path: &Path) -> PathBuf {
     mark.into()
 }
 
-/// Whether `path` has these databases, and they are not left by an interrupted run.
-pub(crate) fn is_finished(path: &Path, databases: &[PathBuf]) -> bool {
-    databases.iter().all(|folder| folder.join("CURRENT").exists()) && !mark(path).exists()
+/// Whether `path` has a database, and it is not left by an interrupted run.
+pub(crate) fn is_finished(path: &Path) -> bool {
+    path.join("CURRENT").exists() && !mark(path).exists()
 }
 
 /// Makes the folder `path` with `make`, in place of what an interrupted run left.

@@ -8,7 +8,7 @@ use std::ptr;
 use librocksdb_sys as ffi;
 use rocksdb::{AsColumnFamilyRef, AsRawPtr};
 
-use crate::database::stores::Family;
+use crate::database::store::Family;
 
 /// Compacts the table `name` (as in [`rocksdb::LiveFile::name`]) of a column family into one table on the same
 /// `level`, with the options that the family was opened with. Runs on the calling thread and returns when the new table is

@@ -3,11 +3,10 @@
 use std::io::Write;
 
 use anyhow::Result;
-use springbloom_console::sizes::Size;
-use springbloom_console::{TextTable, distinct};
-use springbloom_records::{Figure, Labels, Unit};
+use springbloom_console::distinct;
+use springbloom_records::{Figure, Unit};
 
-use crate::report::{Header, summary};
+use crate::report::{Header, summary, table};
 use crate::run::{Row, labels_of};
 
 /// The record of the run as one JSON document.
@@ -20,34 +19,16 @@ pub(crate) fn write_table(out: &mut impl Write, header: &Header, rows: &[Row]) -
     header.write_text(out)?;
     let baseline = &header.baseline;
     let figures = figures(rows, baseline);
-    let figure = |name: &str, of: &Labels| figures.iter().find(|it| it.name == name && it.of == *of);
-    let text = |name: &str, of: &Labels, digits| {
-        figure(name, of).map_or("-".to_owned(), |figure| figure.text(digits))
-    };
-    let mut table = TextTable::new([
-        "filters",
-        "threads",
-        "memory",
-        "wasted reads",
-        "all data reads",
-        "filter reads",
-        &format!("lookups/s to {baseline}"),
-    ]);
-    for (config, threads) in groups(rows) {
-        let of = &labels_of(config, threads);
-        let memory = figure("filter_bytes", of).map_or(0, |figure| figure.value as u64);
-        table.add_row([
-            config.to_owned(),
-            threads.to_string(),
-            Size { bytes: memory }.to_string(),
-            text("wasted_reads_per_get", of, 3),
-            text("data_reads_per_get", of, 3),
-            text("filter_reads_per_get", of, 3),
-            text("lookups_ratio", of, 2),
-        ]);
-    }
     writeln!(out, "reads of blocks per lookup, and lookups per second in turns with {baseline}")?;
-    writeln!(out, "{table}")?;
+    let columns = [
+        ("memory", "filter_bytes"),
+        ("wasted reads", "wasted_reads_per_get"),
+        ("all data reads", "data_reads_per_get"),
+        ("filter reads", "filter_reads_per_get"),
+        (&format!("lookups/s to {baseline}"), "lookups_ratio"),
+    ];
+    let lines = groups(rows).into_iter().map(|(config, threads)| labels_of(config, threads));
+    writeln!(out, "{}", table(["filters", "threads"], lines, &columns, &figures))?;
     let one_cache = header.block_cache.is_some_and(|cache| cache.pays_for_all);
     for sentence in summary::sentences(rows, &figures, one_cache) {
         writeln!(out, "{sentence}")?;

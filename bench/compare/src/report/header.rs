@@ -1,19 +1,17 @@
 //! The header of a report: data, filters, workload.
 
-use std::fmt::Display;
 use std::io::Write;
 
 use anyhow::Result;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use springbloom_console::percent;
 use springbloom_console::sizes::Size;
 use springbloom_records::{Build, Clock, Figure, Machine};
-use springbloom_workload::{AbsentKeys, FamilyMix, Movement};
+use springbloom_workload::{FamilyMix, Movement};
 
 use crate::database::block_cache::BlockCache;
 use crate::database::preset::Preset;
 use crate::database::shape::LevelShape;
-use crate::database::stores::Layout;
 use crate::recorded::Recorded;
 use crate::run::{Plan, Workload};
 
@@ -32,8 +30,7 @@ pub(crate) struct Header {
     pub(crate) seed: u64,
     pub(crate) direct_io: bool,
     pub(crate) block_cache: Option<BlockCache>,
-    #[serde(skip_serializing_if = "Layout::is_one")]
-    pub(crate) layout: Layout,
+    pub(crate) families: u32,
     /// Memory of `partitioned`, and of `elastic` configurations that name no other.
     pub(crate) budget_bytes: u64,
     /// The configuration that ratios are to.
@@ -56,10 +53,8 @@ pub(crate) struct Lookups {
     /// These four are recorded with a trace.
     pub(crate) distribution: String,
     pub(crate) zero_result_ratio: f64,
-    #[serde(serialize_with = "as_text")]
-    pub(crate) absent: Option<AbsentKeys>,
-    #[serde(serialize_with = "as_text")]
-    pub(crate) movement: Option<Movement>,
+    pub(crate) absent: String,
+    pub(crate) movement: String,
     /// Shares of each column family, where there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) family_traffic: Option<Vec<f64>>,
@@ -77,16 +72,6 @@ pub(crate) struct Lookups {
 }
 
 const RECORDED: &str = "recorded";
-
-fn as_text<S: Serializer>(
-    value: &Option<impl Display>,
-    serializer: S,
-) -> std::result::Result<S::Ok, S::Error> {
-    match value {
-        Some(value) => serializer.collect_str(value),
-        None => serializer.serialize_str(RECORDED),
-    }
-}
 
 impl Lookups {
     pub(crate) fn of(plan: &Plan<'_>, recorded: Option<&Recorded>) -> Self {
@@ -112,8 +97,8 @@ impl Lookups {
                 .map(FamilyMix::zero_result_ratio)
                 .or(recorded.map(absent_share))
                 .unwrap_or_default(),
-            absent: stream.map(|stream| stream.absent),
-            movement: stream.map(|stream| stream.movement),
+            absent: stream.map_or(RECORDED.to_owned(), |stream| stream.absent.to_string()),
+            movement: stream.map_or(RECORDED.to_owned(), |stream| stream.movement.to_string()),
             family_traffic: families.map(|mix| mix.traffic.clone()),
             family_absent: families.map(|mix| mix.absent.clone()),
             load_ops: recorded.map(|recorded| recorded.load_ops),
@@ -130,7 +115,7 @@ impl Lookups {
         let absent = self.zero_result_ratio * 100.0;
         let batches = match self.multi_get {
             1 => String::new(),
-            keys => format!(" in batches of {keys} reads, whose latencies are shown"),
+            keys => format!(" in batches of {keys} reads"),
         };
         if let Some(load_ops) = self.load_ops {
             return Ok(writeln!(
@@ -139,15 +124,14 @@ impl Lookups {
                  {rounds} rounds, {absent:.1}% of their gets for absent keys"
             )?);
         }
-        let text = |value: Option<String>| value.unwrap_or_default();
-        let kind = text(self.absent.map(|absent| absent.to_string()));
         writeln!(
             out,
-            "workload: {workload}{batches}, {distribution}, {} of lookups for {kind} absent keys",
-            percent(self.zero_result_ratio)
+            "workload: {workload}{batches}, {distribution}, {} of lookups for {} absent keys",
+            percent(self.zero_result_ratio),
+            self.absent
         )?;
-        if let Some(movement) = self.movement.filter(|&movement| movement != Movement::Still) {
-            writeln!(out, "  popular keys move: {movement}")?;
+        if self.movement != Movement::Still.to_string() {
+            writeln!(out, "  popular keys move: {}", self.movement)?;
         }
         if let (Some(traffic), Some(absent)) = (&self.family_traffic, &self.family_absent) {
             let shares = |shares: &[f64]| {
@@ -184,10 +168,14 @@ impl Header {
         let (version, commit, rocksdb) = (&build.version, build.commit_name(), self.rocksdb);
         writeln!(out, "springbloom {version} ({commit}), RocksDB {rocksdb}")?;
         writeln!(out, "machine: {cpu}, {cores} cores, {memory}, Linux {kernel}")?;
+        let families = match self.families {
+            1 => String::new(),
+            families => format!(" in {families} column families"),
+        };
         writeln!(
             out,
-            "data: {} records{} ({}, keys of {:.0} B, values of {} B)",
-            self.records, self.layout, self.keys, self.key_bytes_mean, self.value_bytes,
+            "data: {} records{families} ({}, keys of {:.0} B, values of {} B)",
+            self.records, self.keys, self.key_bytes_mean, self.value_bytes,
         )?;
         writeln!(out, "  {}; {}", self.tree, if self.direct_io { "direct I/O" } else { "buffered I/O" })?;
         if let Some(lookups) = &self.lookups {

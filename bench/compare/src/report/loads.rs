@@ -3,10 +3,10 @@
 use std::io::Write;
 
 use anyhow::Result;
-use springbloom_console::{TextTable, distinct};
+use springbloom_console::distinct;
 use springbloom_records::{Figure, Unit, labels};
 
-use crate::report::Header;
+use crate::report::{Header, table};
 use crate::run::LoadRow;
 
 /// What a load costs: the name of the figure and of its ratio to that of the baseline's load of the same round, each with its unit.
@@ -29,32 +29,16 @@ pub(crate) fn write_json(out: &mut impl Write, header: &Header, rows: &[LoadRow]
 pub(crate) fn write_table(out: &mut impl Write, header: &Header, rows: &[LoadRow]) -> Result<()> {
     header.write_text(out)?;
     let baseline = &header.baseline;
-    let figures = figures(rows, baseline);
-    let mut table = TextTable::new([
-        "config",
-        "load s",
-        "CPU s",
-        "written MiB",
-        &format!("time / {baseline}"),
-        &format!("CPU / {baseline}"),
-        &format!("written / {baseline}"),
-    ]);
-    for config in configs(rows) {
-        let figure =
-            |name: &str| figures.iter().find(|it| it.name == name && it.is_of(&[("config", config)]));
-        let text = |name, digits| figure(name).map_or("-".to_owned(), |figure| figure.text(digits));
-        let written = figure("load_written_bytes").map_or(0.0, |figure| figure.value) / f64::from(1 << 20);
-        table.add_row([
-            config.to_owned(),
-            text("load_s", 1),
-            text("load_cpu_s", 1),
-            format!("{written:.0}"),
-            text("load_time_ratio", 3),
-            text("load_cpu_ratio", 3),
-            text("load_written_ratio", 3),
-        ]);
-    }
-    Ok(writeln!(out, "{table}")?)
+    let columns = [
+        ("load s", "load_s"),
+        ("CPU s", "load_cpu_s"),
+        ("written", "load_written_bytes"),
+        (&format!("time / {baseline}"), "load_time_ratio"),
+        (&format!("CPU / {baseline}"), "load_cpu_ratio"),
+        (&format!("written / {baseline}"), "load_written_ratio"),
+    ];
+    let lines = configs(rows).into_iter().map(|config| labels([("config", config.to_owned())]));
+    Ok(writeln!(out, "{}", table(["config"], lines, &columns, &figures(rows, baseline)))?)
 }
 
 /// In the order of the first round.

@@ -82,11 +82,11 @@ fn measure(
     options[0].enable_statistics();
     options[0].set_statistics_level(StatsLevel::ExceptHistogramOrTimers);
     let (wall, cpu) = (Instant::now(), process_cpu());
-    let stores = load::load(path, &mut options, plan.records, plan.load_records, plan.common, step)?;
+    let store = load::load(path, &mut options, plan.records, plan.load_records, plan.common, step)?;
     let load_s = wall.elapsed().as_secs_f64();
     elastic.iter().for_each(wait_idle);
     let load_cpu_s = (process_cpu() - cpu).as_secs_f64();
-    let entries = Shape::of(&stores)?.entries();
+    let entries = Shape::of(&store)?.entries();
     ensure!(entries == plan.load_records, "{entries} entries after a load of {}", plan.load_records);
     let written = |ticker| options[0].get_ticker_count(ticker);
     Ok(LoadRow {

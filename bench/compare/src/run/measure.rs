@@ -1,16 +1,10 @@
-//! Meters: latencies, CPU time, and RocksDB's counts of block reads of the calling thread.
+//! Meters: times of calls, CPU time, and RocksDB's counts of block reads of the calling thread.
 
 use std::time::Duration;
 
-use anyhow::{Context, Result};
-use hdrhistogram::Histogram;
 use rocksdb::perf::{PerfContext, PerfStatsLevel, set_perf_stats};
 use rustix::time::{ClockId, clock_gettime};
 use springbloom_baselines::BlockReads;
-
-/// Latencies beyond this are recorded as this.
-const MAX_LATENCY_NS: u64 = 60_000_000_000;
-const SIGNIFICANT_DIGITS: u8 = 3;
 
 /// Kinds of calls to a database. An update and an insert are a put; a read-modify-write is a get and a put; a seek is a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +32,7 @@ impl Call {
 }
 
 /// Counts and times of operations. Sums over threads and rounds with [`add`](Self::add).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Measured {
     pub(crate) operations: u64,
     pub(crate) gets: u64,
@@ -53,32 +47,13 @@ pub(crate) struct Measured {
     pub(crate) index_reads: u64,
     /// CPU time of the threads that did the operations.
     pub(crate) cpu: Duration,
-    /// By kind, in the order of [`Call::ALL`]. A kind that was not called has none.
-    latencies_ns: [Option<Histogram<u64>>; Call::ALL.len()],
-}
-
-fn histogram() -> Result<Histogram<u64>> {
-    Histogram::new_with_bounds(1, MAX_LATENCY_NS, SIGNIFICANT_DIGITS).context("histogram")
+    /// Number and time of calls of each kind, in the order of [`Call::ALL`].
+    calls: [(u32, Duration); Call::ALL.len()],
 }
 
 impl Measured {
-    pub(crate) fn nothing() -> Self {
-        Measured {
-            operations: 0,
-            gets: 0,
-            found_by_read: 0,
-            found_in_batches: 0,
-            data_reads: 0,
-            scan_data_reads: 0,
-            filter_reads: 0,
-            index_reads: 0,
-            cpu: Duration::ZERO,
-            latencies_ns: Default::default(),
-        }
-    }
-
     /// Adds what another thread or round measured.
-    pub(crate) fn add(&mut self, other: &Measured) -> Result<()> {
+    pub(crate) fn add(&mut self, other: &Measured) {
         self.operations += other.operations;
         self.gets += other.gets;
         self.found_by_read += other.found_by_read;
@@ -88,12 +63,10 @@ impl Measured {
         self.filter_reads += other.filter_reads;
         self.index_reads += other.index_reads;
         self.cpu += other.cpu;
-        for (sum, other) in self.latencies_ns.iter_mut().zip(&other.latencies_ns) {
-            if let Some(other) = other {
-                add(sum, other)?;
-            }
+        for ((count, time), (more, longer)) in self.calls.iter_mut().zip(other.calls) {
+            *count += more;
+            *time += longer;
         }
-        Ok(())
     }
 
     /// Data blocks that were read and did not have the key. `None` where `MultiGet` found keys: RocksDB does not tell which key of a batch
@@ -102,37 +75,16 @@ impl Measured {
         (self.found_in_batches == 0).then(|| self.data_reads.saturating_sub(self.found_by_read))
     }
 
-    pub(crate) fn record_latency(&mut self, call: Call, latency: Duration) -> Result<()> {
-        let latencies = &mut self.latencies_ns[call as usize];
-        let latencies = match latencies {
-            Some(latencies) => latencies,
-            None => latencies.insert(histogram()?),
-        };
-        latencies.saturating_record(u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX).max(1));
-        Ok(())
+    pub(crate) fn record_call(&mut self, call: Call, time: Duration) {
+        let (count, sum) = &mut self.calls[call as usize];
+        *count += 1;
+        *sum += time;
     }
 
-    /// Of calls of one kind; `None` if there were none.
-    pub(crate) fn latencies_ns(&self, call: Call) -> Option<&Histogram<u64>> {
-        self.latencies_ns[call as usize].as_ref()
-    }
-
-    /// Of all calls.
-    pub(crate) fn all_latencies_ns(&self) -> Result<Histogram<u64>> {
-        let mut all = histogram()?;
-        let each = self.latencies_ns.iter().flatten();
-        each.into_iter().try_for_each(|latencies| all.add(latencies)).context("histogram")?;
-        Ok(all)
-    }
-}
-
-fn add(sum: &mut Option<Histogram<u64>>, other: &Histogram<u64>) -> Result<()> {
-    match sum {
-        Some(sum) => sum.add(other).context("histogram"),
-        None => {
-            *sum = Some(other.clone());
-            Ok(())
-        }
+    /// Number of calls of a kind, and their time on average.
+    pub(crate) fn calls(&self, call: Call) -> (u32, Duration) {
+        let (count, sum) = self.calls[call as usize];
+        (count, sum / count.max(1))
     }
 }
 
@@ -183,18 +135,18 @@ mod tests {
 
     #[test]
     fn sums_over_threads() {
-        let mut sum = Measured::nothing();
-        let mut one = Measured::nothing();
-        one.record_latency(Call::Get, Duration::from_micros(5)).expect("histogram");
-        one.record_latency(Call::Put, Duration::from_micros(50)).expect("histogram");
+        let mut sum = Measured::default();
+        let mut one = Measured::default();
+        one.record_call(Call::Get, Duration::from_micros(5));
+        one.record_call(Call::Put, Duration::from_micros(50));
+        one.record_call(Call::Put, Duration::from_micros(100));
         (one.gets, one.data_reads, one.found_by_read) = (2, 3, 1);
-        sum.add(&one).and_then(|()| sum.add(&one)).expect("same bounds");
+        sum.add(&one);
+        sum.add(&one);
         assert_eq!((sum.gets, sum.wasted_reads()), (4, Some(4)));
         sum.found_in_batches = 1;
         assert_eq!(sum.wasted_reads(), None);
-        let count = |call| sum.latencies_ns(call).map(Histogram::len);
-        assert_eq!((count(Call::Get), count(Call::Put), count(Call::Scan)), (Some(2), Some(2), None));
-        let all = sum.all_latencies_ns().expect("same bounds");
-        assert_eq!((all.len(), all.max() > 40_000, all.min() < 6_000), (4, true, true));
+        assert_eq!(sum.calls(Call::Put), (4, Duration::from_micros(75)));
+        assert_eq!((sum.calls(Call::Get).0, sum.calls(Call::Scan)), (2, (0, Duration::ZERO)));
     }
 }

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
-use hdrhistogram::Histogram;
 use springbloom_console::Step;
 use springbloom_records::{Figure, Labels, Unit, labels};
 use springbloom_rocksdb::testing::DIGESTS_STEP;
@@ -169,7 +168,7 @@ impl<'a> Run<'a> {
             done_ops: 0,
             elapsed: Duration::ZERO,
             ops_per_s_by_round: Vec::new(),
-            measured: Measured::nothing(),
+            measured: Measured::default(),
             filter_work_before: FilterWork::default(),
             digests_missed: 0,
         })
@@ -181,7 +180,7 @@ impl<'a> Run<'a> {
 
     fn begin_measurement(&mut self) {
         self.elapsed = Duration::ZERO;
-        self.measured = Measured::nothing();
+        self.measured = Measured::default();
         self.filter_work_before = self.contestant.database.filter_work();
         self.digests_missed = 0;
     }
@@ -190,7 +189,7 @@ impl<'a> Run<'a> {
     fn measure(&mut self, plan: &Plan<'_>, operations: u64) -> Result<()> {
         let (elapsed_before, operations_before) = (self.elapsed, self.measured.operations);
         let measured = self.advance(plan, operations)?;
-        self.measured.add(&measured)?;
+        self.measured.add(&measured);
         let done = self.measured.operations - operations_before;
         self.ops_per_s_by_round.push(done as f64 / (self.elapsed - elapsed_before).as_secs_f64());
         Ok(())
@@ -199,7 +198,7 @@ impl<'a> Run<'a> {
     /// Does the next `operations`, shared among the threads.
     fn advance(&mut self, plan: &Plan<'_>, operations: u64) -> Result<Measured> {
         let write_options = CommonSettings::write_options();
-        let families = self.contestant.database.stores.families()?;
+        let families = self.contestant.database.store.families()?;
         let target = Target {
             families: &families,
             records: plan.records,
@@ -225,9 +224,9 @@ impl<'a> Run<'a> {
         });
         self.elapsed += start.elapsed();
         self.digests_missed += (DIGESTS_STEP - 1) * self.streams.len() as u64;
-        let mut measured = Measured::nothing();
+        let mut measured = Measured::default();
         for result in results {
-            measured.add(&result.map_err(|error| self.failure(error))?)?;
+            measured.add(&result.map_err(|error| self.failure(error))?);
         }
         Ok(measured)
     }
@@ -252,13 +251,9 @@ impl<'a> Run<'a> {
         let per_get = |count: u64| (measured.gets > 0).then(|| count as f64 / measured.gets as f64);
         let of_elastic = |count: u64| config.elastic().and_then(|_| per_get(count));
         let digests = (10 * self.digests_missed <= measured.gets).then(|| after.digests - before.digests);
-        let all = measured.all_latencies_ns()?;
-        let us = |latencies: &Histogram<u64>, quantile| latencies.value_at_quantile(quantile) as f64 / 1e3;
         let cpu_us = measured.cpu.as_secs_f64() * 1e6;
         let figures = [
             ("lookups_per_s", Some(operations / self.elapsed.as_secs_f64()), Unit::PerSecond),
-            ("p50_us", Some(us(&all, 0.5)), Unit::Microseconds),
-            ("p99_us", Some(us(&all, 0.99)), Unit::Microseconds),
             ("data_reads_per_get", per_get(measured.data_reads), Unit::PerLookup),
             ("wasted_reads_per_get", measured.wasted_reads().and_then(per_get), Unit::PerLookup),
             ("filter_reads_per_get", per_get(measured.filter_reads), Unit::PerLookup),
@@ -283,13 +278,12 @@ impl<'a> Run<'a> {
             of.clone().into_iter().chain(own).collect::<Labels>()
         };
         for call in Call::ALL {
-            let Some(latencies) = measured.latencies_ns(call) else { continue };
+            let (calls, mean) = measured.calls(call);
             let figure = |name, value, unit| Figure::new(name, with("call", call.name()), value, unit);
-            figures.extend([
-                figure("calls", latencies.len() as f64, Unit::Count),
-                figure("call_mean_us", latencies.mean() / 1e3, Unit::Microseconds),
-                figure("call_p99_us", us(latencies, 0.99), Unit::Microseconds),
-            ]);
+            if calls > 0 {
+                figures.push(figure("calls", f64::from(calls), Unit::Count));
+                figures.push(figure("call_mean_us", mean.as_secs_f64() * 1e6, Unit::Microseconds));
+            }
         }
         let parts = database.budget_bytes().into_iter();
         figures.extend(

@@ -19,8 +19,8 @@ pub(crate) fn tables_per_get(
     common: &CommonSettings,
     workload: &Workload,
 ) -> Result<f64> {
-    let stores = common.open_tree(&folder.tree())?;
-    let families = stores.families()?;
+    let store = common.open_tree(&folder.tree())?;
+    let families = store.families()?;
     let operations = workload.operations(&records.keys, (1, records.seed), (0, 1))?;
     let (mut key, mut gets) = (Vec::new(), 0);
     let meter = ThreadMeter::start();
@@ -35,7 +35,7 @@ pub(crate) fn tables_per_get(
         families[family].db.get_pinned_cf(families[family].handle, &key)?;
         gets += 1;
     }
-    let mut measured = Measured::nothing();
+    let mut measured = Measured::default();
     meter.finish(&mut measured);
     Ok(if gets > 0 { measured.data_reads as f64 / f64::from(gets) } else { 1.0 })
 }

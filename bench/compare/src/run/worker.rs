@@ -4,10 +4,10 @@ use std::time::Instant;
 
 use anyhow::{Result, bail, ensure};
 use rocksdb::{Direction, IteratorMode, PrefixRange, ReadOptions, WriteOptions};
-use springbloom_workload::{KeySpace, Operation, edges, value};
+use springbloom_workload::{Operation, edges, value};
 
 use crate::database::load::Records;
-use crate::database::stores::Family;
+use crate::database::store::Family;
 use crate::run::measure::{Call, Measured, ThreadMeter};
 use crate::run::oracle::{Change, Expected, Oracle};
 
@@ -35,7 +35,7 @@ pub(crate) fn run(
     let mut worker = Worker {
         target,
         family,
-        measured: Measured::nothing(),
+        measured: Measured::default(),
         meter: ThreadMeter::start(),
         key: Vec::new(),
         value: Vec::new(),
@@ -123,7 +123,7 @@ impl Worker<'_> {
         let reads_before = self.meter.data_reads();
         let start = Instant::now();
         let answer = db.get_pinned_cf(handle, &self.key)?;
-        self.measured.record_latency(Call::Get, start.elapsed())?;
+        self.measured.record_call(Call::Get, start.elapsed());
         self.measured.gets += 1;
         let expected = oracle.end_read(record, oldest);
         if answer.is_some() && self.meter.data_reads() > reads_before {
@@ -141,7 +141,7 @@ impl Worker<'_> {
         records.keys.absent(record, &mut self.key);
         let start = Instant::now();
         let answer = db.get_pinned_cf(handle, &self.key)?;
-        self.measured.record_latency(Call::Get, start.elapsed())?;
+        self.measured.record_call(Call::Get, start.elapsed());
         self.measured.gets += 1;
         require_absent(answer.as_deref(), &self.key)
     }
@@ -174,7 +174,7 @@ impl Worker<'_> {
         let keys = &keys[..asked.len()];
         let start = Instant::now();
         let answers = db.multi_get(keys);
-        self.measured.record_latency(Call::MultiGet, start.elapsed())?;
+        self.measured.record_call(Call::MultiGet, start.elapsed());
         self.measured.gets += asked.len() as u64;
         for ((Asked { record, oldest, is_absent }, key), answer) in asked.drain(..).zip(keys).zip(answers) {
             let answer = answer?;
@@ -194,24 +194,25 @@ impl Worker<'_> {
         let (Target { records, oracle, write_options, .. }, Family { db, handle, .. }) =
             (*self.target, self.family);
         records.keys.present(record, &mut self.key);
-        let mut elapsed = None;
+        let measured = &mut self.measured;
         oracle.change(record, change, |version| {
             if change == Change::Write {
                 value::write(record, version, records.value_bytes, &mut self.value);
             }
             let start = Instant::now();
-            match change {
-                Change::Write => db.put_cf_opt(handle, &self.key, &self.value, write_options)?,
-                Change::Delete => db.delete_cf_opt(handle, &self.key, write_options)?,
-            }
-            elapsed = Some(start.elapsed());
-            anyhow::Ok(())
-        })?;
-        let call = match change {
-            Change::Write => Call::Put,
-            Change::Delete => Call::Delete,
-        };
-        elapsed.into_iter().try_for_each(|elapsed| self.measured.record_latency(call, elapsed))
+            let call = match change {
+                Change::Write => {
+                    db.put_cf_opt(handle, &self.key, &self.value, write_options)?;
+                    Call::Put
+                }
+                Change::Delete => {
+                    db.delete_cf_opt(handle, &self.key, write_options)?;
+                    Call::Delete
+                }
+            };
+            measured.record_call(call, start.elapsed());
+            Ok(())
+        })
     }
 
     /// Counts the data blocks that `scan` reads apart: no filter can save them.
@@ -229,7 +230,7 @@ impl Worker<'_> {
         let start = Instant::now();
         let found =
             db.iterator_cf(handle, IteratorMode::From(&self.key, Direction::Forward)).next().transpose()?;
-        self.measured.record_latency(Call::Scan, start.elapsed())?;
+        self.measured.record_call(Call::Scan, start.elapsed());
         let expected = oracle.end_read(sought, oldest);
         let mut version = None;
         if let Some((key, bytes)) = found {
@@ -237,13 +238,7 @@ impl Worker<'_> {
             if *key == *self.key {
                 version = Some(intact_version(&bytes, sought, records.value_bytes, &key)?);
             } else {
-                let mut its_key = Vec::new();
-                key_of_value(&records.keys, &bytes, &mut its_key)?;
-                ensure!(
-                    *key == *its_key && value::is_intact(&bytes, records.value_bytes),
-                    "WRONG ANSWER in a seek: {} does not belong to its value",
-                    key.escape_ascii()
-                );
+                require_own(records, &key, &bytes)?;
             }
         }
         ensure!(
@@ -266,21 +261,13 @@ impl Worker<'_> {
         let start = Instant::now();
         let entries: Vec<_> =
             db.iterator_cf_opt(handle, options, IteratorMode::Start).collect::<Result<_, _>>()?;
-        self.measured.record_latency(Call::Scan, start.elapsed())?;
+        self.measured.record_call(Call::Scan, start.elapsed());
         self.measured.gets += 1;
-        let mut its_key = Vec::new();
         for (key, bytes) in &entries {
-            key_of_value(&records.keys, bytes, &mut its_key)?;
-            ensure!(
-                key.starts_with(&self.key)
-                    && **key == *its_key
-                    && value::is_intact(bytes, records.value_bytes),
-                "WRONG ANSWER for a seek of {}: {} does not belong there or to its value",
-                self.key.escape_ascii(),
-                key.escape_ascii()
-            );
+            ensure!(key.starts_with(&self.key), "WRONG ANSWER for a prefix: {}", key.escape_ascii());
+            require_own(records, key, bytes)?;
         }
-        let mut expected = 0;
+        let (mut expected, mut its_key) = (0, Vec::new());
         if let Some(record) = record {
             for sibling in edges::of_same_source(record).filter(|&sibling| sibling < records.keys.records()) {
                 records.keys.present(sibling, &mut its_key);
@@ -307,30 +294,14 @@ impl Worker<'_> {
             .iterator_cf_opt(handle, options, IteratorMode::From(&self.key, Direction::Forward))
             .take(length as usize)
             .collect::<Result<_, _>>()?;
-        self.measured.record_latency(Call::Scan, start.elapsed())?;
-        let mut expected_key = std::mem::take(&mut self.key);
-        for (index, (key, bytes)) in entries.iter().enumerate() {
-            if index > 0 {
-                ensure!(
-                    entries[index - 1].0 < *key,
-                    "WRONG ANSWER: keys of a scan are out of order at {}",
-                    key.escape_ascii()
-                );
-                key_of_value(&records.keys, bytes, &mut expected_key)?;
-            }
-            ensure!(
-                **key == *expected_key && value::is_intact(bytes, records.value_bytes),
-                "WRONG ANSWER in a scan: {} does not belong to its value",
-                key.escape_ascii()
-            );
-        }
+        self.measured.record_call(Call::Scan, start.elapsed());
         ensure!(
-            !entries.is_empty(),
-            "WRONG ANSWER: a scan from the present key {} is empty",
-            expected_key.escape_ascii()
+            entries.first().is_some_and(|(key, _)| **key == *self.key)
+                && entries.is_sorted_by(|a, b| a.0 < b.0),
+            "WRONG ANSWER: a scan from the present key {} begins elsewhere or is out of order",
+            self.key.escape_ascii()
         );
-        self.key = expected_key;
-        Ok(())
+        entries.iter().try_for_each(|(key, bytes)| require_own(records, key, bytes))
     }
 }
 
@@ -350,11 +321,19 @@ fn require_allowed(expected: Expected, version: Option<u32>, key: &[u8]) -> Resu
     Ok(())
 }
 
-/// Writes the key of the record that a value is of to `key`.
-fn key_of_value(keys: &KeySpace, bytes: &[u8], key: &mut Vec<u8>) -> Result<()> {
-    let Some((record, _)) = value::origin(bytes) else { bail!("WRONG ANSWER: a value of {} B", bytes.len()) };
-    ensure!(keys.has_key(record), "WRONG ANSWER: a value of record {record}");
-    keys.present(record, key);
+/// Refuses a value that is not right in every byte, or not of this key.
+fn require_own(records: &Records, key: &[u8], bytes: &[u8]) -> Result<()> {
+    let record = value::origin(bytes).map(|(record, _)| record);
+    let record = record.filter(|&record| records.keys.has_key(record));
+    let mut its_key = Vec::new();
+    if let Some(record) = record {
+        records.keys.present(record, &mut its_key);
+    }
+    ensure!(
+        record.is_some() && key == its_key && value::is_intact(bytes, records.value_bytes),
+        "WRONG ANSWER: {} does not belong to its value, which is of record {record:?}",
+        key.escape_ascii()
+    );
     Ok(())
 }
 
@@ -374,10 +353,10 @@ fn intact_version(bytes: &[u8], record: u64, value_bytes: usize, key: &[u8]) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::database::stores::{Layout, Stores};
+    use crate::database::store::Store;
     use crate::run::workload::Operations;
     use rocksdb::{DB, Options};
-    use springbloom_workload::{FamilyMix, FamilyStream, Mix, StreamSettings};
+    use springbloom_workload::{FamilyMix, FamilyStream, KeySpace, Mix, StreamSettings};
 
     const VALUE_BYTES: usize = 40;
 
@@ -387,18 +366,18 @@ mod tests {
         Records { keys, value_bytes: VALUE_BYTES, seed: 1 }
     }
 
-    fn loaded(records: &Records, path: &std::path::Path) -> Stores {
+    fn loaded(records: &Records, path: &std::path::Path) -> Store {
         let mut options = Options::default();
         options.create_if_missing(true);
-        let stores = Stores::open(path, Layout::default(), &[options]).expect("database");
-        let db = &stores.databases()[0];
+        let store = Store::open(path, &[options]).expect("database");
+        let db = &store.db;
         let (mut key, mut bytes) = (Vec::new(), Vec::new());
         for record in 0..records.keys.records() {
             records.keys.present(record, &mut key);
             value::write(record, 0, VALUE_BYTES, &mut bytes);
             db.put(&key, &bytes).expect("put");
         }
-        stores
+        store
     }
 
     /// What 2,000 operations of `mix` end with, after `damage` was done to the database.
@@ -409,14 +388,14 @@ mod tests {
     fn outcome_in_batches(mix: Mix, batch: usize, damage: impl FnOnce(&DB, &Records)) -> Result<Measured> {
         let folder = tempfile::tempdir()?;
         let records = records(mix);
-        let stores = loaded(&records, folder.path());
-        damage(&stores.databases()[0], &records);
+        let store = loaded(&records, folder.path());
+        damage(&store.db, &records);
         let oracle = Oracle::new(50, 3_000);
         let settings = StreamSettings { mix, ..StreamSettings::gets(0.5, 0.3, 1, 1) };
         let families = FamilyMix { traffic: vec![1.0], absent: vec![settings.zero_result_ratio] };
         let stream = FamilyStream::new(settings, &families, &records.keys)?;
         let write_options = WriteOptions::default();
-        let families = stores.families()?;
+        let families = store.families()?;
         let target = Target {
             families: &families,
             records: &records,
@@ -443,7 +422,7 @@ mod tests {
         for mix in Mix::ALL {
             let measured = outcome(mix, |_, _| ()).expect("right answers");
             assert_eq!(measured.operations, 2_000);
-            let calls = |call| measured.latencies_ns(call).is_some();
+            let calls = |call| measured.calls(call).0 > 0;
             assert_eq!((calls(Call::Get), calls(Call::Put)), (mix != Mix::E, mix.writes()), "{mix}");
             assert_eq!(calls(Call::Scan), mix == Mix::E);
             assert_eq!(measured.found_by_read, 0, "everything is in the memtable");
@@ -481,7 +460,7 @@ mod tests {
             let alone = outcome(mix, |_, _| ()).expect("right answers");
             let measured = outcome_in_batches(mix, 7, |_, _| ()).expect("right answers");
             assert_eq!((measured.operations, measured.gets), (2_000, alone.gets), "{mix}");
-            let calls = |call| measured.latencies_ns(call).map_or(0, |latencies| latencies.len());
+            let calls = |call| u64::from(measured.calls(call).0);
             assert!(calls(Call::MultiGet) * 7 + calls(Call::Get) >= measured.gets, "{mix}");
             if mix == Mix::GET {
                 assert_eq!((calls(Call::MultiGet), calls(Call::Get)), (2_000u64.div_ceil(7), 0));

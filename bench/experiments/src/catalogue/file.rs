@@ -53,20 +53,11 @@ pub(super) struct ExperimentEntry {
     pub(super) shows: String,
     pub(super) not: Option<String>,
     pub(super) claim: Vec<ClaimEntry>,
-    /// Names of runs or groups of a table.
+    /// Names of runs or groups of a table: a line for each filter, or with `figures` for each run.
     pub(super) runs: Vec<String>,
-    pub(super) table: Option<TableKind>,
     /// Of a table with a line for each run: labels and runs, or `runs` under their names.
     pub(super) lines: Vec<(String, String)>,
     pub(super) figures: Vec<String>,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-pub(super) enum TableKind {
-    #[serde(rename = "filters")]
-    Filters,
-    #[serde(rename = "splits")]
-    Splits,
 }
 
 /// A figure of a paper beside ours, for each of its rows.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, bail, ensure};
 use springbloom_console::distinct;
 
-use super::file::{ClaimEntry, ExperimentEntry, File, RunEntry, TableKind};
+use super::file::{ClaimEntry, ExperimentEntry, File, RunEntry};
 use super::formula::Formula;
 use super::template::{Row, combinations, filled, flags};
 use crate::experiment::{Claim, Experiment, Here, Holds, Layout, Shown, Whose};
@@ -117,22 +117,15 @@ impl Runs {
 }
 
 fn experiment(file: &File, entry: &ExperimentEntry, row: &Row, runs: &Runs) -> Result<Experiment> {
-    let layout = match &entry.table {
-        Some(TableKind::Filters) => Some(Layout::Filters),
-        Some(TableKind::Splits) => Some(Layout::Splits),
-        None if !entry.figures.is_empty() => Some(Layout::Runs {
-            labels: entry.lines.iter().map(|(label, _)| label.clone()).collect(),
-            figures: entry.figures.clone(),
-        }),
-        None => None,
-    };
     let here = if let Some(why) = &entry.not {
         Here::Not(why.clone())
-    } else if let Some(layout) = layout {
-        Here::Tabled {
-            runs: runs.named(entry.runs.iter().chain(entry.lines.iter().map(|(_, run)| run)))?,
-            layout,
-        }
+    } else if entry.claim.is_empty() {
+        let (labels, lines): (Vec<_>, Vec<_>) = entry.lines.iter().cloned().unzip();
+        let layout = match entry.figures.is_empty() {
+            true => Layout::Filters,
+            false => Layout::Runs { labels, figures: entry.figures.clone() },
+        };
+        Here::Tabled { runs: runs.named(entry.runs.iter().chain(&lines))?, layout }
     } else {
         let mut claims = Vec::new();
         for entry in &entry.claim {
@@ -217,7 +210,7 @@ mod tests {
             ("", "no experiment uses the run a"),
             ("quick = \"{b}\"", "nothing stands for {b}"),
             ("[[run]]\nname = \"a\"", "a is there twice"),
-            (&format!("{experiment}runs = [\"b\"]\ntable = \"filters\""), "there is no run b"),
+            (&format!("{experiment}runs = [\"b\"]"), "there is no run b"),
             (
                 &format!("{experiment}[[experiment.claim]]\nsays = \"it\"\nwhose = \"x\"\nrun = \"a\""),
                 "expected published",

@@ -5,41 +5,31 @@ use springbloom_records::{Figure, Record};
 
 use super::{Table, shown};
 
-/// A column: its title, and its text for a filter, given the figure of its wasted reads.
-type Column = (&'static str, fn(&Record, &Figure) -> Option<String>);
-
-const COLUMNS: [Column; 5] = [
-    ("filter", |_, wasted| Some(named(&shown(wasted.of.get("config")?)))),
-    ("memory", memory),
-    ("wasted reads per lookup", |_, wasted| Some(wasted.text(3))),
-    ("filter reads per lookup", |record, wasted| {
-        let reads = same(record, wasted, "filter_reads_per_get")?.value;
-        (reads > 0.0).then(|| format!("{reads:.2}"))
-    }),
-    ("lookups per second, thousands", |record, wasted| {
-        // Times that other work distorted are no claims.
-        let rate = same(record, wasted, "lookups_per_s").filter(|_| record.was_quiet())?;
-        Some(format!("{:.1}", rate.value / 1e3))
-    }),
-];
-
-/// Memory, reads and lookups of each filter, with the fewest threads. Columns that no record fills are left out.
+/// Memory and reads of each filter. Reads of filters are left out where there are none.
 pub(super) fn table<'a>(records: impl Iterator<Item = &'a Record>) -> Table {
-    let rows: Vec<Vec<Option<String>>> = records
-        .flat_map(|record| {
-            let wasted = record.figures.iter().filter(|figure| figure.name == "wasted_reads_per_get");
-            let threads =
-                |figure: &Figure| figure.of.get("threads").and_then(|threads| threads.parse::<u32>().ok());
-            let fewest = wasted.clone().filter_map(threads).min();
-            let shown = wasted.filter(move |figure| threads(figure) == fewest);
-            shown.map(|wasted| COLUMNS.iter().map(|(_, cell)| cell(record, wasted)).collect())
-        })
-        .collect();
-    let filled = |column: &usize| rows.iter().any(|row| row[*column].is_some());
-    let columns: Vec<usize> = (0..COLUMNS.len()).filter(filled).collect();
-    let titles = columns.iter().map(|&column| COLUMNS[column].0.to_owned()).collect();
-    let cell = |row: &[Option<String>], column: usize| row[column].clone().unwrap_or_else(|| "-".to_owned());
-    let rows = rows.iter().map(|row| columns.iter().map(|&column| cell(row, column)).collect()).collect();
+    let wasted = |record: &'a Record| {
+        let figures = record.figures.iter().filter(|figure| figure.name == "wasted_reads_per_get");
+        figures.map(move |figure| (record, figure))
+    };
+    let text = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    let row = |(record, wasted): (&Record, &Figure)| {
+        let memory = same(record, wasted, "filter_bytes").map(|figure| figure.value as u64);
+        let reads = same(record, wasted, "filter_reads_per_get").filter(|figure| figure.value > 0.0);
+        vec![
+            named(&shown(wasted.of.get("config").map_or("", String::as_str))),
+            text(memory.map(|bytes| Bytes { bytes }.to_string())),
+            wasted.text(3),
+            text(reads.map(|figure| format!("{:.2}", figure.value))),
+        ]
+    };
+    let mut rows: Vec<_> = records.flat_map(wasted).map(row).collect();
+    let mut titles = ["filter", "memory", "wasted reads per lookup", "filter reads per lookup"]
+        .map(str::to_owned)
+        .to_vec();
+    if rows.iter().all(|row| row[3] == "-") {
+        titles.truncate(3);
+        rows.iter_mut().for_each(|row| row.truncate(3));
+    }
     Table { titles, rows }
 }
 
@@ -47,11 +37,6 @@ pub(super) fn table<'a>(records: impl Iterator<Item = &'a Record>) -> Table {
 fn same<'a>(record: &'a Record, wasted: &Figure, name: &str) -> Option<&'a Figure> {
     let labels: Vec<_> = wasted.of.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     record.figure(name, &labels)
-}
-
-fn memory(record: &Record, wasted: &Figure) -> Option<String> {
-    let figure = same(record, wasted, "filter_bytes")?;
-    Some(Bytes { bytes: figure.value as u64 }.to_string())
 }
 
 /// Families of filters with what they are.
@@ -91,7 +76,6 @@ mod tests {
         };
         let figures = vec![
             wasted("bloom:4", 1, 0.25),
-            wasted("bloom:4", 16, 0.26),
             wasted("elasticbf:4@policy=benefit", 1, 0.1),
             wasted("a`|\0<b>\n", 1, 0.1),
             Figure::new("filter_bytes", of("bloom:4", 1), 2048.0, Unit::Bytes),

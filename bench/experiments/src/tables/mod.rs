@@ -2,11 +2,9 @@
 
 mod filters;
 mod runs;
-mod splits;
 
 use std::fmt::{self, Display};
 
-use anyhow::Result;
 use springbloom_console::{distinct, is_unprintable};
 use springbloom_records::Record;
 
@@ -22,18 +20,16 @@ pub(crate) struct Table {
 
 impl Table {
     /// The table of `runs`; those without a record are left out.
-    pub(crate) fn of<'a>(layout: &'a Layout, runs: &'a [Run], lab: &'a Lab) -> Result<Self> {
-        let records = || runs.iter().filter_map(|run| lab.get(&run.name));
-        Ok(match layout {
-            Layout::Filters => filters::table(records()),
+    pub(crate) fn of<'a>(layout: &'a Layout, runs: &'a [Run], lab: &'a Lab) -> Self {
+        match layout {
+            Layout::Filters => filters::table(runs.iter().filter_map(|run| lab.get(&run.name))),
             Layout::Runs { labels, figures } => {
                 let label = |at: usize, run: &'a Run| labels.get(at).unwrap_or(&run.name).as_str();
                 let lines = runs.iter().enumerate();
                 let lines = lines.filter_map(|(at, run)| Some((label(at, run), lab.get(&run.name)?)));
                 runs::table(&lines.collect::<Vec<_>>(), figures)
             }
-            Layout::Splits => splits::table(records())?,
-        })
+        }
     }
 
     /// The same without marks of Markdown.

@@ -7,13 +7,12 @@ use springbloom_records::{Figure, Record, Unit};
 use super::{Table, columns, configs, shown};
 
 /// What figures are called.
-const NAMES: [(&str, &str); 9] = [
+const NAMES: [(&str, &str); 8] = [
     ("wasted_reads_per_get", "wasted reads per lookup"),
     ("data_reads_per_get", "reads of data per lookup"),
     ("index_reads_per_get", "reads of indexes per lookup"),
     ("filter_reads_per_get", "reads of filters per lookup"),
     ("lookups_ratio", "rate, ratio"),
-    ("cpu_us_per_op", "processor time, us"),
     ("load_time_ratio", "time, ratio"),
     ("load_cpu_ratio", "processor time, ratio"),
     ("load_written_ratio", "bytes written, ratio"),
@@ -47,24 +46,27 @@ pub(super) fn table(lines: &[(&str, &Record)], figures: &[String]) -> Table {
     Table { titles, rows: lines.iter().flat_map(of_line).collect() }
 }
 
-/// The column of filters that are tuned by hand for each column family.
-const BY_HAND: &str = "by hand";
+/// The column of filters that are tuned by hand for each column family, and that of fixed parts of a block cache.
+const BEST: [&str; 2] = ["by hand", "best fixed split"];
 
 /// A configuration without settings of its own.
 fn plain(config: &str) -> &str {
     if config.starts_with("ribbon:") && config.contains('/') {
-        return BY_HAND;
+        return BEST[0];
+    }
+    if config.ends_with("@charge_to_block_cache=true") {
+        return BEST[1];
     }
     config.split('@').next().unwrap_or(config)
 }
 
-/// The only figure of a column; of several choices by hand, that of the best one.
+/// The only figure of a column; of several choices by hand or splits, that of the best one.
 fn of_column<'a>(record: &'a Record, name: &str, column: &str) -> Option<&'a Figure> {
     let is_of = |figure: &&Figure| {
         figure.name == name && figure.of.get("config").is_some_and(|config| plain(config) == column)
     };
     let mut found = record.figures.iter().filter(is_of);
-    if column == BY_HAND {
+    if BEST.contains(&column) {
         return found.min_by(|one, other| one.value.total_cmp(&other.value));
     }
     found.next().filter(|_| found.next().is_none())

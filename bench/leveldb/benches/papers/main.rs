@@ -182,8 +182,8 @@ impl Lab {
         let budget = Budget::Bytes(self.keys.records() * u64::from(bits) / 8);
         let usual = Settings { budget, warm_start_every: None, ..Settings::default() };
         let settings = usual.with(&settings).map_err(anyhow::Error::msg)?;
-        let policy: PolicyKind =
-            policy.first().map_or(Ok(PolicyKind::default()), |(_, name)| name.parse())?;
+        let policy = policy.first().map_or(Ok(PolicyKind::default()), |(_, name)| name.parse());
+        let policy: PolicyKind = policy.map_err(anyhow::Error::msg)?;
         let segments = self.tree.segments(settings.segment_data_bytes) as f64;
         let lifetime = system
             .lifetime_gets_per_segment()

@@ -74,8 +74,8 @@ pub struct Simulate {
     /// Share of lookups for absent keys
     #[arg(long, value_name = "SHARE", default_value = "0.5", value_parser = sizes::number_within(0.0..=1.0), help_heading = "Lookups")]
     zero_result: f64,
-    /// Absent keys: popular (hot ones come back) or fresh (each once and never again)
-    #[arg(long, value_name = "KEYS", default_value_t, help_heading = "Lookups")]
+    /// Absent keys that are asked for
+    #[arg(long, value_enum, value_name = "KEYS", default_value_t, help_heading = "Lookups")]
     absent: AbsentKeys,
     #[command(flatten, next_help_heading = "Lookups")]
     set: Set<Settings>,

@@ -85,19 +85,9 @@ pub(super) fn read_key(written: &[u8], key: &mut Vec<u8>) -> Result<(), String> 
     }
 }
 
-/// The start of a line for an error: bytes that are no text in hexadecimal.
+/// The start of a line for an error: bytes that are no ASCII in hexadecimal.
 fn shown(line: &[u8]) -> String {
     const MOST: usize = 80;
-    let start = line.get(..MOST).unwrap_or(line);
-    // A character may be cut in two.
-    let text = match str::from_utf8(start) {
-        Ok(text) => Some(text),
-        Err(error) if error.error_len().is_none() => str::from_utf8(&start[..error.valid_up_to()]).ok(),
-        Err(_) => None,
-    };
     let more = if line.len() > MOST { "..." } else { "" };
-    match text {
-        Some(text) => format!("{:?}", format!("{text}{more}")),
-        None => format!("\"{}{more}\"", start.escape_ascii()),
-    }
+    format!("\"{}{more}\"", line.get(..MOST).unwrap_or(line).escape_ascii())
 }
