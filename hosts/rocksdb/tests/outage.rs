@@ -4,7 +4,9 @@
 mod common;
 
 use std::{
-    fs, thread,
+    fs,
+    sync::mpsc,
+    thread,
     time::{Duration, Instant},
 };
 
@@ -177,6 +179,39 @@ fn a_table_is_closed_while_others_are_tried() {
     drop(db);
     let (closing, round) = (begun.elapsed(), 16 * Fault::LATE);
     assert!(closing < round / 2, "closing took {closing:?}, and a round of tries takes {round:?}");
+}
+
+/// Its tables were opened without a budget, so that they wait for their units.
+#[test]
+fn a_table_that_hangs_keeps_neither_compactions_nor_other_databases_waiting() {
+    let _one = ONE_AT_A_TIME.lock();
+    let (folder, other_folder, elastic) = (folder(), common::folder(), filters(0));
+    let mut options = small_tree();
+    with_faulty_files(&mut options, folder.path());
+    let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
+    let other = DB::open(&installed(&elastic, &small_tree()), other_folder.path()).expect("open");
+    [&db, &other].into_iter().for_each(|db| fill_db(db, "hangs"));
+    let ends = Ends;
+    Fault::Hangs.set();
+    elastic.set_budget_bytes(AMPLE_BYTES).expect("a budget");
+    wait_until("its tables fail", || elastic.stats().failing_tables > 0);
+    let (ended, has_ended) = mpsc::channel();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            db.compact_range(None::<&[u8]>, None::<&[u8]>);
+            ended.send(()).expect("the test waits for it");
+        });
+        let compacted = has_ended.recv_timeout(Duration::from_secs(60));
+        let filtered = (0..600).any(|_| {
+            thread::sleep(Duration::from_millis(100));
+            wasted_reads(&elastic, &other) <= 2
+        });
+        // Otherwise the compaction never ends.
+        drop(ends);
+        assert!(compacted.is_ok() && filtered, "{compacted:?}, other tables are filtered: {filtered}");
+    });
+    wait_for_all_filters(&elastic, &db, "it hangs no more");
+    check_db(&db, "hangs");
 }
 
 /// A secondary instance whose primary compacted, a folder that was renamed, a relative path after `chdir`.

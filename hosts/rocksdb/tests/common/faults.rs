@@ -35,6 +35,8 @@ pub(crate) enum Fault {
     HeadsWrong = 8,
     /// As [`HeadsFail`](Self::HeadsFail), after [`LATE`](Self::LATE).
     HeadsFailLate = 9,
+    /// Reads by our threads take as long as the fault.
+    Hangs = 10,
 }
 
 impl Fault {

@@ -26,7 +26,8 @@ enum TableFault : int {
   kHeadsFail = 6,
   kWrongBytes = 7,
   kHeadsWrong = 8,
-  kHeadsFailLate = 9
+  kHeadsFailLate = 9,
+  kHangs = 10
 };
 
 std::atomic<int>& TheTableFault() {
@@ -59,6 +60,9 @@ class FaultyTable final : public rocksdb::FSRandomAccessFileOwnerWrapper {
         return rocksdb::IOStatus::IOError("a fault of the test");
       case kSlow:
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    while (TheTableFault().load() == kHangs && IsThreadOfFilters()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     const rocksdb::IOStatus s = FSRandomAccessFileOwnerWrapper::Read(offset, n, options, result, scratch, dbg);
     const bool is_head = s.ok() && result->starts_with("SpgBloom");
