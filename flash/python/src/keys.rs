@@ -9,7 +9,6 @@ use pyo3::types::{PyByteArray, PyBytes, PyList, PyMemoryView, PyString};
 pub(crate) enum Item {
     Bytes(PyBackedBytes),
     Text(PyBackedStr),
-    Copied(Vec<u8>),
 }
 
 impl Item {
@@ -17,7 +16,6 @@ impl Item {
         match self {
             Item::Bytes(bytes) => bytes,
             Item::Text(text) => text.as_bytes(),
-            Item::Copied(bytes) => bytes,
         }
     }
 
@@ -26,10 +24,9 @@ impl Item {
             Ok(Some(Item::Bytes(bytes.clone().into())))
         } else if let Ok(text) = object.cast::<PyString>() {
             Ok(Some(Item::Text(text.clone().try_into()?)))
-        } else if let Ok(bytes) = object.cast::<PyByteArray>() {
-            Ok(Some(Item::Copied(bytes.to_vec())))
-        } else if object.cast::<PyMemoryView>().is_ok() {
-            Ok(Some(Item::Copied(object.call_method0("tobytes")?.extract()?)))
+        } else if object.cast::<PyByteArray>().is_ok() || object.cast::<PyMemoryView>().is_ok() {
+            let copy = object.py().get_type::<PyBytes>().call1((object,))?;
+            Ok(Some(Item::Bytes(copy.cast_into::<PyBytes>()?.into())))
         } else {
             Ok(None)
         }

@@ -518,3 +518,29 @@ FlashFilter(sys.argv[1] + "/new", "x", capacity=1e6, memory=1 << 20).close()
 """
     process = child(program, tmp_path)
     assert process.communicate()[0] == "made\nnew\n" and process.returncode == 0
+
+
+@pytest.mark.parametrize("call", ["it.get_many(keys)", "it.get_many(keys[:1] * 1500)", "it.setdefault_many(keys, keys)", "list(it.values())"])
+def test_values_for_which_there_is_no_memory_are_an_error_and_not_the_end_of_the_process(tmp_path, child, call):
+    program = f"""
+import resource, sys
+from springflash import FlashIndex
+keys = [b"key %d" % n for n in range(1500)]
+with FlashIndex(sys.argv[1] + "/it") as it:
+    it.put_many(keys, (bytes(65_536) for _ in keys))
+    missing = 0
+    for more in range(8, 200, 24):
+        pages = int(open("/proc/self/statm").read().split()[0])
+        resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (more << 20), -1))
+        try:
+            assert len({call}) == 1500
+        except MemoryError as error:
+            assert not error.args or "ask for less at a time" in str(error), error
+            missing += 1
+        resource.setrlimit(resource.RLIMIT_AS, (-1, -1))
+    assert len({call}) == 1500
+print(missing)
+"""
+    process = child(program, tmp_path)
+    told, message = process.communicate()
+    assert process.returncode == 0 and int(told) > 1, message

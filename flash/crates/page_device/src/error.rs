@@ -51,11 +51,11 @@ pub enum FlashError {
     #[error("a memory budget of {got_bytes} bytes is too small: this filter needs at least {expected_bytes}")]
     BudgetTooSmall { got_bytes: u64, expected_bytes: u64 },
 
-    /// The system gives no memory for the budget: a limit of the process, or of its address space.
+    /// The system gives no memory for a part: a limit of the process, or of its address space.
     #[error(
-        "there is no memory for {wanted_bytes} bytes of the budget; choose a smaller one, or raise the limit of the process"
+        "there is no memory for {wanted_bytes} bytes of {part}; {advice}, or raise the limit of the process"
     )]
-    NoMemory { wanted_bytes: u64 },
+    NoMemory { wanted_bytes: u64, part: &'static str, advice: &'static str },
 
     /// A program too old for this one wrote the file.
     #[error(
