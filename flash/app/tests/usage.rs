@@ -153,7 +153,7 @@ fn absurd_arguments_get_a_sentence() {
         (&["set", "check", "set", "--memory", "0"], "too small"),
         (&["set", "create", "new", "--capacity", "0"], "at least one key"),
         (&["set", "create", "new", "--capacity", "1e30"], "less than 2^64"),
-        (&["set", "create", "new", "--capacity", &huge], "number of pages"),
+        (&["set", "create", "new", "--capacity", &huge], "less than 2^32 pages"),
         (&["set", "create", "new", "--capacity", "many"], "expected a number such as"),
         (&["set", "create", "new", "--capacity", "10", "--page-size", "1G"], "2 KiB to 16 KiB"),
         (&["set", "create", "new", "--capacity", "10", "--probes", "0"], "from 1 to 32"),

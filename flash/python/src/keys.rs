@@ -5,6 +5,8 @@ use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyByteArray, PyBytes, PyList, PyMemoryView, PyString};
 
+const BYTES: &str = "bytes or str";
+
 /// A key or value. Text is its UTF-8 bytes.
 pub(crate) enum Item {
     Bytes(PyBackedBytes),
@@ -33,9 +35,9 @@ impl Item {
     }
 }
 
-fn wrong_type(object: &Bound<'_, PyAny>, which: &str) -> PyErr {
+pub(crate) fn wrong_type(object: &Bound<'_, PyAny>, which: &str, expected: &str) -> PyErr {
     match object.get_type().qualname() {
-        Ok(name) => PyTypeError::new_err(format!("{which} is {name}, expected bytes or str")),
+        Ok(name) => PyTypeError::new_err(format!("{which} is {name}, expected {expected}")),
         Err(error) => error,
     }
 }
@@ -44,7 +46,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Item {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Item> {
-        Item::of(&object)?.ok_or_else(|| wrong_type(&object, "the argument"))
+        Item::of(&object)?.ok_or_else(|| wrong_type(&object, "the key or value", BYTES))
     }
 }
 
@@ -85,7 +87,8 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Batch {
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Batch> {
         if let Ok(list) = object.cast::<PyList>() {
             let item = |(n, object): (usize, Bound<'py, PyAny>)| {
-                Item::of(&object)?.ok_or_else(|| wrong_type(&object, &format!("item {n} of the batch")))
+                Item::of(&object)?
+                    .ok_or_else(|| wrong_type(&object, &format!("item {n} of the batch"), BYTES))
             };
             return Ok(Batch::Each(list.iter().enumerate().map(item).collect::<PyResult<_>>()?));
         }

@@ -32,7 +32,7 @@ pub use blocks::BlockSizes;
 pub use device::{PageDevice, SECTOR_BYTES, Span, Storage};
 pub use error::{FlashError, require};
 pub use file::{FileDevice, IoEngine};
-pub use folder::{Access, FileStorage, require_empty, require_space};
+pub use folder::{Access, FileStorage, incomplete, or_incomplete, require_empty, require_space};
 pub use memory::{AnswerMemory, Purpose, reserved};
 pub use mix::{GOLDEN, checksum, checksum_32, field, mix, scale};
 pub use plan::{PlannedRead, ReadPlan};
