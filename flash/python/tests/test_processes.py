@@ -533,7 +533,9 @@ FlashFilter(sys.argv[1] + "/new", "x", capacity=1e6, memory=1 << 20).close()
     assert process.communicate()[0] == "made\nnew\n" and process.returncode == 0
 
 
-@pytest.mark.parametrize("call", ["it.get_many(keys)", "it.get_many(keys[:1] * 1500)", "it.setdefault_many(keys, keys)", "list(it.values())"])
+@pytest.mark.parametrize(
+    "call", ["it.get_many(keys)", "it.get_many(keys[:1] * 1500)", "it.setdefault_many(keys, keys)", "list(it.values())"]
+)
 def test_values_for_which_there_is_no_memory_are_an_error_and_not_the_end_of_the_process(tmp_path, child, call):
     program = f"""
 import resource, sys
