@@ -121,7 +121,7 @@ def test_progress_is_told_and_its_exceptions_are_raised(tmp_path):
 @pytest.mark.parametrize("wrong", [5, None, 1.5, [b"a"], object()])
 def test_a_key_of_another_type_is_refused_with_its_place(tmp_path, wrong):
     with FlashFilter(tmp_path / "set", capacity=1000) as seen:
-        with pytest.raises(TypeError, match="argument .*is .*, expected bytes or str"):
+        with pytest.raises(TypeError, match="the key or value is .*, expected bytes or str"):
             seen.add(wrong)
         with pytest.raises(TypeError, match="item 1 of the batch is .*, expected bytes or str"):
             seen.add_many([b"a", wrong])
