@@ -53,12 +53,26 @@ pub(crate) fn explain(error: FlashError) -> anyhow::Error {
     }
 }
 
+/// The error for a set or an index, as `kind` says, that cannot be opened.
+pub(crate) fn explain_opening(folder: &Path, kind: &str, error: FlashError) -> anyhow::Error {
+    match error {
+        FlashError::Incomplete { .. } => {
+            bad_input(format!("{error}, or see `springflash {kind} repair --help`"))
+        }
+        _ if is_missing(&error) => {
+            let folder = folder.display();
+            bad_input(format!("{folder} holds no {kind}; create one with `springflash {kind} create`"))
+        }
+        _ => explain(error),
+    }
+}
+
 fn is_full_disk(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }
 
 /// Whether the error says that a file is not there.
-pub(crate) fn is_missing(error: &FlashError) -> bool {
+fn is_missing(error: &FlashError) -> bool {
     matches!(error, FlashError::Io { source, .. } if source.kind() == ErrorKind::NotFound)
         || matches!(error, FlashError::NotFound { .. })
 }

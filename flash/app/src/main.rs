@@ -6,9 +6,11 @@ mod command;
 mod exit_codes;
 mod flash;
 mod lines;
+mod unsafe_start;
 
 use std::process::ExitCode;
 
+use anyhow::anyhow;
 use clap::{CommandFactory, Parser, Subcommand};
 use springbloom_console::{failure, program, signals};
 
@@ -30,6 +32,11 @@ enum Command {
 fn main() -> ExitCode {
     env_logger::init();
     signals::end_with_parent();
+    if unsafe_start::is_output_closed() {
+        let closed =
+            anyhow!("standard output is closed, expected an open one; /dev/null takes what nobody reads");
+        return program::end(Err(closed), failure::exit_code);
+    }
     let commands = program::explained(Arguments::command(), exit_codes::EXIT_CODES);
     let arguments: Arguments = match program::parse(commands) {
         Ok(arguments) => arguments,

@@ -208,7 +208,8 @@ fn what_cannot_be_merged_or_opened_says_why() {
     merge(directory.path()).code(2).stderr(predicate::str::contains("into itself"));
     std::fs::remove_file(other.path().join("urls/wal-a")).expect("a log");
     let incomplete = set(other.path(), "info").assert().code(2);
-    incomplete.stderr(predicate::str::contains("wal-a").and(predicate::str::contains("incomplete")));
+    incomplete
+        .stderr(predicate::str::contains("has no wal-a").and(predicate::str::contains("set repair --help")));
     let nothing = tempfile::tempdir().expect("a folder");
     set(nothing.path(), "create").args(["--capacity", "0"]).assert().code(2);
     assert!(!nothing.path().join("urls").exists(), "nothing is made for settings that cannot be");

@@ -87,6 +87,36 @@ fn damage_is_told_by_the_exit_code_though_nobody_reads_the_report() {
 }
 
 #[test]
+fn a_closed_output_is_an_error_before_anything_is_done() {
+    let dir = folder();
+    let program = assert_cmd::cargo::cargo_bin("springflash");
+    for arguments in [
+        "set add set --print-new tree/new",
+        "set check set lines",
+        "index get index lines",
+        "dedup scan --index chunks tree",
+        "set info set",
+        "--version",
+    ] {
+        fs::write(dir.path().join("tree/new"), "new key\n").expect("a file");
+        let output = std::process::Command::new("sh")
+            .args(["-c", &format!("exec \"$0\" {arguments} >&-")])
+            .arg(&program)
+            .current_dir(dir.path())
+            .output()
+            .expect("a shell");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{arguments}: {message}");
+        assert!(message.contains("standard output is closed, expected an open one"), "{message}");
+    }
+    assert!(!dir.path().join("chunks").exists());
+    springflash(&["set", "check", "set", "--absent", "tree/new"])
+        .current_dir(dir.path())
+        .assert()
+        .stdout("new key\n");
+}
+
+#[test]
 fn an_output_that_cannot_be_written_is_an_error() {
     let dir = folder();
     for arguments in [
@@ -123,7 +153,7 @@ fn absurd_arguments_get_a_sentence() {
         (&["set", "check", "set", "--memory", "0"], "too small"),
         (&["set", "create", "new", "--capacity", "0"], "at least one key"),
         (&["set", "create", "new", "--capacity", "1e30"], "less than 2^64"),
-        (&["set", "create", "new", "--capacity", &huge], "number of pages"),
+        (&["set", "create", "new", "--capacity", &huge], "less than 2^32 pages"),
         (&["set", "create", "new", "--capacity", "many"], "expected a number such as"),
         (&["set", "create", "new", "--capacity", "10", "--page-size", "1G"], "2 KiB to 16 KiB"),
         (&["set", "create", "new", "--capacity", "10", "--probes", "0"], "from 1 to 32"),

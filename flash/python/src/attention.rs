@@ -8,12 +8,26 @@ use pyo3::prelude::*;
 use springbloom_flash_filter::{FlashError, Watch};
 
 use crate::error::Fault;
+use crate::keys::wrong_type;
 
 /// Between two times, the first of which is at the first step. The interpreter is asked for no more often.
 pub(crate) const PAUSE: Duration = Duration::from_millis(100);
 
 /// Receives the units done and their total.
-pub(crate) type Progress = Option<Py<PyAny>>;
+pub(crate) struct Receiver(Py<PyAny>);
+
+pub(crate) type Progress = Option<Receiver>;
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Receiver {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Receiver> {
+        if object.is_callable() {
+            return Ok(Receiver(object.to_owned().unbind()));
+        }
+        Err(wrong_type(&object, "progress", "a function of two numbers, or None"))
+    }
+}
 
 thread_local! {
     /// Addresses of the handles whose calls wait for Python code of this thread, with their locks.
@@ -62,7 +76,7 @@ pub(crate) fn attended<R: Send>(
 
 fn told(py: Python<'_>, progress: &Progress, done: u64, total: u64) -> PyResult<()> {
     match progress {
-        Some(progress) if total > 0 => progress.call1(py, (done, total)).map(drop),
+        Some(Receiver(progress)) if total > 0 => progress.call1(py, (done, total)).map(drop),
         _ => Ok(()),
     }
 }

@@ -1,13 +1,13 @@
 //! Errors of the crates as Python exceptions.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use pyo3::create_exception;
 use pyo3::exceptions::{
     PyException, PyFileExistsError, PyFileNotFoundError, PyMemoryError, PyOSError, PyValueError,
 };
 use pyo3::prelude::*;
-use springbloom_flash_filter::FlashError as Error;
+use springbloom_flash_filter::{FileStorage, FlashError as Error};
 
 create_exception!(
     springflash,
@@ -21,12 +21,7 @@ create_exception!(
     FlashError,
     "No room for a key. The first `added` keys of the call are in the filter."
 );
-create_exception!(
-    springflash,
-    InUseError,
-    FlashError,
-    "Another process writes to it, or reads it while this one would write."
-);
+create_exception!(springflash, InUseError, FlashError, "It is open already: one writes, or any number read.");
 create_exception!(springflash, DamagedError, FlashError, "Its files are not those that were written.");
 create_exception!(springflash, ReadOnlyError, FlashError, "It is open for reading.");
 create_exception!(springflash, ClosedError, FlashError, "It was closed.");
@@ -46,6 +41,12 @@ pub(crate) fn export(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ReadOnlyError", py.get_type::<ReadOnlyError>())?;
     module.add("ClosedError", py.get_type::<ClosedError>())?;
     module.add("ForkedError", py.get_type::<ForkedError>())
+}
+
+/// The exception for a folder that is locked.
+#[pyfunction]
+pub(crate) fn _in_use(py: Python<'_>, folder: PathBuf) -> PyErr {
+    raised(py, &folder, &FileStorage::in_use(&folder))
 }
 
 /// What can go wrong with the structure in a folder.

@@ -10,7 +10,7 @@ use springbloom_flash_filter::{Access, BufferSettings, FileStorage, FilterSettin
 
 use crate::attention::Progress;
 use crate::handle::Handle;
-use crate::keys::{Batch, Item};
+use crate::keys::{Batch, Item, wrong_type};
 use crate::opened::Opened;
 
 #[pyclass(subclass, frozen, extends = Opened, module = "springflash._springflash")]
@@ -103,7 +103,8 @@ impl Filter {
     /// or what `progress` raises, ends the call early, and no key is lost: where filters are copied nothing was merged, and where they are
     /// united, which `info().filters` tells, some of the other keys are there. A merge again completes it.
     #[pyo3(signature = (other, progress=None))]
-    fn merge(&self, py: Python<'_>, other: &Filter, progress: Progress) -> PyResult<()> {
+    fn merge(&self, py: Python<'_>, other: &Bound<'_, PyAny>, progress: Progress) -> PyResult<()> {
+        let other = other.cast::<Filter>().map_err(|_| wrong_type(other, "other", "a FlashFilter"))?.get();
         self.handle.both(py, &other.handle, &progress, FlashFilter::merge_from)
     }
 

@@ -39,7 +39,7 @@ impl<T: Send + Sync> Handle<T> {
                 "w" => write(&folder, watch),
                 "x" => make(&folder, watch),
                 _ => match write(&folder, watch) {
-                    Err(error) if is_missing(&error) => made(&folder, error, make, write, watch),
+                    Err(error) if is_missing(&error) => made(&folder, make, write, watch),
                     opened => opened,
                 },
             };
@@ -151,25 +151,20 @@ impl<T> Drop for Handle<T> {
     }
 }
 
-/// Makes what could not be opened as it is `missing`. What else is in the folder, `make` refuses.
+/// Makes what could not be opened as it is missing. What else is in the folder, `make` refuses.
 fn made<T>(
     folder: &Path,
-    missing: FlashError,
     make: Open<'_, T>,
     write: Open<'_, T>,
     watch: &mut Watch<'_>,
 ) -> Result<T, FlashError> {
-    match (make(folder, watch), missing) {
-        (Err(FlashError::NotEmpty { name, got }), missing) => match write(folder, watch) {
+    match make(folder, watch) {
+        Err(FlashError::NotEmpty { name, got }) => match write(folder, watch) {
             // Another process may have made it meanwhile.
-            Err(error) if is_missing(&error) => Err(match missing {
-                FlashError::NotFound { .. } => FlashError::NotEmpty { name, got },
-                // Of its files, one is not there.
-                _ => FlashError::Incomplete { name, got },
-            }),
+            Err(error) if is_missing(&error) => Err(FlashError::NotEmpty { name, got }),
             opened => opened,
         },
-        (made, _) => made,
+        made => made,
     }
 }
 

@@ -26,8 +26,16 @@ pub(crate) struct Scan(Mutex<springbloom_flash_index::Scan>);
 type Pair<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 type Values<'py> = Vec<Option<Bound<'py, PyBytes>>>;
 
-fn objects<'py>(py: Python<'py>, values: Vec<Option<Vec<u8>>>) -> Values<'py> {
-    values.into_iter().map(|value| value.map(|value| PyBytes::new(py, &value))).collect()
+/// Raises MemoryError where `PyBytes::new` panics.
+fn object<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, bytes.len(), |object| {
+        object.copy_from_slice(bytes);
+        Ok(())
+    })
+}
+
+fn objects<'py>(py: Python<'py>, values: Vec<Option<Vec<u8>>>) -> PyResult<Values<'py>> {
+    values.into_iter().map(|value| value.map(|value| object(py, &value)).transpose()).collect()
 }
 
 fn pairs<'b>(keys: &'b Batch, values: &'b Batch) -> PyResult<Vec<(&'b [u8], &'b [u8])>> {
@@ -78,7 +86,7 @@ impl Index {
 
     fn _get<'py>(&self, py: Python<'py>, key: Item) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let value = self.handle.with(py, |index| index.get(key.bytes()))?;
-        Ok(value.map(|value| PyBytes::new(py, &value)))
+        value.map(|value| object(py, &value)).transpose()
     }
 
     fn __setitem__(&self, py: Python<'_>, key: Item, value: Item) -> PyResult<()> {
@@ -93,7 +101,7 @@ impl Index {
 
     fn _remove<'py>(&self, py: Python<'py>, key: Item) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let old = self.handle.with(py, |index| index.remove(key.bytes()))?;
-        Ok(old.map(|old| PyBytes::new(py, &old)))
+        old.map(|old| object(py, &old)).transpose()
     }
 
     /// Does not read whether they are there.
@@ -103,7 +111,7 @@ impl Index {
 
     fn _get_batch<'py>(&self, py: Python<'py>, keys: Batch) -> PyResult<Values<'py>> {
         let values = self.handle.with(py, |index| index.get_many(&keys.map(|key| key)))?;
-        Ok(objects(py, values))
+        objects(py, values)
     }
 
     fn _put_batch(&self, py: Python<'_>, keys: Batch, values: Batch) -> PyResult<()> {
@@ -114,7 +122,7 @@ impl Index {
     fn _setdefault_batch<'py>(&self, py: Python<'py>, keys: Batch, values: Batch) -> PyResult<Values<'py>> {
         let pairs = pairs(&keys, &values)?;
         let old = self.handle.with(py, |index| index.put_absent_many(&pairs))?;
-        Ok(objects(py, old))
+        objects(py, old)
     }
 
     fn _scan(&self, py: Python<'_>) -> PyResult<Scan> {
@@ -124,8 +132,8 @@ impl Index {
     /// The next keys with their values. `None` at the end.
     fn _scan_on<'py>(&self, py: Python<'py>, scan: &Scan) -> PyResult<Option<Vec<Pair<'py>>>> {
         let pairs = self.handle.with(py, |index| index.scan_on(&mut scan.0.lock()))?;
-        let object = |bytes: &[u8]| PyBytes::new(py, bytes);
-        Ok(pairs.map(|pairs| pairs.iter().map(|(key, value)| (object(key), object(value))).collect()))
+        let objects = |(key, value): (Vec<u8>, Vec<u8>)| Ok((object(py, &key)?, object(py, &value)?));
+        pairs.map(|pairs| pairs.into_iter().map(objects).collect()).transpose()
     }
 
     fn _info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

@@ -5,11 +5,12 @@ use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyByteArray, PyBytes, PyList, PyMemoryView, PyString};
 
+const BYTES: &str = "bytes or str";
+
 /// A key or value. Text is its UTF-8 bytes.
 pub(crate) enum Item {
     Bytes(PyBackedBytes),
     Text(PyBackedStr),
-    Copied(Vec<u8>),
 }
 
 impl Item {
@@ -17,7 +18,6 @@ impl Item {
         match self {
             Item::Bytes(bytes) => bytes,
             Item::Text(text) => text.as_bytes(),
-            Item::Copied(bytes) => bytes,
         }
     }
 
@@ -26,19 +26,18 @@ impl Item {
             Ok(Some(Item::Bytes(bytes.clone().into())))
         } else if let Ok(text) = object.cast::<PyString>() {
             Ok(Some(Item::Text(text.clone().try_into()?)))
-        } else if let Ok(bytes) = object.cast::<PyByteArray>() {
-            Ok(Some(Item::Copied(bytes.to_vec())))
-        } else if object.cast::<PyMemoryView>().is_ok() {
-            Ok(Some(Item::Copied(object.call_method0("tobytes")?.extract()?)))
+        } else if object.cast::<PyByteArray>().is_ok() || object.cast::<PyMemoryView>().is_ok() {
+            let copy = object.py().get_type::<PyBytes>().call1((object,))?;
+            Ok(Some(Item::Bytes(copy.cast_into::<PyBytes>()?.into())))
         } else {
             Ok(None)
         }
     }
 }
 
-fn wrong_type(object: &Bound<'_, PyAny>, which: &str) -> PyErr {
+pub(crate) fn wrong_type(object: &Bound<'_, PyAny>, which: &str, expected: &str) -> PyErr {
     match object.get_type().qualname() {
-        Ok(name) => PyTypeError::new_err(format!("{which} is {name}, expected bytes or str")),
+        Ok(name) => PyTypeError::new_err(format!("{which} is {name}, expected {expected}")),
         Err(error) => error,
     }
 }
@@ -47,7 +46,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Item {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Item> {
-        Item::of(&object)?.ok_or_else(|| wrong_type(&object, "the argument"))
+        Item::of(&object)?.ok_or_else(|| wrong_type(&object, "the key or value", BYTES))
     }
 }
 
@@ -88,7 +87,8 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Batch {
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Batch> {
         if let Ok(list) = object.cast::<PyList>() {
             let item = |(n, object): (usize, Bound<'py, PyAny>)| {
-                Item::of(&object)?.ok_or_else(|| wrong_type(&object, &format!("item {n} of the batch")))
+                Item::of(&object)?
+                    .ok_or_else(|| wrong_type(&object, &format!("item {n} of the batch"), BYTES))
             };
             return Ok(Batch::Each(list.iter().enumerate().map(item).collect::<PyResult<_>>()?));
         }

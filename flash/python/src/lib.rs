@@ -18,6 +18,8 @@ mod _springflash {
     use super::*;
 
     #[pymodule_export]
+    use super::error::_in_use;
+    #[pymodule_export]
     use super::filter::Filter;
     #[pymodule_export]
     use super::index::{Index, Scan};

@@ -194,6 +194,12 @@ def test_damage_is_an_error_with_the_path(tmp_path):
         index.update((b"%d" % n, b"x" * 100) for n in range(5000))
     records = tmp_path / "index" / "records"
     os.truncate(records, 4096)
-    with pytest.raises(DamagedError, match="too short") as error:
+    with pytest.raises(DamagedError, match="too short: 4096 bytes, expected .* restore it from a copy, or salvage") as error:
         FlashIndex(tmp_path / "index")
     assert error.value.path == str(tmp_path / "index") and str(records) in error.value.reason
+    for make in (lambda: records.symlink_to("nothing"), records.mkdir, lambda: os.mkfifo(records)):
+        records.rmdir() if records.is_dir() else records.unlink()
+        make()
+        with pytest.raises(OSError, match="expected .* from a copy") as error:
+            FlashIndex(tmp_path / "index")
+        assert error.value.filename == str(records)

@@ -207,8 +207,8 @@ def test_the_program_ends_with_one_line_and_a_code(tmp_path):
     (tmp_path / "a.csv").write_text("a\n")
     (tmp_path / "big.txt").write_text("".join(f"{n}\n" for n in range(1_000_000)))
 
-    def run(shard, **pipes):
-        command = [program, tmp_path / "index", tmp_path / "out", tmp_path / shard]
+    def run(shard, *before, **pipes):
+        command = [*before, program, tmp_path / "index", tmp_path / "out", tmp_path / shard]
         # A shell's background job ignores interrupts, and so would what it starts.
         heeds = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
         return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=heeds, **pipes)
@@ -218,6 +218,7 @@ def test_the_program_ends_with_one_line_and_a_code(tmp_path):
         assert errors.startswith("springflash-duplicates: ") and errors.count("\n") == 1, errors
         return process.returncode
 
+    assert ended(run("a.txt", "sh", "-c", 'exec "$0" "$@" >&-')) == 1 and not (tmp_path / "out" / "a.txt").exists()
     assert ended(run("a.csv")) == 2
     with open("/dev/full", "w") as full:
         assert ended(run("a.txt", stdout=full)) == 1
@@ -225,6 +226,8 @@ def test_the_program_ends_with_one_line_and_a_code(tmp_path):
     os.close(reading)
     assert ended(run("a.txt", stdout=writing)) == 1
     os.close(writing)
+    silent = run("a.txt", "sh", "-c", 'exec "$0" "$@" 2>&-', stdout=subprocess.PIPE)
+    assert silent.communicate()[0] == "kept 1 of 1 documents, 1 of 1 paragraphs\n" and silent.returncode == 0
     process = run("big.txt", stdout=subprocess.DEVNULL)
     while not (tmp_path / "out" / ".big.txt.unfinished").exists():
         assert process.poll() is None

@@ -89,7 +89,8 @@ def test_filters_are_merged(tmp_path):
         one.add_many(digests(0, 3000))
         other.add_many(digests(2000, 5000))
         one.merge(other)
-        one.merge(one)
+        with pytest.raises(ValueError, match="the other filter is this one itself, expected another one"):
+            one.merge(one)
         assert all(one.contains_many(digests(0, 5000))) and len(one) == pytest.approx(5000, rel=0.03)
         with FlashFilter(tmp_path / "grown", capacity=1000, false_positive_rate=0.001, when_full="grow") as grown:
             grown.add_many(digests(5000, 9000))
@@ -120,7 +121,7 @@ def test_progress_is_told_and_its_exceptions_are_raised(tmp_path):
 @pytest.mark.parametrize("wrong", [5, None, 1.5, [b"a"], object()])
 def test_a_key_of_another_type_is_refused_with_its_place(tmp_path, wrong):
     with FlashFilter(tmp_path / "set", capacity=1000) as seen:
-        with pytest.raises(TypeError, match="argument .*is .*, expected bytes or str"):
+        with pytest.raises(TypeError, match="the key or value is .*, expected bytes or str"):
             seen.add(wrong)
         with pytest.raises(TypeError, match="item 1 of the batch is .*, expected bytes or str"):
             seen.add_many([b"a", wrong])
@@ -186,9 +187,9 @@ def test_settings_out_of_range_are_refused_and_leave_nothing(tmp_path, arguments
 
 def test_a_folder_is_opened_by_its_mode(tmp_path):
     for mode in "rwc":
-        with pytest.raises(FileNotFoundError):
+        with pytest.raises(FileNotFoundError, match="capacity=1e6" if mode == "c" else "No such file"):
             FlashFilter(tmp_path / "none", mode)
-    with pytest.raises(TypeError, match="capacity"):
+    with pytest.raises(TypeError, match="capacity is missing: .* capacity=1e6"):
         FlashFilter(tmp_path / "none", "x")
     assert not (tmp_path / "none").exists()
     FlashFilter(tmp_path / "set", capacity=1000).close()
@@ -445,3 +446,36 @@ def test_many_operations_in_step_with_a_set(tmp_path, record):
     with seen:
         assert all(seen.contains_many(known)) and wrong <= 5 + asked * 1e-5
     record("python-operations", seed, of="FlashFilter", operations=OPERATIONS, keys_at_the_end=len(known), wrong=wrong)
+
+
+def test_a_wrong_type_is_told_with_the_name_of_its_parameter(tmp_path):
+    with FlashFilter(tmp_path / "set", capacity=1000) as seen, FlashIndex(tmp_path / "index") as index:
+        for name, call in [
+            ("path", lambda: FlashFilter(5)),
+            ("path", lambda: FlashIndex(None)),
+            ("progress", lambda: FlashFilter(tmp_path / "new", capacity=10, progress=5)),
+            ("progress", lambda: seen.verify("progress")),
+            ("keys", lambda: seen.add_many(None)),
+            ("keys", lambda: seen.contains_many("text")),
+            ("keys", lambda: index.get_many(5)),
+            ("values", lambda: index.put_many(["a"], 5)),
+            ("values", lambda: index.setdefault_many(["a"], b"b")),
+            ("other", lambda: seen.merge(None)),
+            ("the key or value", lambda: seen.add(5)),
+        ]:
+            with pytest.raises(TypeError, match=f"^{name} is .*, expected "):
+                call()
+        for wrong in (None, "5", 5.5, float("nan"), -1, True):
+            for name, call in [
+                ("capacity", lambda: RotatingFilter(tmp_path / "new", capacity=wrong)),
+                ("generations", lambda: RotatingFilter(tmp_path / "new", capacity=5, generations=wrong)),
+                ("expected_keys", lambda: FlashIndex(tmp_path / "new", expected_keys=wrong)),
+                ("memory", lambda: FlashIndex(tmp_path / "new", memory=wrong)),
+            ]:
+                with pytest.raises(ValueError, match=f"{name} is .*, expected a whole number of . to 2"):
+                    call()
+        with pytest.raises(ValueError, match="max_age is True"):
+            RotatingFilter(tmp_path / "new", capacity=5, max_age=True)
+        with pytest.raises(ValueError, match="capacity is 1000000000000000, expected keys for less than 2.32 pages, about 1.5e13"):
+            FlashFilter(tmp_path / "new", capacity=1e15)
+    assert not (tmp_path / "new").exists()

@@ -363,7 +363,10 @@ for kind in (FlashFilter, FlashIndex):
 def test_two_interpreters_write_in_turn(tmp_path, child):
     program = "import sys, springflash\nwith springflash.FlashIndex(sys.argv[1]) as index:\n    index['a'] = 'b'"
     with FlashIndex(tmp_path / "index"):
-        assert "InUseError" in child(program, tmp_path / "index").communicate()[1]
+        assert "another process has it open; try again" in child(program, tmp_path / "index").communicate()[1]
+        for mode in "rwcx":
+            with pytest.raises(InUseError, match="index is in use, .* this process has it open already; use that, or close it first"):
+                FlashIndex(tmp_path / "index", mode)
     assert child(program, tmp_path / "index").wait() == 0
     with FlashIndex(tmp_path / "index") as index:
         assert index["a"] == b"b"
@@ -407,7 +410,7 @@ def test_processes_that_make_the_same_one_at_the_same_time_do_it_in_turn(tmp_pat
 
 def test_a_rotating_filter_that_is_open_or_was_closed_says_so(tmp_path):
     seen = RotatingFilter(tmp_path / "set", capacity=1000)
-    with pytest.raises(InUseError, match="in use by another process") as error:
+    with pytest.raises(InUseError, match="this process has it open already") as error:
         RotatingFilter(tmp_path / "set", capacity=1000)
     assert error.value.path == str(tmp_path / "set")
     with pytest.raises(TypeError, match="open it where it is used"):
@@ -434,10 +437,20 @@ def test_a_rotating_filter_that_is_open_or_was_closed_says_so(tmp_path):
 def test_a_making_that_was_interrupted_says_what_to_do(tmp_path, kind):
     settings = {"capacity": 1000} if kind is FlashFilter else {}
     kind(tmp_path / "it", **settings).close()
-    for file in (tmp_path / "it").glob("wal-*"):
-        file.unlink()
-    with pytest.raises(DamagedError, match="remove it and make it again"):
-        kind(tmp_path / "it", **settings)
+    # In the order in which they are made. The first manifest is the second file.
+    names = ["filter-0000", "wal-a", "wal-b"] if kind is FlashFilter else ["records", "buckets", "manifest-b", "wal-a", "wal-b"]
+    files = {name: (tmp_path / "it" / name).read_bytes() for name in names}
+    for count in range(1, len(names) + 1):
+        for blank in (False, True):
+            part = tmp_path / f"{count} {blank}"
+            part.mkdir()
+            for name in names[:count]:
+                is_blank = name.startswith("wal") or blank and name == names[count - 1]
+                (part / name).write_bytes(bytes(len(files[name])) if is_blank else files[name])
+            for mode in "rwcx":
+                error = FileExistsError if mode == "x" else DamagedError
+                with pytest.raises(error, match=f"{count} {blank}.*{names[0] if mode == 'x' else 'remove it and make it again'}"):
+                    kind(part, mode, **settings)
 
 
 @pytest.mark.parametrize("name", ["notes", "new-mine", "gone-mine", "0042", "filter-0000"])
@@ -518,3 +531,31 @@ FlashFilter(sys.argv[1] + "/new", "x", capacity=1e6, memory=1 << 20).close()
 """
     process = child(program, tmp_path)
     assert process.communicate()[0] == "made\nnew\n" and process.returncode == 0
+
+
+@pytest.mark.parametrize(
+    "call", ["it.get_many(keys)", "it.get_many(keys[:1] * 1500)", "it.setdefault_many(keys, keys)", "list(it.values())"]
+)
+def test_values_for_which_there_is_no_memory_are_an_error_and_not_the_end_of_the_process(tmp_path, child, call):
+    program = f"""
+import resource, sys
+from springflash import FlashIndex
+keys = [b"key %d" % n for n in range(1500)]
+with FlashIndex(sys.argv[1] + "/it") as it:
+    it.put_many(keys, (bytes(65_536) for _ in keys))
+    missing = 0
+    for more in range(8, 200, 24):
+        pages = int(open("/proc/self/statm").read().split()[0])
+        resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (more << 20), -1))
+        try:
+            assert len({call}) == 1500
+        except MemoryError as error:
+            assert not error.args or "ask for less at a time" in str(error), error
+            missing += 1
+        resource.setrlimit(resource.RLIMIT_AS, (-1, -1))
+    assert len({call}) == 1500
+print(missing)
+"""
+    process = child(program, tmp_path)
+    told, message = process.communicate()
+    assert process.returncode == 0 and int(told) > 1, message

@@ -9,7 +9,7 @@ use springbloom_filter::KeyDigest;
 use crate::filter::{FlashFilter, State};
 use crate::geometry::Update;
 use crate::layer::Layer;
-use crate::page::PageAnswer;
+use crate::page::{PageAnswer, SectorChecks};
 use crate::page_cache::Ticket;
 use crate::settings::PAGE_BYTES_MAX;
 use crate::state::updates_of;
@@ -115,20 +115,21 @@ impl FlashFilter {
 
     fn read_and_ask(&self, layer: &Layer, place: Update) -> io::Result<PageAnswer> {
         let name = layer.page_name(place.page);
-        let ticket = match self.cache.ask(name, |bytes| ask(layer, place, bytes)) {
-            Ok(answer) => {
-                Counters::add(&self.counters.cached_pages, 1);
-                return Ok(answer);
-            }
-            Err(ticket) => ticket,
-        };
+        let ticket =
+            match self.cache.ask(name, |bytes| ask(layer, place, bytes, &mut SectorChecks::default())) {
+                Ok(answer) => {
+                    Counters::add(&self.counters.cached_pages, 1);
+                    return Ok(answer);
+                }
+                Err(ticket) => ticket,
+            };
         Counters::add(&self.counters.lookup_page_reads, 1);
         PAGE.with_borrow_mut(|buf| {
             let span = layer.span(place.page);
             let bytes = &mut buf[..span.len_bytes];
             layer.device.read_at(span.offset, bytes)?;
             self.cache.keep(ticket.as_ref(), name, bytes);
-            Ok(ask(layer, place, bytes))
+            Ok(ask(layer, place, bytes, &mut SectorChecks::default()))
         })
     }
 
@@ -190,9 +191,10 @@ impl FlashFilter {
         questions.sort_unstable();
         let mut again = Vec::new();
         let mut ask_page = |of_page: &[Question], page: Option<&[u8]>| {
+            let mut checks = SectorChecks::default();
             for question in of_page {
                 let place = Update { page: question.page, value: question.value };
-                match page.map(|bytes| ask(layer, place, bytes)) {
+                match page.map(|bytes| ask(layer, place, bytes, &mut checks)) {
                     Some(PageAnswer { may_match, damaged: false }) => {
                         answer(question.key as usize, may_match)
                     }
@@ -230,6 +232,6 @@ impl FlashFilter {
     }
 }
 
-fn ask(layer: &Layer, place: Update, bytes: &[u8]) -> PageAnswer {
-    layer.codec.query(u64::from(place.page), bytes, layer.header.geometry.bits_of(place.value))
+fn ask(layer: &Layer, place: Update, bytes: &[u8], checks: &mut SectorChecks) -> PageAnswer {
+    layer.codec.query(u64::from(place.page), bytes, layer.header.geometry.bits_of(place.value), checks)
 }

@@ -34,16 +34,14 @@ impl FlashFilter {
     /// filters of `other` are copied to the end of the chain: their capacity and their rate are added, and a lookup of an absent key reads
     /// a page of each. The last one takes new keys.
     ///
-    /// Errors, before anything is written: [`FlashError::Full`] if a filter of the same shape finds no room and this one does not grow;
-    /// [`FlashError::RateTooHigh`] if the rate of a copy in the chain, full of keys, would be more than 1.5 times the one asked for.
-    /// [`WhenFull::Exceed`] permits both.
+    /// Errors, before anything is written: [`FlashError::InvalidSetting`] if `other` is this filter; [`FlashError::Full`] if a filter of
+    /// the same shape finds no room and this one does not grow; [`FlashError::RateTooHigh`] if the rate of a copy in the chain, full of
+    /// keys, would be more than 1.5 times the one asked for. [`WhenFull::Exceed`] permits the last two.
     ///
     /// `watch` is told the updates that are flushed first and the pages. If it ends early, no key is lost: this filter has some keys of the
     /// other one where pages are united, which a merge again completes, and none where filters are copied.
     pub fn merge_from(&self, other: &FlashFilter, watch: &mut Watch<'_>) -> Result<(), FlashError> {
-        if std::ptr::eq(self, other) {
-            return Ok(());
-        }
+        require(!std::ptr::eq(self, other), "the other filter", "this one itself", "another one")?;
         if !self.storage.is_writable() {
             return Err(FlashError::ReadOnly { name: self.storage.describe("") });
         }

@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicU64;
 
 use parking_lot::{Mutex, RwLock};
 use springbloom_page_device::{
-    Access, FileStorage, FlashError, GroupCommit, INDEX_KIND, SET_KIND, Storage, Wal, Watch, require_empty,
+    Access, FileStorage, FlashError, GroupCommit, INDEX_KIND, SET_KIND, Storage, Wal, Watch, or_incomplete,
+    require_empty,
 };
 
 use crate::capacity::require_space_for;
@@ -89,12 +90,13 @@ impl FlashFilter {
         watch: &mut Watch<'_>,
     ) -> Result<FlashFilter, FlashError> {
         buffer.check()?;
-        let wal = open_log(&*storage)?;
+        let wal = open_log(&*storage).map_err(or_incomplete(&*storage))?;
         let chain = Chain::decode(&wal)?;
         let layers = chain.layers.iter();
         let layers: Vec<Arc<Layer>> = layers
             .map(|(header, ones)| Layer::open(&*storage, *header, *ones).map(Arc::new))
-            .collect::<Result<_, _>>()?;
+            .collect::<Result<_, _>>()
+            .map_err(or_incomplete(&*storage))?;
         for layer in &layers {
             if storage.is_writable() {
                 layer.mend_header()?;

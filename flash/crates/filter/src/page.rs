@@ -69,23 +69,32 @@ impl PageCodec {
         (0..self.sectors).for_each(|sector| self.seal_sector(page, sector, bytes));
     }
 
-    /// Whether all of `bits` may be set. Damaged sectors count as all ones. Only probed sectors are checked.
-    pub(crate) fn query(&self, page: u64, bytes: &[u8], bits: impl Iterator<Item = u32>) -> PageAnswer {
-        let (mut checked, mut damaged) = (0u64, 0u64);
+    /// Whether all of `bits` may be set. Damaged sectors count as all ones. Only probed sectors are checked, once for all queries with the
+    /// same `checks` and bytes.
+    pub(crate) fn query(
+        &self,
+        page: u64,
+        bytes: &[u8],
+        bits: impl Iterator<Item = u32>,
+        checks: &mut SectorChecks,
+    ) -> PageAnswer {
+        let mut damaged = false;
         for bit in bits {
             let place = Place::of(bit);
             let this = 1 << place.sector;
-            if checked & this == 0 {
-                checked |= this;
+            if checks.done & this == 0 {
+                checks.done |= this;
                 if !self.is_intact(page, place.sector, bytes) {
-                    damaged |= this;
+                    checks.damaged |= this;
                 }
             }
-            if damaged & this == 0 && bytes[place.byte] & place.mask == 0 {
-                return PageAnswer { may_match: false, damaged: damaged != 0 };
+            if checks.damaged & this != 0 {
+                damaged = true;
+            } else if bytes[place.byte] & place.mask == 0 {
+                return PageAnswer { may_match: false, damaged };
             }
         }
-        PageAnswer { may_match: true, damaged: damaged != 0 }
+        PageAnswer { may_match: true, damaged }
     }
 
     /// Sets `bits` and updates the checksums of their sectors. A damaged sector among them becomes all ones; other damaged sectors are left
@@ -177,6 +186,13 @@ fn count_ones(data: &[u8]) -> u32 {
     in_words + rest.iter().map(|b| b.count_ones()).sum::<u32>()
 }
 
+/// Sectors of a page that queries have checked, a bit each.
+#[derive(Default)]
+pub(crate) struct SectorChecks {
+    done: u64,
+    damaged: u64,
+}
+
 /// Answer of a page to a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PageAnswer {
@@ -209,7 +225,28 @@ mod tests {
     }
 
     fn ask(codec: &PageCodec, bytes: &[u8], bits: &[u32]) -> PageAnswer {
-        codec.query(PAGE, bytes, bits.iter().copied())
+        codec.query(PAGE, bytes, bits.iter().copied(), &mut SectorChecks::default())
+    }
+
+    #[test]
+    fn queries_of_a_page_share_the_checks_of_its_sectors_and_tell_of_damage_each() {
+        let (codec, mut bytes) = empty();
+        codec.set(PAGE, &mut bytes, [1, 2].into_iter());
+        bytes[0] ^= 0x80;
+        let mut checks = SectorChecks::default();
+        let mut query = |bits: &[u32]| {
+            let PageAnswer { may_match, damaged } =
+                codec.query(PAGE, &bytes, bits.iter().copied(), &mut checks);
+            (may_match, damaged)
+        };
+        assert_eq!(query(&[1, 2]), (true, true));
+        assert_eq!(query(&[3, 4]), (true, true), "a damaged sector counts as all ones for each query");
+        assert_eq!(
+            query(&[SECTOR_BITS + 1]),
+            (false, false),
+            "damage that a query does not meet is not its own"
+        );
+        assert_eq!((checks.done, checks.damaged), (3, 1));
     }
 
     #[test]

@@ -13,7 +13,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::RwLock;
 
 use crate::geometry::Update;
-use springbloom_page_device::FlashError;
+use springbloom_page_device::{FlashError, Purpose, reserved};
+
+const BUDGET: Purpose = Purpose { part: "the budget", advice: "choose a smaller one" };
 
 /// Updates per chunk, by the mean number of updates per chain. A chunk takes 8 bytes more. Large chunks waste room in the newest chunk of
 /// every chain; small chunks take more links.
@@ -171,14 +173,6 @@ impl Waiting {
     }
 }
 
-/// An empty list with room, or an error where an allocation that fails would end the process.
-fn reserved<T>(len: usize) -> Result<Vec<T>, FlashError> {
-    let mut list = Vec::new();
-    let wanted_bytes = (len * size_of::<T>()) as u64;
-    list.try_reserve_exact(len).map_err(|_| FlashError::NoMemory { wanted_bytes })?;
-    Ok(list)
-}
-
 /// The pending updates of one filter, by page. Pages are flushed in groups.
 pub(crate) struct Pending {
     waiting: RwLock<Waiting>,
@@ -201,8 +195,8 @@ impl Pending {
         // One more, because the limit is checked after adding an update.
         let chunks = (bytes_max / shape.chunk_bytes()).min(chunks_for_updates) + 1;
         // Reserved memory is not used before it is written.
-        let words = reserved(chunks as usize * (shape.chunk_values + 1))?;
-        let mut heads = reserved(shape.chains() as usize)?;
+        let words = reserved(chunks as usize * (shape.chunk_values + 1), BUDGET)?;
+        let mut heads = reserved(shape.chains() as usize, BUDGET)?;
         heads.resize(shape.chains() as usize, NONE);
         let pool = Pool { words, chunk_values: shape.chunk_values, free: NONE };
         let waiting = Waiting { shape, heads, pool };

@@ -120,17 +120,18 @@ impl FilterSettings {
             Geometry { layout: self.layout, page_bytes: self.page_bytes, page_count: 1, probes };
         let page_bits = f64::from(geometry.bits_per_page());
         if let Some(bits_per_key) = self.bits_per_key {
-            geometry.page_count = page_count(capacity_keys as f64 * bits_per_key / page_bits)?;
+            geometry.page_count = page_count(capacity_keys as f64 * bits_per_key / page_bits, capacity_keys)?;
             return Ok(LayerPlan { geometry, capacity_keys, fpr: expected_fpr(&geometry, capacity_keys) });
         }
         // The rate of a balanced filter gives a lower bound of the size. A few steps add the cost of imbalance.
         let per_lookup = if self.layout == Layout::TwoChoices { fpr / 2.0 } else { fpr };
         let k = f64::from(probes);
         let bits = -(capacity_keys as f64) * k / f64::ln_1p(-per_lookup.powf(1.0 / k));
-        geometry.page_count = page_count(bits / page_bits)?;
+        geometry.page_count = page_count(bits / page_bits, capacity_keys)?;
         while expected_fpr(&geometry, capacity_keys) > fpr {
             let more = geometry.page_count / 1000 + 1;
-            geometry.page_count = page_count(f64::from(geometry.page_count) + f64::from(more))?;
+            geometry.page_count =
+                page_count(f64::from(geometry.page_count) + f64::from(more), capacity_keys)?;
         }
         Ok(LayerPlan { geometry, capacity_keys, fpr })
     }
@@ -180,8 +181,12 @@ fn best_probes(fpr: f64, layout: Layout) -> u8 {
     (-per_page.log2()).round().clamp(1.0, f64::from(PROBES_MAX)) as u8
 }
 
-fn page_count(pages: f64) -> Result<u32, FlashError> {
-    require(pages.is_finite() && pages < f64::from(u32::MAX), "number of pages", pages, "less than 2^32")?;
+/// `pages` as the number of pages for so many keys.
+fn page_count(pages: f64, capacity_keys: u64) -> Result<u32, FlashError> {
+    const MOST: f64 = u32::MAX as f64;
+    let most_keys = capacity_keys as f64 * MOST / pages;
+    let expected = format!("keys for less than 2^32 pages, about {most_keys:.1e} with these settings");
+    require(pages < MOST, "capacity", capacity_keys, &expected)?;
     Ok(pages.ceil().max(1.0) as u32)
 }
 

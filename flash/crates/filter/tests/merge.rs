@@ -85,6 +85,8 @@ fn a_union_has_the_keys_of_both() {
     a.insert_many(&keys(1, 0..8000)).unwrap();
     b.insert_many(&keys(1, 6000..16_000)).unwrap();
     a.merge_from(&b, &mut Watch::none()).unwrap();
+    let into_itself = a.merge_from(&a, &mut Watch::none());
+    assert!(matches!(into_itself, Err(FlashError::InvalidSetting { .. })), "{into_itself:?}");
     assert!(a.contains_many(&keys(1, 0..16_000)).iter().all(|found| *found));
     let distinct = a.info().layers[0].estimated_keys;
     assert!((distinct / 16_000.0 - 1.0).abs() < 0.02, "{distinct}");

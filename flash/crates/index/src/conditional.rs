@@ -3,7 +3,7 @@
 use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
-use springbloom_page_device::FlashError;
+use springbloom_page_device::{AnswerMemory, FlashError};
 
 use crate::store::FlashIndex;
 
@@ -16,10 +16,11 @@ impl FlashIndex {
         let keys: Vec<&[u8]> = pairs.iter().map(|(key, _)| *key).collect();
         let mut writer = self.writer.lock();
         let mut found = self.get_many(&keys)?;
+        let mut memory = AnswerMemory::new(keys.len())?;
         let mut put: FxHashMap<&[u8], &[u8]> = FxHashMap::default();
         for ((key, value), found) in pairs.iter().zip(&mut found).filter(|(_, found)| found.is_none()) {
             match put.entry(key) {
-                Entry::Occupied(first) => *found = Some(first.get().to_vec()),
+                Entry::Occupied(first) => *found = Some(memory.copied(first.get(), 0)?),
                 Entry::Vacant(vacant) => {
                     self.put_with(&mut writer, key, value)?;
                     vacant.insert(value);

@@ -19,7 +19,7 @@ use crate::prefilter::Prefilter;
 use crate::record::{INDEX_PAGE_BYTES, KeyName, Page, check_lengths};
 use crate::record_log::{PageFault, PagePlace};
 use crate::store::FlashIndex;
-use springbloom_page_device::FlashError;
+use springbloom_page_device::{AnswerMemory, FlashError};
 use springbloom_page_device::{PlannedRead, ReadPlan};
 
 /// Keys of one batch. Bounds the memory of a call.
@@ -30,7 +30,7 @@ const STARTED_KEYS: usize = 512;
 const RESTARTS_MAX: u8 = 100;
 
 /// The newest record of a key.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) page: u64,
     /// Offset of the record in its page.
@@ -39,6 +39,14 @@ pub(crate) struct Found {
     pub(crate) value: Option<Vec<u8>>,
     /// Pages that may hold older records of the key, oldest first. `None` if its bucket was not searched.
     pub(crate) older_pages: Option<Vec<u64>>,
+}
+
+impl Found {
+    /// The same for an equal key.
+    fn again(&self, memory: &mut AnswerMemory) -> Result<Found, FlashError> {
+        let value = self.value.as_deref().map(|value| memory.copied(value, 0)).transpose()?;
+        Ok(Found { value, older_pages: self.older_pages.clone(), ..*self })
+    }
 }
 
 /// The search for one key.
@@ -85,6 +93,7 @@ struct Searches<'s, 'k> {
     asked: FxHashMap<Target, usize>,
     /// Searches whose record continues in later pages.
     begun: Vec<Begun>,
+    memory: AnswerMemory,
     failure: Option<FlashError>,
 }
 
@@ -151,7 +160,9 @@ impl FlashIndex {
         if unique.len() == names.len() {
             return Ok(found);
         }
-        Ok(places.into_iter().map(|place| found[place].clone()).collect())
+        let mut memory = AnswerMemory::new(names.len())?;
+        let of_place = |place: usize| found[place].as_ref().map(|found| found.again(&mut memory)).transpose();
+        places.into_iter().map(of_place).collect()
     }
 
     /// The newest record of each key. The keys are distinct.
@@ -184,6 +195,7 @@ impl FlashIndex {
             reads: Vec::with_capacity(2 * names.len()),
             asked: FxHashMap::default(),
             begun: Vec::new(),
+            memory: AnswerMemory::new(names.len())?,
             failure: None,
         };
         loop {
@@ -367,13 +379,21 @@ impl Searches<'_, '_> {
                 continue;
             };
             is_wasted = false;
-            let missing_bytes = record.missing_bytes();
-            if self.wants_values && record.value_bytes.is_some() && missing_bytes > 0 {
+            let is_wanted = self.wants_values && record.value_bytes.is_some();
+            let missing_bytes = if is_wanted { record.missing_bytes() } else { 0 };
+            if missing_bytes > 0 {
                 let key_bytes = record.key_bytes.saturating_sub(record.here.len());
                 self.begun.push(Begun { search: i, key_bytes, missing_bytes });
             }
-            let value_here = if self.wants_values { record.here.get(record.key_bytes..) } else { None };
-            let value = record.value_bytes.map(|_| value_here.unwrap_or_default().to_vec());
+            let value_here = if is_wanted { record.here.get(record.key_bytes..) } else { None };
+            let value = self.memory.copied(value_here.unwrap_or_default(), missing_bytes);
+            let value = match record.value_bytes.map(|_| value).transpose() {
+                Ok(value) => value,
+                Err(error) => {
+                    self.failure = Some(error);
+                    return;
+                }
+            };
             let has_all = search.bucket.is_none() && !search.has_older;
             let older_pages = has_all.then(|| std::mem::take(&mut search.pages));
             search.found = Some(Found { page: number, offset: record.offset, value, older_pages });

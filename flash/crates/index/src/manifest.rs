@@ -20,7 +20,7 @@ pub const INDEX_VERSION: u32 = 4;
 /// The oldest that it reads: records of keys of up to 255 bytes only.
 const OLDEST_VERSION: u32 = 3;
 
-const NAMES: [&str; 2] = ["manifest-a", "manifest-b"];
+pub(crate) const NAMES: [&str; 2] = ["manifest-a", "manifest-b"];
 /// Earlier versions had a checksum of the fields alone.
 const FIRST_KEYED_VERSION: u32 = 3;
 const HEAD_BYTES: usize = 24;

@@ -4,7 +4,7 @@ use crate::lookup::{BATCH_KEYS, Found};
 use crate::record::{INDEX_PAGE_BYTES, KeyName, Page};
 use crate::store::FlashIndex;
 use springbloom_page_device::AlignedBuf;
-use springbloom_page_device::{FlashError, Watch};
+use springbloom_page_device::{AnswerMemory, FlashError, Watch};
 
 /// Pages read at once.
 const RUN_PAGES: u64 = 64;
@@ -114,6 +114,8 @@ impl FlashIndex {
         let Some((first, end)) = zones.find(|(_, end)| *end > scan.page) else { return Ok(None) };
         let first = first.max(scan.page);
         scan.page = end.min(first + RUN_PAGES);
+        // For what this step finds and returns.
+        AnswerMemory::new(BATCH_KEYS)?;
         let mut pairs = Vec::new();
         self.live_records(first, scan.page, &mut Watch::none(), &mut |record, _| {
             pairs.extend(record.value.map(|value| (record.key, value)));

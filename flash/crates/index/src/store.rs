@@ -10,7 +10,7 @@ use parking_lot::{Mutex, RwLock};
 
 use crate::commits::{Acknowledged, Commits};
 use crate::flush::Writer;
-use crate::manifest::{INDEX_VERSION, Manifest};
+use crate::manifest::{self, INDEX_VERSION, Manifest};
 use crate::partitions::{Bucket, Partitions};
 use crate::pending_file;
 use crate::prefilter_file;
@@ -21,11 +21,13 @@ use crate::stats::{Counters, IndexInfo, IndexStats};
 use crate::zones::Zones;
 use springbloom_page_device::{
     Access, FileStorage, FlashError, GroupCommit, PageDevice, SECTOR_BYTES, Span, Storage, Wal, Watch,
-    require_empty,
+    incomplete, or_incomplete, require_empty,
 };
 
 pub(crate) const LOG_NAME: &str = "records";
 const BUCKETS_NAME: &str = "buckets";
+/// Files that are made before the write-ahead log.
+const FIRST_NAMES: [&str; 4] = [LOG_NAME, BUCKETS_NAME, manifest::NAMES[0], manifest::NAMES[1]];
 
 /// A durable map from keys to values, on flash, with less than one byte of memory per key.
 ///
@@ -115,6 +117,14 @@ impl FlashIndex {
     /// The same with a watch, which is told the bytes that are read. What ends early
     /// changes nothing: the next opening reads the same.
     pub fn open_watched(
+        storage: Arc<dyn Storage>,
+        memory: IndexMemory,
+        watch: &mut Watch<'_>,
+    ) -> Result<FlashIndex, FlashError> {
+        FlashIndex::open_parts(storage.clone(), memory, watch).map_err(or_incomplete(&*storage))
+    }
+
+    fn open_parts(
         storage: Arc<dyn Storage>,
         memory: IndexMemory,
         watch: &mut Watch<'_>,
@@ -401,10 +411,17 @@ pub(crate) fn open_commits(storage: &Arc<dyn Storage>) -> Result<Commits, FlashE
         // A manifest of an older version gives a more precise error.
         return match Manifest::newest(&**storage)? {
             Some(_) => Commits::open(storage),
+            None if is_begun(&**storage) => Err(incomplete(&**storage, "log")),
             None => Err(FlashError::NotFound { name: storage.describe(""), expected: "index" }),
         };
     }
     Commits::open(storage)
+}
+
+/// Whether there are files that are made before the log of an index, and nothing else.
+fn is_begun(storage: &dyn Storage) -> bool {
+    let names = storage.names().unwrap_or_default();
+    !names.is_empty() && names.iter().all(|name| FIRST_NAMES.contains(&name.as_str()))
 }
 
 /// Opens the record log up to its acknowledged end. Includes the zones opened after the manifest was written.

@@ -26,7 +26,10 @@ pub enum FlashError {
     Damaged { name: String, part: &'static str, got: String, expected: String },
 
     /// The file is shorter than its header says.
-    #[error("{name} is too short: {got_bytes} bytes, expected {expected_bytes}")]
+    #[error(
+        "{name} is too short: {got_bytes} bytes, expected {expected_bytes}; restore it from a copy, or salvage what is left: \
+         `springflash set repair` or `springflash index repair`"
+    )]
     Truncated { name: String, got_bytes: u64, expected_bytes: u64 },
 
     /// A setting is out of range.
@@ -51,11 +54,11 @@ pub enum FlashError {
     #[error("a memory budget of {got_bytes} bytes is too small: this filter needs at least {expected_bytes}")]
     BudgetTooSmall { got_bytes: u64, expected_bytes: u64 },
 
-    /// The system gives no memory for the budget: a limit of the process, or of its address space.
+    /// The system gives no memory for a part: a limit of the process, or of its address space.
     #[error(
-        "there is no memory for {wanted_bytes} bytes of the budget; choose a smaller one, or raise the limit of the process"
+        "there is no memory for {wanted_bytes} bytes of {part}; {advice}, or raise the limit of the process"
     )]
-    NoMemory { wanted_bytes: u64 },
+    NoMemory { wanted_bytes: u64, part: &'static str, advice: &'static str },
 
     /// A program too old for this one wrote the file.
     #[error(
@@ -63,11 +66,13 @@ pub enum FlashError {
     )]
     OlderVersion { name: String, got: u32, expected: u32 },
 
-    /// Another process has it open. One process may write, or any number may read.
-    #[error(
-        "{name} is in use by another process, expected one writer or any number of readers; try again when that process has ended"
-    )]
-    InUse { name: String },
+    /// It is open already, here if `is_own`. One process may write, or any number may read.
+    #[error("{name} is in use, expected one writer or any number of readers: {}", if *is_own {
+        "this process has it open already; use that, or close it first"
+    } else {
+        "another process has it open; try again when that has closed it"
+    })]
+    InUse { name: String, is_own: bool },
 
     /// A filter holds as many keys as it was built for. The first `inserted` keys of the call are in it, and no others.
     #[error("{name} is full: it was built for {capacity_keys} keys and would hold about {keys}")]
@@ -99,10 +104,10 @@ pub enum FlashError {
 
     /// Its making was interrupted, or some of its files were lost.
     #[error(
-        "{name} has only {got}: either its making was interrupted, then remove it and make it again, or files were lost, then restore them \
-         from a copy"
+        "{name} has no {missing}, only {got}: either its making was interrupted, then remove it and make it again, or files were lost, \
+         then restore them from a copy"
     )]
-    Incomplete { name: String, got: String },
+    Incomplete { name: String, missing: String, got: String },
 
     /// The structure changed while it was scanned.
     #[error("{name} changed during the scan; start it again")]

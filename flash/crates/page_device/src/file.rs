@@ -41,9 +41,16 @@ impl FileDevice {
     /// Opens `path`, for reading only or also for writing.
     pub fn open(path: &Path, is_writable: bool, engine: IoEngine) -> io::Result<FileDevice> {
         // Opening a pipe for reading would wait for a writer.
-        let kind = std::fs::metadata(path)?.file_type();
+        let kind = match std::fs::metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && path.is_symlink() => {
+                return Err(io::Error::other(
+                    "it is a link to nothing, expected a regular file; restore that from a copy",
+                ));
+            }
+            found => found?.file_type(),
+        };
         if !kind.is_file() && !kind.is_block_device() {
-            return Err(io::Error::other("it is not a regular file"));
+            return Err(io::Error::other("it is not a regular file, expected one; restore it from a copy"));
         }
         FileDevice::with(path, OpenOptions::new().read(true).write(is_writable), engine)
     }

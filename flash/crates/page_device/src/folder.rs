@@ -5,6 +5,7 @@
 
 use std::fs::{File, TryLockError};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -47,9 +48,14 @@ impl FileStorage {
         let is_writable = access != Access::Read;
         match if is_writable { lock.try_lock() } else { lock.try_lock_shared() } {
             Ok(()) => Ok(FileStorage { folder: folder.to_owned(), engine, is_writable, made, lock }),
-            Err(TryLockError::WouldBlock) => Err(FlashError::InUse { name }),
+            Err(TryLockError::WouldBlock) => Err(FileStorage::in_use(folder)),
             Err(TryLockError::Error(e)) => Err(failed("lock")(e)),
         }
+    }
+
+    /// The error for a locked `folder`.
+    pub fn in_use(folder: &Path) -> FlashError {
+        FlashError::InUse { name: folder.display().to_string(), is_own: is_locked_here(folder) }
     }
 
     /// Opens `folder` for a structure that is there.
@@ -101,15 +107,45 @@ const NAMES_MAX: usize = 4;
 pub fn require_empty(storage: &dyn Storage) -> Result<(), FlashError> {
     let name = storage.describe("");
     let names = storage.names().map_err(FlashError::io("list", &name))?;
-    if names.is_empty() {
-        return Ok(());
+    if names.is_empty() { Ok(()) } else { Err(FlashError::NotEmpty { name, got: listed(&names) }) }
+}
+
+/// The error for a structure whose file, or what else is `missing`, is not there.
+pub fn incomplete(storage: &dyn Storage, missing: &str) -> FlashError {
+    let got = listed(&storage.names().unwrap_or_default());
+    FlashError::Incomplete { name: storage.describe(""), missing: missing.to_owned(), got }
+}
+
+/// For `map_err`: an error about a file that is missing becomes [`FlashError::Incomplete`].
+pub fn or_incomplete(storage: &dyn Storage) -> impl FnOnce(FlashError) -> FlashError {
+    |error| match &error {
+        FlashError::Io { action: "open", name, source } if source.kind() == io::ErrorKind::NotFound => {
+            incomplete(storage, name.rsplit('/').next().unwrap_or(name))
+        }
+        _ => error,
     }
+}
+
+/// The names, or some of many.
+fn listed(names: &[String]) -> String {
     let more = match names.len().saturating_sub(NAMES_MAX) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let got = format!("{}{more}", names[..names.len().min(NAMES_MAX)].join(", "));
-    Err(FlashError::NotEmpty { name, got })
+    format!("{}{more}", names[..names.len().min(NAMES_MAX)].join(", "))
+}
+
+/// Whether this process has locked `folder`, as far as the system tells.
+fn is_locked_here(folder: &Path) -> bool {
+    let (Ok(found), Ok(locks)) = (folder.metadata(), std::fs::read_to_string("/proc/locks")) else {
+        return false;
+    };
+    let (process, inode) = (std::process::id().to_string(), found.ino().to_string());
+    // Such as "1: FLOCK  ADVISORY  WRITE 123 fe:00:456 0 EOF".
+    locks.lines().any(|lock| match *lock.split_whitespace().collect::<Vec<_>>() {
+        [_, "FLOCK", _, _, holder, file, ..] => holder == process && file.rsplit(':').next() == Some(&inode),
+        _ => false,
+    })
 }
 
 /// Creates `folder` and its parents durably. Returns the folders that did not exist, outermost first.
@@ -192,7 +228,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let writer = open(folder.path(), Access::Write).unwrap();
         for access in [Access::Read, Access::Write, Access::Create] {
-            assert!(matches!(open(folder.path(), access), Err(FlashError::InUse { .. })), "{access:?}");
+            let refused = open(folder.path(), access);
+            assert!(matches!(refused, Err(FlashError::InUse { is_own: true, .. })), "{access:?}");
         }
         drop(writer);
         let readers = [(); 3].map(|()| open(folder.path(), Access::Read).unwrap());

@@ -217,6 +217,13 @@ impl Ring {
     }
 }
 
+impl Drop for Ring {
+    /// The kernel takes a ring apart later. Registered files would stay open until then, and their file system in use.
+    fn drop(&mut self) {
+        self.unregister();
+    }
+}
+
 /// The address of each piece of `len` bytes.
 fn pieces(buffer: *mut u8, len: usize) -> impl Fn(usize) -> *mut u8 + Copy {
     move |slot: usize| buffer.wrapping_add(slot * len)

@@ -18,9 +18,11 @@ _PIECE_ITEMS = 256
 class Column:
     """Keys or values of a call, in order."""
 
-    def __init__(self, items: Any) -> None:
-        if isinstance(items, (str, bytes, bytearray, memoryview)):
-            raise TypeError(f"got one {type(items).__name__}, expected several: a list, an array or another iterable")
+    def __init__(self, items: Any, name: str) -> None:
+        is_several = hasattr(items, "__iter__") or hasattr(items, "__getitem__") or hasattr(items, "__arrow_c_array__")
+        if isinstance(items, (str, bytes, bytearray, memoryview)) or not (is_several or hasattr(items, "__arrow_c_stream__")):
+            kind = type(items).__name__
+            raise TypeError(f"{name} is one {kind}, expected several {name}: a list, an array or another iterable")
         self.items = items
         self.numpy: Any = None
         self.arrow: Any = None
@@ -54,7 +56,7 @@ class Column:
 
 def pairs(keys: Any, values: Any) -> tuple[Iterator[tuple[Any, Any, int]], int | None]:
     """Batches of keys and values, with the number of pairs, and how many there are."""
-    columns = Column(keys), Column(values)
+    columns = Column(keys, "keys"), Column(values, "values")
     counts = columns[0].count, columns[1].count
     if None not in counts and counts[0] != counts[1]:
         raise ValueError(f"{counts[0]} keys with {counts[1]} values, expected as many")

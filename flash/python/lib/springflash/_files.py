@@ -3,7 +3,7 @@ from __future__ import annotations
 import fcntl
 import os
 
-from ._springflash import FlashError, InUseError
+from ._springflash import FlashError, _in_use
 
 
 def sync(folder: str | os.PathLike[str]) -> None:
@@ -31,7 +31,7 @@ class FolderLock:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise fault(InUseError, folder, "it is in use by another process; try again when that has ended") from None
+            raise _in_use(folder) from None
 
     @property
     def is_released(self) -> bool:

@@ -16,6 +16,9 @@ WhenFull = Literal["raise", "grow", "exceed"]
 Progress = Callable[[int, int | None], object]
 
 
+_CAPACITY = "a new filter needs the number of distinct keys that it is for, such as capacity=1e6"
+
+
 def check_mode(mode: str) -> None:
     if mode not in ("r", "w", "c", "x"):
         raise ValueError(f"mode is {mode!r}, expected 'r' (read), 'w' (write), 'c' (write, make if missing) or 'x' (make)")
@@ -23,7 +26,10 @@ def check_mode(mode: str) -> None:
 
 def absolute(path: Path) -> str:
     """A folder that stays the same when the program changes its working directory."""
-    name = os.fsdecode(path)
+    try:
+        name = os.fsdecode(path)
+    except TypeError:
+        raise TypeError(f"path is {type(path).__name__}, expected str, bytes or os.PathLike") from None
     if not name:
         raise FileNotFoundError(errno.ENOENT, "cannot open: the name is empty", name)
     return name if os.path.isabs(name) else os.path.join(os.getcwd(), name)
@@ -119,13 +125,18 @@ class FlashFilter(Filter, Closes):
             raise ValueError(f"when_full is {when_full!r}, expected 'raise', 'grow' or 'exceed'")
         if capacity is None:
             if mode == "x":
-                raise TypeError("a new filter needs a capacity")
-            mode = "w" if mode == "c" else mode
+                raise TypeError(f"capacity is missing: {_CAPACITY}")
         budget = memory_bytes(memory)
         keys = whole("capacity", 1 if capacity is None else capacity, 1)
         wrong = rate("false_positive_rate", false_positive_rate)
+        is_opened = mode == "c" and capacity is None
         # In no variable: the traceback of an interrupt would keep it, and so the filter open.
-        return super().__new__(cls, absolute(path), mode, (keys, wrong, when_full), budget, progress)
+        try:
+            return super().__new__(cls, absolute(path), "w" if is_opened else mode, (keys, wrong, when_full), budget, progress)
+        except FileNotFoundError as error:
+            if is_opened and error.filename:
+                raise FileNotFoundError(error.errno, f"there is no filter, and capacity is missing: {_CAPACITY}", error.filename) from None
+            raise
 
     def add_many(self, keys: Iterable[Key], progress: Progress | None = None) -> None:
         """Adds keys, in order: any iterable, a NumPy array (``S``, ``V``, ``U``, object) or an Arrow array (binary, string).
@@ -134,7 +145,7 @@ class FlashFilter(Filter, Closes):
         each batch of up to 8,192 keys; ``total`` is None for an iterator. Raises :exc:`FullError`, whose ``added`` says how many keys
         of the call are in the filter. An exception leaves the batches before it in the filter, and maybe a part of its own.
         """
-        column = Column(keys)
+        column = Column(keys, "keys")
         done = 0
         for batch, count in column:
             try:
@@ -150,7 +161,7 @@ class FlashFilter(Filter, Closes):
 
         False is certain. Cost: one page of 4 KiB per key and filter, many in flight; keys of one page share a read.
         """
-        column = Column(keys)
+        column = Column(keys, "keys")
         parts: list[bytes] = []
         done = 0
         for batch, count in column:

@@ -101,7 +101,7 @@ class FlashIndex(Index, Closes, MutableMapping[bytes, bytes]):
 
     def get_many(self, keys: Iterable[Key], progress: Progress | None = None) -> list[bytes | None]:
         """The values of keys, in order, None for absent ones. Keys are as in :meth:`FlashFilter.add_many`. Many reads are in flight."""
-        column = Column(keys)
+        column = Column(keys, "keys")
         values: list[bytes | None] = []
         for batch, _ in column:
             values += self._get_batch(batch)

@@ -51,7 +51,7 @@ class RotatingFilter(Closes):
         false_positive_rate: float = 0.01,
         memory: int = 16 << 20,
     ) -> None:
-        if max_age is not None and (not isinstance(max_age, numbers.Real) or not max_age > 0):
+        if max_age is not None and (isinstance(max_age, bool) or not isinstance(max_age, numbers.Real) or not max_age > 0):
             raise ValueError(f"max_age is {max_age!r:.40}, expected seconds above 0, or None")
         self._rate = rate("false_positive_rate", false_positive_rate)
         self._settings: dict[str, Any] = {
@@ -185,7 +185,7 @@ class RotatingFilter(Closes):
 
         Raises :exc:`FullError` if the disk has no room for a generation.
         """
-        column = Column(keys)
+        column = Column(keys, "keys")
         done = 0
         for (batch,) in together(each(column)):
             with self._lock:
@@ -215,7 +215,7 @@ class RotatingFilter(Closes):
 
     def contains_many(self, keys: Iterable[Key], progress: Progress | None = None) -> list[bool]:
         """For each key, in order, whether it may be in a generation. False is certain."""
-        column = Column(keys)
+        column = Column(keys, "keys")
         answers: list[bool] = []
         for (batch,) in together(each(column)):
             with self._lock:

@@ -248,9 +248,11 @@ def main() -> None:
     files = {Path(shard).name: n for n, shard in enumerate(asked.shards, 1)}
 
     def bar(name: str, documents: int) -> None:
-        if sys.stderr.isatty():
+        if sys.stderr is not None and sys.stderr.isatty():
             print(f"\r{files[name]} of {len(files)} shards: {name}, {documents} documents \033[K", end="", file=sys.stderr)
 
+    if sys.stdout is None:
+        _exit(1, "standard output is closed, expected an open one; /dev/null takes what nobody reads")
     try:
         with FlashIndex(asked.index) as index:
             kept = deduplicate(

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use clap::Args;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use springbloom_console::output::tell;
 
 use crate::flash::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
@@ -33,16 +33,21 @@ pub(super) struct Pair<'l> {
 
 /// A pair as JSON. Of the two forms of a part, one is there.
 #[derive(Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 struct Object<'l> {
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "some")]
     key: Option<Cow<'l, str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "some")]
     key_base64: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "some")]
     value: Option<Cow<'l, str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "some")]
     value_base64: Option<String>,
+}
+
+/// A part of an object that is there: null is none.
+fn some<'de, T: Deserialize<'de>, D: Deserializer<'de>>(part: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(part).map(Some)
 }
 
 impl Pair<'_> {
@@ -101,6 +106,10 @@ fn split(line: &[u8]) -> Result<Pair<'_>, String> {
 }
 
 fn pair_of_json(line: &[u8]) -> Result<Pair<'_>, String> {
+    // A list of its parts would be taken as well.
+    if line.trim_ascii_start().first() != Some(&b'{') {
+        return Err(format!("the line begins with no {{, expected an object {OBJECT}"));
+    }
     let object: Object<'_> = serde_json::from_slice(line).map_err(|error| {
         let wrong = error.to_string();
         let wrong = wrong.split(" at line ").next().unwrap_or(&wrong);
@@ -206,6 +215,11 @@ mod tests {
             "[]",
             r#"{"key":"a""#,
             r#"{"key":1}"#,
+            "null",
+            r#"["a",null,"b",null]"#,
+            r#"{"key":null}"#,
+            r#"{"key":"a","value":null}"#,
+            r#"{"key":"a","value_base64":null}"#,
             r#"{"key":""}"#,
             r#"{"key":"a","valeu":"b"}"#,
             r#"{"key":"a","key":"b"}"#,

@@ -4,11 +4,10 @@ use std::path::Path;
 
 use anyhow::Result;
 use clap::Args;
-use springbloom_console::bad_input;
 use springbloom_console::sizes;
 
 use crate::flash::{
-    Access, FileStorage, FlashError, FlashIndex, IndexMemory, drawn, explain, is_missing, open_recovered,
+    Access, FileStorage, FlashError, FlashIndex, IndexMemory, drawn, explain, explain_opening, open_recovered,
 };
 
 /// Memory of an index while it is open
@@ -33,7 +32,7 @@ impl MemoryOptions {
 
 /// Opens the index in `directory` to change it, recovering what was acknowledged.
 pub(crate) fn open(directory: &Path, memory: &MemoryOptions) -> Result<FlashIndex> {
-    open_as(directory, Access::Write, memory).map_err(|error| explain_opening(directory, error))
+    open_as(directory, Access::Write, memory).map_err(|error| explain_opening(directory, "index", error))
 }
 
 /// Opens the index in `directory` for lookups. Writes nothing, unless the last command on it was interrupted.
@@ -44,32 +43,17 @@ pub(crate) fn open_to_look_up(directory: &Path, memory: &MemoryOptions) -> Resul
         FlashIndex::was_closed,
         || open_as(directory, Access::Write, memory)?.close_watched(&mut drawn("closing the index")),
     );
-    opened.map_err(|error| explain_opening(directory, error))
+    opened.map_err(|error| explain_opening(directory, "index", error))
 }
 
 /// Opens the index in `directory` to inspect it. Writes nothing.
 pub(crate) fn open_to_read(directory: &Path, memory: &MemoryOptions) -> Result<FlashIndex> {
-    open_as(directory, Access::Read, memory).map_err(|error| explain_opening(directory, error))
+    open_as(directory, Access::Read, memory).map_err(|error| explain_opening(directory, "index", error))
 }
 
 fn open_as(directory: &Path, access: Access, memory: &MemoryOptions) -> Result<FlashIndex, FlashError> {
     let mut step = drawn(&format!("opening {}", directory.display()));
     FlashIndex::open_watched(FileStorage::shared(directory, access)?, memory.memory(), &mut step)
-}
-
-fn explain_opening(directory: &Path, error: FlashError) -> anyhow::Error {
-    if !is_missing(&error) {
-        return explain(error);
-    }
-    if ["wal-a", "wal-b", "manifest-a", "manifest-b", "records"]
-        .iter()
-        .any(|file| directory.join(file).exists())
-    {
-        return bad_input(format!(
-            "{error}: the index is incomplete; restore the file from a copy, or see `springflash index repair --help`"
-        ));
-    }
-    bad_input(format!("{} holds no index; create one with `springflash index create`", directory.display()))
 }
 
 /// Makes the changes durable and closes `index`.

@@ -12,7 +12,7 @@ use springbloom_console::sizes::{self, Size};
 
 use crate::flash::{
     Access, BufferSettings, FileStorage, FlashError, FlashFilter, FlushPolicy, GROUP_PAGES_MAX, MemorySize,
-    drawn, explain, is_missing, open_recovered,
+    drawn, explain, explain_opening, open_recovered,
 };
 
 /// Memory of a set while it is open
@@ -70,7 +70,7 @@ impl BufferOptions {
 /// Opens the set in `directory` to change it, recovering what was acknowledged.
 pub(super) fn open(directory: &Path, buffer: &BufferOptions) -> Result<FlashFilter> {
     let settings = buffer.settings()?;
-    open_as(directory, Access::Write, settings).map_err(|error| explain_opening(directory, error))
+    open_as(directory, Access::Write, settings).map_err(|error| explain_opening(directory, "set", error))
 }
 
 /// Opens the set in `directory` for lookups. Writes nothing, unless the last command on it was interrupted.
@@ -82,13 +82,13 @@ pub(super) fn open_to_look_up(directory: &Path, buffer: &BufferOptions) -> Resul
         FlashFilter::is_recovered,
         || open_as(directory, Access::Write, settings)?.close_watched(&mut drawn("closing the set")),
     );
-    opened.map_err(|error| explain_opening(directory, error))
+    opened.map_err(|error| explain_opening(directory, "set", error))
 }
 
 /// Opens the set in `directory` to inspect it. Writes nothing.
 pub(super) fn open_to_read(directory: &Path, buffer: &BufferOptions) -> Result<FlashFilter> {
     let settings = buffer.settings()?;
-    open_as(directory, Access::Read, settings).map_err(|error| explain_opening(directory, error))
+    open_as(directory, Access::Read, settings).map_err(|error| explain_opening(directory, "set", error))
 }
 
 fn open_as(directory: &Path, access: Access, settings: BufferSettings) -> Result<FlashFilter, FlashError> {
@@ -106,21 +106,6 @@ pub(super) fn close(filter: FlashFilter, directory: &Path) -> Result<()> {
     drop(step);
     warn_if_overfull(&filter, directory);
     filter.close_watched(&mut drawn("closing the set")).map_err(explain)
-}
-
-fn explain_opening(directory: &Path, error: FlashError) -> anyhow::Error {
-    match error {
-        _ if !is_missing(&error) => explain(error),
-        _ if ["filter-0000", "wal-a", "wal-b"].iter().any(|file| directory.join(file).exists()) => {
-            bad_input(format!(
-                "{error}: the set is incomplete; restore the file from a copy, or see `springflash set repair --help`"
-            ))
-        }
-        _ => bad_input(format!(
-            "{} holds no set; create one with `springflash set create`",
-            directory.display()
-        )),
-    }
 }
 
 /// A rate so much above the one asked for is told.

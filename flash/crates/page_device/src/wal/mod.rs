@@ -17,7 +17,7 @@ mod replay;
 
 use std::sync::Arc;
 
-use crate::{AlignedBuf, FlashError, PageDevice, Storage, Watch};
+use crate::{AlignedBuf, FlashError, PageDevice, Storage, Watch, incomplete};
 pub use block::START_BYTES_MAX;
 use block::{BLOCK_BYTES, Header, PAYLOAD_BYTES, Start, StartFault, decode_start, encode, encode_start};
 pub use group_commit::{CommitGuard, GroupCommit};
@@ -130,6 +130,9 @@ impl Wal {
         let generation = |i: usize| starts[i].as_ref().map(|start: &Start| start.generation);
         let active = usize::from(generation(1) > generation(0));
         let Some(start) = starts[active].take() else {
+            if devices.iter().all(|device| is_blank(&**device)) {
+                return Err(incomplete(storage, "start of its log"));
+            }
             return Err(FlashError::Damaged {
                 name: format!("{} and {}", names[0], names[1]),
                 part: "the write-ahead log",
@@ -356,6 +359,13 @@ impl Wal {
 
 fn within_bounds(blocks: u64) -> u32 {
     blocks.clamp(u64::from(BLOCKS_MIN), BLOCKS_MAX) as u32
+}
+
+/// Whether nothing was written where the start is, as in a file that was just made.
+fn is_blank(device: &dyn PageDevice) -> bool {
+    let mut blocks = AlignedBuf::new(2 * BLOCK_BYTES);
+    device.len_bytes() == 0
+        || device.read_at(0, &mut blocks).is_ok_and(|()| blocks.iter().all(|byte| *byte == 0))
 }
 
 /// The start block of a file, from either copy. `None` if both are unreadable.
