@@ -110,7 +110,10 @@ fn crash_again_and_again(test: &str, on: BlockSizes, loss: PowerLoss, rounds: us
         if round >= rounds && closed > 0 && stopped > 0 && stopped_openings > 0 {
             break;
         }
-        assert!(round < 10 * rounds, "{closed} closed, {stopped} stopped, {stopped_openings} openings stopped");
+        assert!(
+            round < 10 * rounds,
+            "{closed} closed, {stopped} stopped, {stopped_openings} openings stopped"
+        );
         // The first operations are those of opening.
         storage.power().cut_after(rng.random_range(0..400));
         let steps = if rng.random() { u64::MAX } else { rng.random_range(0..20) };
