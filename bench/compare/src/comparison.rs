@@ -67,13 +67,7 @@ impl Compare {
         let (rows, shape) = run::run_loads(&plan)?;
         let loads = Loads { load_records: plan.load_records, load_rounds: plan.rounds };
         let header = Header { loads: Some(loads), ..self.header(inputs, &shape)? };
-        output::report(|out| {
-            if self.json {
-                loads::write_json(out, &header, &rows)
-            } else {
-                loads::write_table(out, &header, &rows)
-            }
-        })
+        output::report(|out| loads::write(out, &header, &rows, self.json))
     }
 
     fn compare_lookups(&self, mut inputs: Inputs<'_>) -> Result<()> {
@@ -117,13 +111,7 @@ impl Compare {
         let mut header = self.header(&inputs, &folder.shape)?;
         header.lookups = Some(Lookups::of(&plan, recorded.as_ref()));
         let rows = run::run(&plan)?;
-        output::report(|out| {
-            if self.json {
-                comparison::write_json(out, &header, &rows)
-            } else {
-                comparison::write_table(out, &header, &rows)
-            }
-        })
+        output::report(|out| comparison::write(out, &header, &rows, self.json))
     }
 
     fn load_plan<'a>(&self, inputs: &'a Inputs<'_>) -> LoadPlan<'a> {

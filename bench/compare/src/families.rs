@@ -1,4 +1,4 @@
-//! Several column families in one comparison, with one budget and one block cache.
+//! Several column families or databases in one comparison, with one budget and one block cache.
 
 use anyhow::Result;
 use springbloom_console::bad_input;

@@ -217,6 +217,7 @@ impl Compare {
         CommonSettings {
             tree: self.preset.shape(),
             families: self.families(),
+            family_databases: self.set.family_databases,
             buffered: self.set.buffered,
             block_cache: self.block_cache.filter(|size| size.bytes > 0).map(|size| BlockCache {
                 bytes: size.bytes,
@@ -243,6 +244,7 @@ impl Compare {
             seed: records.seed,
             shape: common.tree,
             families: common.families,
+            family_databases: common.family_databases,
         }
     }
 
@@ -265,6 +267,7 @@ impl Compare {
             direct_io: !self.set.buffered,
             block_cache: common.block_cache,
             families: common.families,
+            family_databases: common.family_databases,
             budget_bytes: common.budget_bytes(&Config::None, entries),
             // The usual one where it is there.
             baseline: configs

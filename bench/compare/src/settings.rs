@@ -21,6 +21,9 @@ pub(crate) struct Settings {
     pub(crate) movement: Movement,
     #[command(flatten)]
     pub(crate) family: FamilySettings,
+    /// Column families are databases of their own
+    #[arg(long = "family_databases")]
+    pub(crate) family_databases: bool,
     /// Reads that are one MultiGet; a write or a scan ends the batch before it. Wasted reads are counted only if all keys are absent, as
     /// RocksDB does not tell which key of a batch it read a block for
     #[arg(long = "multi_get", value_name = "KEYS", value_parser = sizes::whole_within::<u32>(1..=10_000), default_value_t = 1,

@@ -105,7 +105,7 @@ impl Folder {
     fn rewrite(&self, path: &Path, config: &Config, common: &CommonSettings) -> Result<()> {
         common.open_tree(&self.tree())?.clone_to(path)?;
         let prepared = common.prepare(config, &self.shape, AutoCompaction::Off)?;
-        let store = Store::open(path, &prepared.options)?;
+        let store = Store::open(path, common.family_databases, &prepared.options)?;
         let step = Step::start(&format!("writing tables with {config}"), self.shape.bytes());
         for family in store.families()? {
             rewrite(family, &step).map_err(|error| error.context(format!("{}: {config}", path.display())))?;

@@ -62,9 +62,12 @@ impl FromStr for Config {
         if name == "ribbon" && bits.contains('/') && own.is_empty() {
             return Ok(Config::RibbonByFamily { bits: Shares::bits_per_key(bits, MAX_BITS)? });
         }
+        let elastic = |system, bits| {
+            let elastic = Elastic::new(system, bits, &own).map_err(|error| format!("{text}: {error}"))?;
+            Ok(Config::Elastic(elastic))
+        };
         if let (AUTO, Some(system)) = (bits, System::of(name)) {
-            let elastic = Elastic::new(system, None, &own).map_err(|error| format!("{text}: {error}"))?;
-            return Ok(Config::Elastic(elastic));
+            return elastic(system, None);
         }
         let bits: f64 = bits
             .parse()
@@ -78,12 +81,7 @@ impl FromStr for Config {
                 "{text}: expected {name}:BITS, as elastic configurations alone take settings; got @{}",
                 own.join("@")
             )),
-            None => {
-                let system = System::of(name).ok_or_else(unknown)?;
-                let elastic =
-                    Elastic::new(system, Some(bits), &own).map_err(|error| format!("{text}: {error}"))?;
-                Ok(Config::Elastic(elastic))
-            }
+            None => elastic(System::of(name).ok_or_else(unknown)?, Some(bits)),
         }
     }
 }

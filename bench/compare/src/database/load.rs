@@ -29,7 +29,7 @@ impl Records {
     }
 }
 
-/// Writes `records` into each family of a new database at `path`, without filters, and leaves the shape that the preset defines.
+/// Writes `records` into each family of new databases at `path`, without filters, and leaves the shape that the preset defines.
 pub(crate) fn load_tree(path: &Path, records: &Records, common: &CommonSettings) -> Result<Shape> {
     let count = records.keys.records();
     let all = common.all(count);
@@ -38,7 +38,7 @@ pub(crate) fn load_tree(path: &Path, records: &Records, common: &CommonSettings)
     Shape::of(&load(path, &mut options, records, count, common, &step)?)
 }
 
-/// Writes the first `count` of `records` into a new database at `path`, into each family with its options, through memtable, flush and
+/// Writes the first `count` of `records` into new databases at `path`, into each family with its options, through memtable, flush and
 /// compaction until there is nothing left to compact.
 pub(crate) fn load(
     path: &Path,
@@ -56,7 +56,7 @@ pub(crate) fn load(
         // The load triggers flushes itself, so the memtable must not fill up before.
         options.set_write_buffer_size(tree.write_buffer_bytes as usize * 8);
     }
-    let store = Store::open(path, options)?;
+    let store = Store::open(path, common.family_databases, options)?;
     let write_options = CommonSettings::write_options();
     let order = records.keys.load_order(count, records.seed);
     let schedule = Schedule::new(count, records.record_bytes(), tree);
@@ -85,7 +85,7 @@ pub(crate) fn load(
     Ok(store)
 }
 
-/// Lets RocksDB compact all families until it finds nothing to do: one compaction runs at a time.
+/// Lets RocksDB compact all families until it finds nothing to do: one compaction of a database runs at a time.
 fn compact(store: &Store, l0_trigger: u32) -> Result<()> {
     let trigger = l0_trigger.to_string();
     let set = |options: &[(&str, &str)]| {
@@ -93,7 +93,9 @@ fn compact(store: &Store, l0_trigger: u32) -> Result<()> {
         anyhow::Ok(families.iter().try_for_each(|family| family.db.set_options_cf(family.handle, options))?)
     };
     set(&[("level0_file_num_compaction_trigger", &trigger), ("disable_auto_compactions", "false")])?;
-    store.db.wait_for_compact(&WaitForCompactOptions::default())?;
+    for db in &store.databases {
+        db.wait_for_compact(&WaitForCompactOptions::default())?;
+    }
     set(&[("disable_auto_compactions", "true")])
 }
 

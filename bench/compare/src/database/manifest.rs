@@ -26,6 +26,8 @@ pub(crate) struct TreeManifest {
     pub(crate) shape: TreeShape,
     #[serde(default)]
     pub(crate) families: u32,
+    #[serde(default)]
+    pub(crate) family_databases: bool,
 }
 
 impl TreeManifest {
@@ -91,6 +93,7 @@ mod tests {
             seed: 1,
             shape: Preset::Small.shape(),
             families: 1,
+            family_databases: false,
         }
     }
 

@@ -1,4 +1,4 @@
-//! A database opened for a run.
+//! Databases opened for a run.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::database::config::Config;
 use crate::database::options::{AutoCompaction, CommonSettings, Prepared};
 use crate::database::remove;
 use crate::database::shape::Shape;
-use crate::database::store::Store;
+use crate::database::store::{self, Store};
 
 /// The part of a budget that filters take.
 pub(crate) const UNITS: &str = "filter units";
@@ -21,7 +21,7 @@ pub(crate) const UNITS: &str = "filter units";
 /// RocksDB's text about what is in the block cache.
 const CACHE_STATS: &str = "rocksdb.block-cache-entry-stats";
 
-/// An open database and what can be asked about its filters.
+/// Open databases and what can be asked about their filters.
 pub(crate) struct Database {
     pub(crate) store: Store,
     elastic: Option<ElasticFilters>,
@@ -32,12 +32,12 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// Opens the database at `path` for lookups alone.
+    /// Opens the databases at `path` for lookups alone.
     pub(crate) fn open(config: &Config, path: &Path, shape: &Shape, common: &CommonSettings) -> Result<Self> {
         Self::open_at(config, path, None, shape, common, AutoCompaction::Off)
     }
 
-    /// Opens a clone of the database at `path`, which is removed at the end with all that the run wrote.
+    /// Opens a clone of the databases at `path`, which is removed at the end with all that the run wrote.
     pub(crate) fn open_scratch(
         config: &Config,
         path: &Path,
@@ -60,9 +60,11 @@ impl Database {
         auto_compaction: AutoCompaction,
     ) -> Result<Self> {
         // Every run starts cold: the saved hotness belongs to another workload.
-        remove::file(&path.join(HOTNESS_FILE_NAME))?;
+        for database in 0..common.families as usize {
+            remove::file(&store::folder(path, database).join(HOTNESS_FILE_NAME))?;
+        }
         let Prepared { options, elastic } = common.prepare(config, shape, auto_compaction)?;
-        let store = Store::open(path, &options)
+        let store = Store::open(path, common.family_databases, &options)
             .with_context(|| format!("remove {} to make it again", path.display()))?;
         if let Some(elastic) = &elastic {
             check_units(elastic, &store, path)?;
@@ -81,7 +83,8 @@ impl Database {
         Ok(match &self.elastic {
             Some(elastic) => elastic.stats().used_bytes as u64,
             None if self.filters_are_cached => {
-                let stats = self.store.db.property_value(CACHE_STATS)?;
+                // All databases share the cache.
+                let stats = self.store.databases[0].property_value(CACHE_STATS)?;
                 cached_filter_bytes(&stats.unwrap_or_default())
             }
             // Read when a table is opened and kept as long as it is open.
@@ -125,7 +128,7 @@ fn check_units(elastic: &ElasticFilters, store: &Store, folder: &Path) -> Result
     if stats.tables > 0 || stats.refused_tables > 0 {
         return Ok(());
     }
-    let Some(file) = store.db.live_files()?.into_iter().next() else { return Ok(()) };
+    let Some(file) = store.databases[0].live_files()?.into_iter().next() else { return Ok(()) };
     let table = folder.join(file.name.trim_start_matches('/'));
     match inspect::table(&table)?.units {
         Some(Err(error)) => Err(bad_input(format!(

@@ -31,6 +31,8 @@ pub(crate) struct CommonSettings {
     pub(crate) tree: TreeShape,
     /// Column families.
     pub(crate) families: u32,
+    /// Each is the only one of a database.
+    pub(crate) family_databases: bool,
     /// Read through the page cache instead of direct I/O.
     pub(crate) buffered: bool,
     /// None by default.
@@ -175,7 +177,8 @@ impl CommonSettings {
 
     /// Opens the tree at `path` to be read.
     pub(crate) fn open_tree(&self, path: &Path) -> Result<Store> {
-        Store::open_for_read_only(path, self.families, &self.tree_options(AutoCompaction::Off))
+        let options = vec![self.tree_options(AutoCompaction::Off); self.families as usize];
+        Store::open_for_read_only(path, self.family_databases, &options)
     }
 
     fn tables(&self, cache: Option<&Cache>) -> BlockBasedOptions {

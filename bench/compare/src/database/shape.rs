@@ -10,8 +10,8 @@ use crate::database::store::{Family, Store};
 /// One table.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TableShape {
-    /// Its column family.
-    pub(crate) family: String,
+    /// Number of its database, and its column family.
+    pub(crate) family: (usize, String),
     pub(crate) level: usize,
     pub(crate) first_key: Vec<u8>,
     pub(crate) last_key: Vec<u8>,
@@ -52,22 +52,24 @@ impl Shape {
     /// The shape that all families of `store` have now, together.
     pub(crate) fn of(store: &Store) -> Result<Self> {
         let mut shape = Shape::default();
-        for file in store.db.live_files()? {
-            let level = usize::try_from(file.level).unwrap_or_default();
-            if shape.levels.len() <= level {
-                shape.levels.resize(level + 1, LevelShape::default());
+        for (database, db) in store.databases.iter().enumerate() {
+            for file in db.live_files()? {
+                let level = usize::try_from(file.level).unwrap_or_default();
+                if shape.levels.len() <= level {
+                    shape.levels.resize(level + 1, LevelShape::default());
+                }
+                let tables = &mut shape.levels[level];
+                tables.files += 1;
+                tables.entries += file.num_entries;
+                tables.bytes += file.size as u64;
+                shape.tables.push(TableShape {
+                    family: (database, file.column_family_name),
+                    level,
+                    first_key: file.start_key.unwrap_or_default(),
+                    last_key: file.end_key.unwrap_or_default(),
+                    entries: file.num_entries,
+                });
             }
-            let tables = &mut shape.levels[level];
-            tables.files += 1;
-            tables.entries += file.num_entries;
-            tables.bytes += file.size as u64;
-            shape.tables.push(TableShape {
-                family: file.column_family_name,
-                level,
-                first_key: file.start_key.unwrap_or_default(),
-                last_key: file.end_key.unwrap_or_default(),
-                entries: file.num_entries,
-            });
         }
         shape.tables.sort();
         for Family { db, handle, .. } in store.families()? {

@@ -9,16 +9,14 @@ use springbloom_records::{Figure, Unit};
 use crate::report::{Header, summary, table};
 use crate::run::{Row, labels_of};
 
-/// The record of the run as one JSON document.
-pub(crate) fn write_json(out: &mut impl Write, header: &Header, rows: &[Row]) -> Result<()> {
-    header.write_record(out, figures(rows, &header.baseline))
-}
-
-/// One line for each configuration and number of threads: medians over mappings, with least and greatest.
-pub(crate) fn write_table(out: &mut impl Write, header: &Header, rows: &[Row]) -> Result<()> {
-    header.write_text(out)?;
+/// One line for each configuration and number of threads: medians over mappings, with least and greatest. Or one JSON document.
+pub(crate) fn write(out: &mut impl Write, header: &Header, rows: &[Row], json: bool) -> Result<()> {
     let baseline = &header.baseline;
     let figures = figures(rows, baseline);
+    if json {
+        return header.write_record(out, figures);
+    }
+    header.write_text(out)?;
     writeln!(out, "reads of blocks per lookup, and lookups per second in turns with {baseline}")?;
     let columns = [
         ("memory", "filter_bytes"),

@@ -31,6 +31,7 @@ pub(crate) struct Header {
     pub(crate) direct_io: bool,
     pub(crate) block_cache: Option<BlockCache>,
     pub(crate) families: u32,
+    pub(crate) family_databases: bool,
     /// Memory of `partitioned`, and of `elastic` configurations that name no other.
     pub(crate) budget_bytes: u64,
     /// The configuration that ratios are to.
@@ -170,6 +171,7 @@ impl Header {
         writeln!(out, "machine: {cpu}, {cores} cores, {memory}, Linux {kernel}")?;
         let families = match self.families {
             1 => String::new(),
+            families if self.family_databases => format!(" in {families} databases"),
             families => format!(" in {families} column families"),
         };
         writeln!(

@@ -20,15 +20,14 @@ const COSTS: [Cost; 3] = [
     }),
 ];
 
-/// The record of the run as one JSON document.
-pub(crate) fn write_json(out: &mut impl Write, header: &Header, rows: &[LoadRow]) -> Result<()> {
-    header.write_record(out, figures(rows, &header.baseline))
-}
-
-/// One line for each configuration: medians over rounds, with least and greatest.
-pub(crate) fn write_table(out: &mut impl Write, header: &Header, rows: &[LoadRow]) -> Result<()> {
-    header.write_text(out)?;
+/// One line for each configuration: medians over rounds, with least and greatest. Or one JSON document.
+pub(crate) fn write(out: &mut impl Write, header: &Header, rows: &[LoadRow], json: bool) -> Result<()> {
     let baseline = &header.baseline;
+    let figures = figures(rows, baseline);
+    if json {
+        return header.write_record(out, figures);
+    }
+    header.write_text(out)?;
     let columns = [
         ("load s", "load_s"),
         ("CPU s", "load_cpu_s"),
@@ -38,7 +37,7 @@ pub(crate) fn write_table(out: &mut impl Write, header: &Header, rows: &[LoadRow
         (&format!("written / {baseline}"), "load_written_ratio"),
     ];
     let lines = configs(rows).into_iter().map(|config| labels([("config", config.to_owned())]));
-    Ok(writeln!(out, "{}", table(["config"], lines, &columns, &figures(rows, baseline)))?)
+    Ok(writeln!(out, "{}", table(["config"], lines, &columns, &figures))?)
 }
 
 /// In the order of the first round.

@@ -94,7 +94,7 @@ fn race(
     if warmup && plan.warmup_ops > 0 {
         let step = Step::start(&format!("hot keys {salt} of {}: warm-up", plan.salts), runs.len() as u64);
         for run in &mut runs {
-            run.warm_up(plan)?;
+            run.advance(plan, plan.warmup_ops)?;
             run.contestant.database.wait_idle();
             step.advance(1);
         }
@@ -172,10 +172,6 @@ impl<'a> Run<'a> {
             filter_work_before: FilterWork::default(),
             digests_missed: 0,
         })
-    }
-
-    fn warm_up(&mut self, plan: &Plan<'_>) -> Result<()> {
-        self.advance(plan, plan.warmup_ops).map(|_| ())
     }
 
     fn begin_measurement(&mut self) {

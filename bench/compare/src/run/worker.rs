@@ -241,12 +241,7 @@ impl Worker<'_> {
                 require_own(records, &key, &bytes)?;
             }
         }
-        ensure!(
-            expected.allows(version),
-            "WRONG ANSWER for a seek of {}: got version {version:?}, expected {expected:?}",
-            self.key.escape_ascii()
-        );
-        Ok(())
+        require_allowed(expected, version, &self.key)
     }
 
     /// Reads all entries that begin with the first `bytes` of the key: the loaded ones that `record` shares them with, and what was
@@ -369,8 +364,8 @@ mod tests {
     fn loaded(records: &Records, path: &std::path::Path) -> Store {
         let mut options = Options::default();
         options.create_if_missing(true);
-        let store = Store::open(path, &[options]).expect("database");
-        let db = &store.db;
+        let store = Store::open(path, false, &[options]).expect("database");
+        let db = &store.databases[0];
         let (mut key, mut bytes) = (Vec::new(), Vec::new());
         for record in 0..records.keys.records() {
             records.keys.present(record, &mut key);
@@ -389,7 +384,7 @@ mod tests {
         let folder = tempfile::tempdir()?;
         let records = records(mix);
         let store = loaded(&records, folder.path());
-        damage(&store.db, &records);
+        damage(&store.databases[0], &records);
         let oracle = Oracle::new(50, 3_000);
         let settings = StreamSettings { mix, ..StreamSettings::gets(0.5, 0.3, 1, 1) };
         let families = FamilyMix { traffic: vec![1.0], absent: vec![settings.zero_result_ratio] };
