@@ -112,8 +112,8 @@ impl ElasticFilters {
         Builder { budget_bytes: 64 << 20, segment_data_bytes: 8 << 20 }
     }
 
-    /// The policy for the database at `path` of `store`, which must be those of the database. Its `Db`, `DbReader`s and compactors may
-    /// share it. New tables have their units in the folder `springbloom` of the database.
+    /// The policy for the database at `path` of `store`, which must be those of the database. Its `Db`, `DbReader`s and compactors should
+    /// share it: each policy pays for the tables that it knows. New tables have their units in the folder `springbloom` of the database.
     ///
     /// # Panics
     /// Outside of a Tokio runtime. Requests for units are made on this one.
@@ -150,7 +150,8 @@ impl ElasticFilters {
         Arc::new(ElasticPolicy::new(Arc::new(database)))
     }
 
-    /// Changes the budget, and gives the one in force then. May wait for a read of units.
+    /// Changes the budget, and gives the one in force then. A lower one may block the thread for a quarter of a second, for reads of units;
+    /// it falls further when slower ones end.
     pub fn set_budget_bytes(&self, budget_bytes: usize) -> usize {
         self.0.manager.set_budget_bytes(budget_bytes)
     }

@@ -14,7 +14,7 @@ pub(crate) struct Place {
 }
 
 /// Name of an object with units.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct UnitsName {
     /// Of the table's first and last key, which SlateDB stores with each table: so it is seen whether an object may still have a table.
     pub(crate) keys: u64,

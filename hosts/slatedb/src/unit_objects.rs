@@ -27,6 +27,8 @@ const PAUSE_MIN: Duration = Duration::from_secs(1);
 const PAUSE_MAX: Duration = Duration::from_secs(3600);
 /// Attempts to write an object, beyond those of the store itself.
 const ATTEMPTS: u32 = 4;
+/// Of an attempt: the units are in memory for so long.
+const ATTEMPT_LONGEST: Duration = Duration::from_secs(300);
 
 /// Requests for units that were made, by all folders.
 #[derive(Default)]
@@ -71,20 +73,23 @@ impl UnitObjects {
     /// Begins to write an object. Until it is there, this process reads the units from memory, and others do without.
     pub(crate) fn write(&self, name: UnitsName, units: Bytes) {
         self.fresh.lock().insert(name.id, units.clone());
-        self.writing.send_modify(|writing| *writing += 1);
-        let (store, path) = (self.store.clone(), self.path(name));
-        let (fresh, writing) = (self.fresh.clone(), Writing(self.writing.clone()));
-        let (counters, requests) = (self.counters.clone(), self.requests.clone());
+        let fresh = Fresh { units: self.fresh.clone(), id: name.id };
+        let mut writing = Writing::begin(self.writing.clone(), self.counters.clone());
+        let (store, path, requests) = (self.store.clone(), self.path(name), self.requests.clone());
         self.requests.spawn(async move {
             let begin = Instant::now();
             for attempt in 1.. {
-                counters.puts.fetch_add(1, Relaxed);
-                let Err(error) = store.put(&path, units.clone().into()).await else {
-                    counters.put_bytes.fetch_add(units.len() as u64, Relaxed);
-                    break;
+                writing.counters.puts.fetch_add(1, Relaxed);
+                let put = tokio::time::timeout(ATTEMPT_LONGEST, store.put(&path, units.clone().into()));
+                let error = match put.await {
+                    Ok(Ok(_)) => {
+                        writing.end(units.len());
+                        break;
+                    }
+                    Ok(Err(error)) => error.to_string(),
+                    Err(late) => late.to_string(),
                 };
                 if attempt == ATTEMPTS || requests.is_closed() {
-                    counters.failed_puts.fetch_add(1, Relaxed);
                     log::warn!("a table will have no filters: writing {path} failed: {error}");
                     break;
                 }
@@ -92,7 +97,7 @@ impl UnitObjects {
             }
             drop(writing);
             tokio::time::sleep(FRESH_FOR.saturating_sub(begin.elapsed())).await;
-            fresh.lock().remove(&name.id);
+            drop(fresh);
         });
     }
 
@@ -137,12 +142,43 @@ impl UnitObjects {
     }
 }
 
-/// An object that is being written.
-struct Writing(watch::Sender<usize>);
+/// An object that is being written. Its runtime may end and drop it.
+struct Writing {
+    writing: watch::Sender<usize>,
+    counters: Arc<Counters>,
+    is_written: bool,
+}
+
+impl Writing {
+    fn begin(writing: watch::Sender<usize>, counters: Arc<Counters>) -> Self {
+        writing.send_modify(|writing| *writing += 1);
+        Self { writing, counters, is_written: false }
+    }
+
+    fn end(&mut self, bytes: usize) {
+        self.counters.put_bytes.fetch_add(bytes as u64, Relaxed);
+        self.is_written = true;
+    }
+}
 
 impl Drop for Writing {
     fn drop(&mut self) {
-        self.0.send_modify(|writing| *writing -= 1);
+        if !self.is_written {
+            self.counters.failed_puts.fetch_add(1, Relaxed);
+        }
+        self.writing.send_modify(|writing| *writing -= 1);
+    }
+}
+
+/// Units that are kept in memory until this is dropped.
+struct Fresh {
+    units: Arc<Mutex<HashMap<u128, Bytes>>>,
+    id: u128,
+}
+
+impl Drop for Fresh {
+    fn drop(&mut self) {
+        self.units.lock().remove(&self.id);
     }
 }
 

@@ -241,6 +241,18 @@ async fn a_sweep_deletes_what_has_no_table_and_nothing_else() {
         Swept { kept: before, deleted: 0 }
     );
 
+    // Units of a table that is gone, whose keys were those of one that is there.
+    let name = tables[0].filename().expect("it has one");
+    let (keys, _) = name.split_once('-').expect("keys, and what is random");
+    let dead =
+        slatedb::object_store::path::Path::from(PATH).join("springbloom").join(format!("{keys}-{:032x}", 1));
+    store.put(&dead, b"units".to_vec().into()).await.expect("the store works");
+    assert_eq!(
+        sweep(PATH, store.clone(), Duration::ZERO).await.expect("the store works"),
+        Swept { kept: before, deleted: 1 }
+    );
+    assert!(store.head(&dead).await.is_err(), "units in use were deleted");
+
     // Tables that no manifest knows any more.
     let elastic = start(1 << 20);
     let db = open(store.clone(), Some(elastic.policy(PATH, store.clone()))).await;
@@ -279,4 +291,21 @@ async fn filters_end_while_a_request_hangs() {
     lookup.abort();
     drop(elastic);
     assert!(begin.elapsed() < Duration::from_secs(5));
+}
+
+/// Reads that need this thread are not waited for.
+#[tokio::test]
+async fn a_budget_moves_in_the_only_thread_of_a_runtime() {
+    let meter = Meter::new(written().await);
+    let elastic = start(1 << 20);
+    let db = open(meter.clone(), Some(elastic.policy(PATH, meter.clone()))).await;
+    meter.delay_micros.store(20_000, Relaxed);
+    let begin = Instant::now();
+    for round in 0..20 {
+        db.get(key(round)).await.expect("the store works");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        elastic.set_budget_bytes(0);
+        elastic.set_budget_bytes(1 << 20);
+    }
+    assert!(begin.elapsed() < Duration::from_secs(60));
 }
