@@ -183,12 +183,13 @@ fn a_table_is_closed_while_others_are_tried() {
 
 /// Its tables were opened without a budget, so that they wait for their units.
 #[test]
-fn a_table_that_hangs_keeps_neither_compactions_nor_other_databases_waiting() {
+fn a_table_that_hangs_keeps_nobody_waiting_but_the_end_of_its_database() {
     let _one = ONE_AT_A_TIME.lock();
     let (folder, other_folder, elastic) = (folder(), common::folder(), filters(0));
     let mut options = small_tree();
     with_faulty_files(&mut options, folder.path());
-    let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
+    let options = installed(&elastic, &options);
+    let db = DB::open(&options, folder.path()).expect("open");
     let other = DB::open(&installed(&elastic, &small_tree()), other_folder.path()).expect("open");
     [&db, &other].into_iter().for_each(|db| fill_db(db, "hangs"));
     let ends = Ends;
@@ -200,16 +201,24 @@ fn a_table_that_hangs_keeps_neither_compactions_nor_other_databases_waiting() {
         scope.spawn(|| {
             db.compact_range(None::<&[u8]>, None::<&[u8]>);
             ended.send(()).expect("the test waits for it");
+            // The tables that hang are gone, and no others wait for their units, when it is looked for those.
+            thread::sleep(Duration::from_secs(2));
+            drop(db);
+            ended.send(()).expect("the test waits for it");
         });
         let compacted = has_ended.recv_timeout(Duration::from_secs(60));
         let filtered = (0..600).any(|_| {
             thread::sleep(Duration::from_millis(100));
             wasted_reads(&elastic, &other) <= 2
         });
-        // Otherwise the compaction never ends.
+        let closed = has_ended.recv_timeout(Duration::from_secs(4));
+        // Otherwise nothing ends.
         drop(ends);
         assert!(compacted.is_ok() && filtered, "{compacted:?}, other tables are filtered: {filtered}");
+        assert!(closed.is_err(), "the database was closed while its file is read");
+        has_ended.recv().expect("it is closed then");
     });
+    let db = DB::open(&options, folder.path()).expect("open");
     wait_for_all_filters(&elastic, &db, "it hangs no more");
     check_db(&db, "hangs");
 }

@@ -16,12 +16,13 @@ use std::{
 
 use springbloom_manager::JoinedThread;
 
-use crate::{budget::budget_control::BudgetControl, tables::Tables};
+use crate::{
+    budget::budget_control::BudgetControl,
+    tables::{Tables, deferred::TRIES_MAX},
+};
 
 /// How often deleted and deferred tables are looked for. Deleted ones hold memory, and deferred ones waste reads.
 const TABLE_CHECK_INTERVAL: Duration = Duration::from_millis(500);
-/// Threads that try deferred tables. A try may hang, so that each check begins another one.
-const TRY_THREADS_MAX: usize = 8;
 
 /// What the thread works on.
 pub(crate) struct Tasks {
@@ -138,7 +139,8 @@ impl Tasks {
     /// Has a thread try deferred tables, if there are any. Nothing else waits for it: its reads may hang.
     fn try_deferred(self: &Arc<Self>, threads: &mut Vec<JoinedThread>) {
         threads.retain(|thread| !thread.has_ended());
-        if threads.len() == TRY_THREADS_MAX || !self.tables.deferred.has_due() {
+        // A try may hang, so that each check begins another one.
+        if threads.len() == TRIES_MAX || !self.tables.deferred.has_due() {
             return;
         }
         let tasks = self.clone();

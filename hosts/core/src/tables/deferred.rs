@@ -16,6 +16,8 @@ use parking_lot::{Mutex, RwLock};
 const PAUSE_MIN: Duration = Duration::from_millis(500);
 /// Where tables are damaged for good, they are read for ever: rarely. A fault that passes leaves no trace a minute later.
 const PAUSE_MAX: Duration = Duration::from_secs(16);
+/// Tables that are tried at a time, each by a thread.
+pub(crate) const TRIES_MAX: usize = 8;
 /// A try that takes longer seems to hang.
 const LATE: Duration = Duration::from_millis(250);
 
@@ -58,6 +60,8 @@ struct Entry {
     deferred: u64,
     pause: Duration,
     due: Instant,
+    /// Whether it had none left when it was tried last. It stays until it is removed, which waits for its tries.
+    is_empty: bool,
     /// When the tries began that are under way.
     tries: Vec<Instant>,
 }
@@ -71,6 +75,8 @@ impl Entry {
 #[derive(Default)]
 struct State {
     families: BTreeMap<usize, Entry>,
+    /// Tries that are under way.
+    tries: usize,
     /// The family to try first: the one after that of the last refusal, so that a large table does not keep all others waiting.
     first: usize,
 }
@@ -85,12 +91,13 @@ impl DeferredTables {
             deferred: 0,
             pause: Duration::ZERO,
             due,
+            is_empty: false,
             tries: Vec::new(),
         };
         let mut state = self.state.lock();
         let entry = state.families.entry(family).or_insert_with(new);
         entry.deferred += 1;
-        entry.due = due;
+        (entry.due, entry.is_empty) = (due, false);
     }
 
     /// A table is deferred no more: it was closed, or opened with its units.
@@ -113,12 +120,10 @@ impl DeferredTables {
         }
     }
 
-    /// Takes a column family out that had no deferred table when `deferred` had been.
-    fn remove_unless_deferred_since(&self, family: usize, retry: &Tries, deferred: u64) {
-        let mut state = self.state.lock();
-        let is_same = |entry: &Entry| Arc::ptr_eq(&entry.retry, retry) && entry.deferred == deferred;
-        if state.families.get(&family).is_some_and(is_same) {
-            state.families.remove(&family);
+    /// A column family had no deferred table when `deferred` had been.
+    fn set_empty_unless_deferred_since(&self, family: usize, deferred: u64) {
+        if let Some(entry) = self.state.lock().families.get_mut(&family) {
+            entry.is_empty = entry.deferred == deferred;
         }
     }
 
@@ -142,7 +147,7 @@ impl DeferredTables {
                         self.set_pause(family, now, |_| Duration::ZERO);
                     }
                     Some(RetryResult::NoneLeft) => {
-                        self.remove_unless_deferred_since(family, &retry, deferred)
+                        self.set_empty_unless_deferred_since(family, deferred);
                     }
                     Some(RetryResult::NoRoom) => {
                         self.state.lock().first = family + 1;
@@ -158,10 +163,10 @@ impl DeferredTables {
         }
     }
 
-    /// `None`: the column family was or is being removed.
+    /// `None`: the column family was or is being removed, or has as many tries as it may.
     fn try_one(&self, family: usize, retry: &Tries) -> Option<RetryResult> {
         let tables = retry.try_read()?;
-        let _under_way = UnderWay::begin(self, family);
+        let _under_way = UnderWay::begin(self, family)?;
         tables.as_ref().map(|tables| tables.retry())
     }
 
@@ -175,11 +180,14 @@ impl DeferredTables {
     fn in_turn(&self, now: Instant) -> Vec<usize> {
         let state = self.state.lock();
         let (before, from) = (state.families.range(..state.first), state.families.range(state.first..));
-        from.chain(before).filter(|(_, entry)| entry.due <= now).map(|(&family, _)| family).collect()
+        let is_due = |entry: &Entry| !entry.is_empty && entry.due <= now;
+        from.chain(before).filter(|(_, entry)| is_due(entry)).map(|(&family, _)| family).collect()
     }
 
     fn entry(&self, family: usize) -> Option<(Tries, u64)> {
-        self.state.lock().families.get(&family).map(|entry| (entry.retry.clone(), entry.deferred))
+        let state = self.state.lock();
+        let entry = state.families.get(&family).filter(|entry| !entry.is_empty)?;
+        Some((entry.retry.clone(), entry.deferred))
     }
 }
 
@@ -191,18 +199,23 @@ struct UnderWay<'a> {
 }
 
 impl<'a> UnderWay<'a> {
-    fn begin(deferred: &'a DeferredTables, family: usize) -> Self {
+    /// A column family may have half of the tries at most: the next one that hangs, half of the rest.
+    fn begin(deferred: &'a DeferredTables, family: usize) -> Option<Self> {
         let begun = Instant::now();
-        if let Some(entry) = deferred.state.lock().families.get_mut(&family) {
-            entry.tries.push(begun);
-        }
-        Self { deferred, family, begun }
+        let mut state = deferred.state.lock();
+        let tries = state.tries;
+        let entry = state.families.get_mut(&family).filter(|entry| entry.tries.len() + tries < TRIES_MAX)?;
+        entry.tries.push(begun);
+        state.tries += 1;
+        Some(Self { deferred, family, begun })
     }
 }
 
 impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
-        if let Some(entry) = self.deferred.state.lock().families.get_mut(&self.family)
+        let mut state = self.deferred.state.lock();
+        state.tries -= 1;
+        if let Some(entry) = state.families.get_mut(&self.family)
             && let Some(at) = entry.tries.iter().position(|begun| *begun == self.begun)
         {
             entry.tries.swap_remove(at);
@@ -212,7 +225,10 @@ impl Drop for UnderWay<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc::{Receiver, Sender, channel};
+    use std::sync::{
+        atomic::AtomicBool,
+        mpsc::{Receiver, Sender, channel},
+    };
 
     use super::*;
 
@@ -321,6 +337,42 @@ mod tests {
             assert_eq!(is_closed, Ok(()), "it waits for the other one");
         });
         assert_eq!(has_begun.try_iter().count(), 1, "the column family is tried once more");
-        assert!(deferred.state.lock().families.is_empty());
+        assert!(!deferred.has_due());
+    }
+
+    /// A column family whose tables cannot be read until the test says so.
+    struct Hangs(Arc<AtomicBool>);
+
+    impl DeferredFamily for Hangs {
+        fn retry(&self) -> RetryResult {
+            while !self.0.load(Ordering::SeqCst) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            RetryResult::NoneLeft
+        }
+    }
+
+    #[test]
+    fn column_families_that_hang_leave_tries_to_others_and_end_after_theirs() {
+        let (deferred, is_over) = (DeferredTables::default(), Arc::<AtomicBool>::default());
+        (1..=4).for_each(|family| deferred.add(family, Box::new(Hangs(is_over.clone()))));
+        let tries = || {
+            let state = deferred.state.lock();
+            state.families.values().map(|entry| entry.tries.len()).collect::<Vec<_>>()
+        };
+        std::thread::scope(|scope| {
+            for threads in 1..=TRIES_MAX {
+                scope.spawn(|| deferred.retry());
+                while tries().iter().sum::<usize>() < threads {
+                    std::thread::yield_now();
+                }
+            }
+            assert_eq!(tries(), [4, 2, 1, 1]);
+            let removed = scope.spawn(|| deferred.remove(1));
+            std::thread::sleep(Duration::from_millis(20));
+            assert!(!removed.is_finished());
+            is_over.store(true, Ordering::SeqCst);
+        });
+        assert_eq!((tries(), deferred.has_due()), (vec![0, 0, 0], false));
     }
 }
