@@ -85,11 +85,10 @@ ElasticTableReader::~ElasticTableReader() {
   EndDeferral();
   const bool obsolete = obsolete_.load(std::memory_order_relaxed);
   PrefixFilter* const prefixes = Prefixes();
+  const bool is_listed = HasUnits() || prefixes != nullptr;
   // A read of the file that is under way keeps it.
-  std::shared_ptr<rocksdb::TableReader> stock(std::move(stock_));
-  if (HasUnits() || prefixes != nullptr) {
-    OpenFiles::OfProcess().Remove(this, stock);
-  }
+  std::shared_ptr<rocksdb::TableReader> stock =
+      is_listed ? OpenFiles::OfProcess().Remove(this, stock_) : std::shared_ptr<rocksdb::TableReader>(std::move(stock_));
   if (!HasUnits()) {
     units_.Family().Deferred().Close(this, stock);
   }

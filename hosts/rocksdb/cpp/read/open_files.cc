@@ -19,19 +19,23 @@ void OpenFiles::Add(const ElasticTableReader* reader) {
   readers_.insert(std::ranges::upper_bound(readers_, reader->File(), {}, &ElasticTableReader::File), reader);
 }
 
-void OpenFiles::Remove(const ElasticTableReader* reader, const std::shared_ptr<rocksdb::TableReader>& stock) {
+std::shared_ptr<rocksdb::TableReader> OpenFiles::Remove(const ElasticTableReader* reader,
+                                                        std::unique_ptr<rocksdb::TableReader>& stock) {
   std::lock_guard<std::mutex> lock(mutex_);
   std::erase(readers_, reader);
   if (readers_.size() < readers_.capacity() / 2) {
     readers_.shrink_to_fit();
   }
+  // Under the lock: a read that begins looks into it.
+  std::shared_ptr<rocksdb::TableReader> closed(std::move(stock));
   for (Reading& reading : readings_) {
     if (reading.reader == reader) {
-      reading.closed = stock;
+      reading.closed = closed;
       // Another reader may get its address before the read ends.
       reading.reader = nullptr;
     }
   }
+  return closed;
 }
 
 bool OpenFiles::Read(const OpenFile& file, const std::function<void(rocksdb::FSRandomAccessFile*)>& read) {

@@ -41,8 +41,8 @@ class OpenFiles {
   static OpenFiles& OfProcess();
 
   void Add(const ElasticTableReader* reader);
-  // The reader is closed. It waits for no read: one that is under way keeps `stock`, which owns the file.
-  void Remove(const ElasticTableReader* reader, const std::shared_ptr<rocksdb::TableReader>& stock);
+  // The reader is closed, and gives away `stock`, which owns the file. It waits for no read: one that is under way keeps that.
+  std::shared_ptr<rocksdb::TableReader> Remove(const ElasticTableReader* reader, std::unique_ptr<rocksdb::TableReader>& stock);
   // Calls `read` with the file if it is open. Whether it is.
   bool Read(const OpenFile& file, const std::function<void(rocksdb::FSRandomAccessFile*)>& read);
 
