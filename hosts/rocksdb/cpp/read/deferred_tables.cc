@@ -79,6 +79,7 @@ void DeferredTables<Reader>::Close(const Reader* reader, const std::shared_ptr<r
   std::lock_guard<std::mutex> lock(mutex_);
   if (Try* const under_way = TryOf(reader)) {
     under_way->stock = stock;
+    release::LeaveBlocksInCache(*stock);
     under_way->reader = nullptr;
   }
 }

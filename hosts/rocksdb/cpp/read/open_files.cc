@@ -31,6 +31,7 @@ std::shared_ptr<rocksdb::TableReader> OpenFiles::Remove(const ElasticTableReader
   for (Reading& reading : readings_) {
     if (reading.reader == reader) {
       reading.closed = closed;
+      release::LeaveBlocksInCache(*closed);
       // Another reader may get its address before the read ends.
       reading.reader = nullptr;
     }
