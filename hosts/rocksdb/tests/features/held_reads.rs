@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rocksdb::{DB, Options};
+use rocksdb::{AsRawPtr, DB, Options};
 
 use crate::common::{
     AMPLE_BYTES, IDLE_TIMEOUT, ample,
@@ -101,5 +101,31 @@ fn a_read_that_hangs_keeps_neither_databases_nor_a_falling_budget_waiting() {
                 rejections(&elastic, || check_db(db, tag)) >= u64::from(NUMBERS) / 3
             });
         }
+    });
+}
+
+/// Its stock reader, which the read keeps, outlives the column family. The address sanitizer would tell if it used that.
+#[test]
+fn a_column_family_is_dropped_while_a_table_is_read_that_a_compaction_removed() {
+    let (folder, elastic) = (folder(), ample());
+    let mut options = installed(&elastic, &small_tree());
+    run_cpp_test(springbloom_test_hold_reads, &mut options, folder.path());
+    // SAFETY: the options live through the call.
+    unsafe { librocksdb_sys::rocksdb_options_set_uncache_aggressiveness(options.as_raw_ptr(), 1_000_000) };
+    let mut db = DB::open(&options, folder.path()).expect("open");
+    db.create_cf("dropped", &options).expect("a column family");
+    let held_reads = HeldReads;
+    let family = db.cf_handle("dropped").expect("it was made");
+    for number in 0..4_000 {
+        db.put_cf(family, key(number), value("dropped", number)).expect("put");
+    }
+    db.flush_cf(family).expect("flush");
+    wait_until("a read is held back", || springbloom_test_reads_held() > 0);
+    db.compact_range_cf(family, None::<&[u8]>, None::<&[u8]>);
+    db.drop_cf("dropped").expect("drop");
+    drop(held_reads);
+    fill_db(&db, "kept");
+    wait_until("the other column family has units", || {
+        rejections(&elastic, || check_db(&db, "kept")) >= u64::from(NUMBERS) / 3
     });
 }
