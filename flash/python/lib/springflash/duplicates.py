@@ -210,7 +210,7 @@ def _lines(file: Path, target: Path, field: str | None) -> Iterator[_Shard]:
     # Bytes that are no UTF-8 are written as they were read.
     form = {"encoding": "utf-8", "errors": "surrogateescape", "newline": "\n"}
     with opened(file, "rt", **form) as source, opened(target, "wt", **form) as sink:
-        batch: list[tuple[str, Any]] = []
+        batch: list[tuple[str, str]] = []
 
         def read() -> Iterator[list[str]]:
             number = 0
@@ -219,25 +219,21 @@ def _lines(file: Path, target: Path, field: str | None) -> Iterator[_Shard]:
                     batch.clear()
                     for line in lines:
                         number += 1
-                        batch.append(_document(line, field, f"{file}:{number}"))
+                        line = line.rstrip("\n")
+                        batch.append((_document(line, field, f"{file}:{number}"), line))
                     yield [text for text, _ in batch]
 
         def write(kept: list[tuple[int, str]]) -> None:
             for n, text in kept:
-                before, row = batch[n]
-                if field is None:
-                    sink.write(text + "\n")
-                elif text == before:
-                    sink.write(row[1].rstrip("\n") + "\n")
-                else:
-                    sink.write(_replaced(row[1].rstrip("\n"), field, text) + "\n")
+                before, line = batch[n]
+                sink.write((line if field is None or text == before else _replaced(line, field, text)) + "\n")
 
         yield read(), write
 
 
-def _document(line: str, field: str | None, place: str) -> tuple[str, Any]:
+def _document(line: str, field: str | None, place: str) -> str:
     if field is None:
-        return line.rstrip("\n"), None
+        return line
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -245,7 +241,7 @@ def _document(line: str, field: str | None, place: str) -> tuple[str, Any]:
     text = row.get(field) if isinstance(row, dict) else None
     if not isinstance(text, str):
         raise ValueError(f"{place}: expected an object with text in {field!r}")
-    return text, (row, line)
+    return text
 
 
 def _replaced(line: str, field: str, text: str) -> str:
