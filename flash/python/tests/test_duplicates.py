@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+import springflash.duplicates
 from springflash import FlashIndex
 from springflash.duplicates import Counts, deduplicate
 
@@ -235,3 +236,121 @@ def test_the_program_ends_with_one_line_and_a_code(tmp_path):
     assert ended(process) == 130
     told = subprocess.run([program, "--version"], capture_output=True, text=True)
     assert told.stdout.startswith("springflash-duplicates ") and told.returncode == 0
+
+
+@pytest.mark.parametrize("round", range(20))
+def test_each_document_is_in_one_output_after_any_runs(tmp_path, monkeypatch, round):
+    """Runs of any shards in any order end at any line of the module: by an interrupt, or by a kill, which loses what is not committed."""
+    seed = int(os.environ.get("SPRINGBLOOM_SEED", random.randrange(1 << 32)))
+    print("seed", seed)
+    rng = random.Random(f"{seed} {round}")
+    monkeypatch.setattr(springflash.duplicates, "_BATCH_DOCUMENTS", 4)
+    files = [tmp_path / f"{n}.txt" for n in range(4)]
+    documents = {file.name: [str(rng.randrange(25)) for _ in range(rng.randrange(20))] for file in files}
+    for file in files:
+        write(file, documents[file.name])
+    out = tmp_path / "out"
+
+    def run(shards, steps, is_kill, syncs=0):
+        """Ends after so many lines; if there are syncs, after so many lines from that sync on."""
+        fsync = os.fsync
+
+        def synced(file):
+            nonlocal syncs
+            syncs -= 1
+            fsync(file)
+
+        def step(frame, event, _):
+            nonlocal steps
+            if frame.f_code.co_filename != springflash.duplicates.__file__:
+                return None
+            steps -= event == "line" and syncs <= 0
+            if steps == 0:
+                if is_kill:
+                    os._exit(0)
+                raise KeyboardInterrupt
+            return step
+
+        if os.fork() != 0:
+            return os.waitstatus_to_exitcode(os.wait()[1])
+        code = 1
+        try:
+            with FlashIndex(tmp_path / "index") as index:
+                os.fsync = synced
+                sys.settrace(step)
+                deduplicate(index, shards, out)
+            code = 0
+        except KeyboardInterrupt:
+            code = 0
+        finally:
+            sys.settrace(None)
+            os._exit(code)
+
+    is_touched = False
+    for _ in range(8):
+        shards = rng.sample(files, rng.randrange(1, 5))
+        # What has no output yet, as who continues a run may ask for.
+        if rng.random() < 0.3:
+            shards = [file for file in files if not (out / file.name).exists()]
+        if round % 2 and rng.random() < 0.3:
+            os.utime(rng.choice(files), ns=(0, rng.randrange(1 << 60)))
+            is_touched = True
+        if rng.random() < 0.5:
+            assert run(shards, rng.randrange(1, 500), rng.random() < 0.5) == 0
+        else:
+            assert run(shards, rng.randrange(1, 16), rng.random() < 0.5, rng.randrange(1, 5)) == 0
+        finished = [file.name for file in files if (out / file.name).exists()]
+        kept = [text for name in finished for text in read(out / name)]
+        # What a touched shard was finished with is forgotten with it, though its output is still there: then others keep that, too.
+        kept = sorted(set(kept) if is_touched else kept)
+        assert kept == sorted({text for name in finished for text in documents[name]})
+    assert run(files, -1, False) == 0
+    assert sorted(text for file in files for text in read(out / file.name)) == sorted({*sum(documents.values(), [])})
+
+
+@pytest.mark.parametrize("form", [{"paragraphs": True}, {"field": "other"}])
+def test_a_finished_shard_in_another_form_that_is_forgotten_takes_no_document_along(tmp_path, form):
+    """Its documents are in no index then, so shards that left them to it are no longer finished."""
+    first, second, third = files = [tmp_path / f"{n}.jsonl" for n in range(3)]
+    for file in files:
+        file.write_text('{"text": "a", "other": "b"}\n')
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    with FlashIndex(tmp_path / "index") as index:
+        deduplicate(index, [first, second], tmp_path / "out")
+        for shards, how in [([first], form), ([second], {})]:
+            with pytest.raises(KeyboardInterrupt):
+                deduplicate(index, shards, tmp_path / "out", progress=stop, **how)
+        deduplicate(index, [first], tmp_path / "out")
+        deduplicate(index, [third], tmp_path / "out")
+    assert sum((tmp_path / "out" / file.name).read_text().count('"a"') for file in files) == 1
+
+
+def test_only_the_text_changes_if_paragraphs_are_taken_out(tmp_path):
+    rest = '"x": 1e999, "id": 0.1000000000000000055511151231257827, "text": "old", "in": {"text": "b"}, "é":[-0, "}"]'
+    line = f' {{ {rest} , "te\\u0078t" : %s ,"y":1.0}} \n'
+    (tmp_path / "a.jsonl").write_text(line % '"b\\na\\nb"', encoding="utf-8")
+    with FlashIndex(tmp_path / "index") as index:
+        deduplicate(index, [tmp_path / "a.jsonl"], tmp_path / "out", paragraphs=True)
+    assert (tmp_path / "out/a.jsonl").read_text(encoding="utf-8") == line % '"b\\na"'
+
+
+@pytest.mark.parametrize("paragraphs", [False, True])
+def test_parquet_of_views(tmp_path, paragraphs):
+    texts, ids = pa.array(["a", "b", "a", "é"], pa.string_view()), pa.array([b"1", b"2", b"3", None], pa.binary_view())
+    pa.parquet.write_table(pa.table({"text": texts, "id": ids}), tmp_path / "a.parquet")
+    with FlashIndex(tmp_path / "index") as index:
+        deduplicate(index, [tmp_path / "a.parquet"], tmp_path / "out", paragraphs=paragraphs)
+    left = pa.parquet.read_table(tmp_path / "out/a.parquet")
+    assert left.to_pydict() == {"text": ["a", "b", "é"], "id": [b"1", b"2", None]}
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_help_that_cannot_be_written_is_an_error(option):
+    program = Path(sys.executable).with_name("springflash-duplicates")
+    for target in ("/dev/full", "&-"):
+        command = ["sh", "-c", f'exec "$0" "$1" >{target}', program, option]
+        told = subprocess.run(command, stderr=subprocess.PIPE, text=True)
+        assert told.returncode == 1 and told.stderr.startswith("springflash-duplicates: ") and told.stderr.count("\n") == 1, told

@@ -1,8 +1,8 @@
 """Removes documents or paragraphs that shards of training data hold twice: ``springflash-duplicates --help``, or :func:`deduplicate`.
 
 Exact: a digest of 20 bytes of each is in a :class:`~springflash.FlashIndex`, with the place where it came first. So nothing is removed
-because a filter errs, and a run that was killed is repeated with the same result. What it did not finish is forgotten if the shard has
-changed by then or is not asked for again: that reads the whole index.
+because a filter errs, and a run that was killed is repeated with the same result. What it did not finish is forgotten, unless the same
+shard is the next one that is to be finished: that reads the whole index. So documents are compared with those of finished shards only.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ import argparse
 import contextlib
 import gzip
 import hashlib
+import io
 import itertools
 import json
 import os
+import re
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -29,10 +31,16 @@ from ._springflash import FlashError
 #: Documents that are held in memory.
 _BATCH_DOCUMENTS = 2048
 
-#: The key of what an interrupted run leaves: shards without output, each with what its places in the index depend on.
+#: The key of what an interrupted run leaves: the shard that is not finished, with what its places in the index depend on, and from the
+#: moment at which all of them are there with what its output will be.
 _UNFINISHED = b"unfinished"
+#: With the name of a finished shard, the key of what its places depend on: its documents are all known, as those of finished shards.
+_FINISHED = b"finished:"
 #: Keys that are forgotten at a time.
 _FORGOTTEN_KEYS = 1_000_000
+
+#: What is between the keys and values of a JSON object.
+_BETWEEN = re.compile(r"\s*[{,:]?\s*")
 
 #: Reads batches of texts, and writes those texts of the last batch that are kept, with their places in it.
 _Shard = tuple[Iterator[list[str]], Callable[[list[tuple[int, str]]], object]]
@@ -70,46 +78,85 @@ def deduplicate(
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)
     counts = Counts()
-    forms = {file.name: [file.stat().st_size, file.stat().st_mtime_ns, field, paragraphs] for file in files}
-    left: dict[str, Any] = json.loads(index.get(_UNFINISHED, b"{}"))
-    changed = [name for name in left if left[name] != forms.get(name)]
-    if changed:
-        _forget(index, changed)
-        left = {name: left[name] for name in left if name not in changed}
+    forms = {file.name: [*_state(file), field, paragraphs] for file in files}
+    _recover(index, forms)
     for file in files:
         if file.parent.samefile(folder):
             raise ValueError(f"{file} would be overwritten, expected an output folder of its own")
-        unfinished = folder / f".{file.name}.unfinished"
+        name, form, unfinished = file.name, forms[file.name], folder / f".{file.name}.unfinished"
+        is_finished = _is_finished(index, name, form)
         first = 0
         with _opened(file, unfinished, field) as (batches, write):
-            # Durable before its places are: changes become so in order.
-            left[file.name] = forms[file.name]
-            index[_UNFINISHED] = json.dumps(left)
+            if not is_finished:
+                # Durable before its places are: changes become so in order.
+                index[_UNFINISHED] = json.dumps({name: form})
             for texts in batches:
-                kept, counted = _kept(index, file.name, first, texts, paragraphs)
+                kept, counted = _kept(index, name, first, texts, paragraphs)
                 write(kept)
                 first += len(texts)
                 counts = Counts(*map(sum, zip(counts, counted)))
                 if progress is not None:
-                    progress(file.name, first)
-        index.commit()
+                    progress(name, first)
         with open(unfinished, "rb") as written:
             os.fsync(written.fileno())
-        os.replace(unfinished, folder / file.name)
-        sync(folder)
-        del left[file.name]
-        index[_UNFINISHED] = json.dumps(left)
+        if not is_finished:
+            index[_UNFINISHED] = json.dumps({name: [*form, os.path.abspath(folder / name), *_state(unfinished)]})
         index.commit()
+        os.replace(unfinished, folder / name)
+        sync(folder)
+        if not is_finished:
+            _finish(index, name, form)
+            index.commit()
     return counts
 
 
-def _forget(index: FlashIndex, names: list[str]) -> None:
+def _state(file: str | os.PathLike[str]) -> list[int]:
+    state = os.stat(file)
+    return [state.st_size, state.st_mtime_ns]
+
+
+def _record(name: str) -> bytes:
+    return _FINISHED + name.encode("utf-8", "surrogateescape")
+
+
+def _is_finished(index: FlashIndex, name: str, form: list[Any]) -> bool:
+    return bool(index.get(_record(name)) == json.dumps(form).encode())
+
+
+def _finish(index: FlashIndex, name: str, form: list[Any]) -> None:
+    index[_record(name)] = json.dumps(form)
+    index[_UNFINISHED] = b"{}"
+
+
+def _recover(index: FlashIndex, forms: dict[str, list[Any]]) -> None:
+    """Finishes the shard of an interrupted run if its output is there, or forgets it if others would be compared with it."""
+    left: dict[str, list[Any]] = json.loads(index.get(_UNFINISHED, b"{}"))
+    for name, (*form, output, size, changed) in [item for item in left.items() if len(item[1]) > 4]:
+        if os.path.exists(output) and _state(output) == [size, changed]:
+            _finish(index, name, form)
+            del left[name]
+    following = next((name for name in forms if not _is_finished(index, name, forms[name])), None)
+    if any(name != following or form[:4] != forms[name] for name, form in left.items()):
+        _forget(index, left)
+        index[_UNFINISHED] = b"{}"
+
+
+def _forget(index: FlashIndex, names: Iterable[str]) -> None:
     """Removes the places of shards that have no output: what came first in them would be in no output at all."""
     shards = {name.encode("utf-8", "surrogateescape") for name in names}
+    records = {_FINISHED + shard for shard in shards}
+    # One that was finished in another form: finished shards may have left documents to it.
+    is_known = any(record in index for record in records)
+
+    def is_gone(key: bytes, place: bytes) -> bool:
+        return place.rsplit(b":", 2)[0] in shards or (is_known and key.startswith(_FINISHED) and key not in records)
+
     # Again from the start, as an iteration ends when the index changes.
-    while keys := list(itertools.islice((key for key, place in index.items() if place.rsplit(b":", 2)[0] in shards), _FORGOTTEN_KEYS)):
+    while keys := list(itertools.islice((key for key, place in index.items() if is_gone(key, place)), _FORGOTTEN_KEYS)):
         for (batch,) in together(keys):
             index._delete_batch(batch)
+    # Last, so that a run that is interrupted here knows it, too.
+    index._delete_batch(list(records))
 
 
 def _kept(index: FlashIndex, name: str, first: int, texts: list[str], paragraphs: bool) -> tuple[list[tuple[int, str]], Counts]:
@@ -163,7 +210,7 @@ def _lines(file: Path, target: Path, field: str | None) -> Iterator[_Shard]:
     # Bytes that are no UTF-8 are written as they were read.
     form = {"encoding": "utf-8", "errors": "surrogateescape", "newline": "\n"}
     with opened(file, "rt", **form) as source, opened(target, "wt", **form) as sink:
-        batch: list[tuple[str, Any]] = []
+        batch: list[tuple[str, str]] = []
 
         def read() -> Iterator[list[str]]:
             number = 0
@@ -172,25 +219,21 @@ def _lines(file: Path, target: Path, field: str | None) -> Iterator[_Shard]:
                     batch.clear()
                     for line in lines:
                         number += 1
-                        batch.append(_document(line, field, f"{file}:{number}"))
+                        line = line.rstrip("\n")
+                        batch.append((_document(line, field, f"{file}:{number}"), line))
                     yield [text for text, _ in batch]
 
         def write(kept: list[tuple[int, str]]) -> None:
             for n, text in kept:
-                before, row = batch[n]
-                if field is None:
-                    sink.write(text + "\n")
-                elif text == before:
-                    sink.write(row[1].rstrip("\n") + "\n")
-                else:
-                    sink.write(json.dumps({**row[0], field: text}) + "\n")
+                before, line = batch[n]
+                sink.write((line if field is None or text == before else _replaced(line, field, text)) + "\n")
 
         yield read(), write
 
 
-def _document(line: str, field: str | None, place: str) -> tuple[str, Any]:
+def _document(line: str, field: str | None, place: str) -> str:
     if field is None:
-        return line.rstrip("\n"), None
+        return line
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -198,7 +241,27 @@ def _document(line: str, field: str | None, place: str) -> tuple[str, Any]:
     text = row.get(field) if isinstance(row, dict) else None
     if not isinstance(text, str):
         raise ValueError(f"{place}: expected an object with text in {field!r}")
-    return text, (row, line)
+    return text
+
+
+def _replaced(line: str, field: str, text: str) -> str:
+    """The object with another text. All else stays as it is written: numbers may have more digits than a float."""
+    decode = json.JSONDecoder().raw_decode
+    first = last = end = 0
+    while not line.startswith("}", at := _next(line, end)):
+        key, at = decode(line, at)
+        start = _next(line, at)
+        _, end = decode(line, start)
+        # Of equal keys the last one counts.
+        if key == field:
+            first, last = start, end
+    return line[:first] + json.dumps(text) + line[last:]
+
+
+def _next(line: str, at: int) -> int:
+    """Where the next key or value begins, or the object ends."""
+    found = _BETWEEN.match(line, at)
+    return found.end() if found else at
 
 
 @contextlib.contextmanager
@@ -226,9 +289,12 @@ def _parquet(file: Path, target: Path, field: str) -> Iterator[_Shard]:
                     yield texts
 
         def write(kept: list[tuple[int, str]]) -> None:
-            rows = last[0].take(pyarrow.array([n for n, _ in kept], pyarrow.int64()))
+            try:
+                rows = last[0].take(pyarrow.array([n for n, _ in kept], pyarrow.int64()))
+            except NotImplementedError:  # There are types that it does not take, such as string_view.
+                rows = pyarrow.Table.from_batches([last[0].slice(n, 1) for n, _ in kept], last[0].schema)
             texts = pyarrow.array([text for _, text in kept], rows.schema.field(column).type)
-            sink.write_batch(rows.set_column(column, rows.schema.field(column), texts))
+            sink.write(rows.set_column(column, rows.schema.field(column), texts))
 
         yield read(), write
 
@@ -244,15 +310,25 @@ def main() -> None:
     parser.add_argument("shards", nargs="+", help=".txt, .txt.gz, .jsonl, .jsonl.gz or .parquet")
     parser.add_argument("--field", default="text", help="field or column of the text (default: text)")
     parser.add_argument("--paragraphs", action="store_true", help="compare lines within documents instead of documents")
-    asked = parser.parse_args()
+    if sys.stdout is None:
+        _exit(1, "standard output is closed, expected an open one; /dev/null takes what nobody reads")
+    # What argparse cannot write is no error to it.
+    told = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(told):
+            asked = parser.parse_args()
+    except SystemExit:
+        try:
+            print(told.getvalue(), end="", flush=True)
+        except OSError as error:
+            _exit(1, error)
+        raise
     files = {Path(shard).name: n for n, shard in enumerate(asked.shards, 1)}
 
     def bar(name: str, documents: int) -> None:
         if sys.stderr is not None and sys.stderr.isatty():
             print(f"\r{files[name]} of {len(files)} shards: {name}, {documents} documents \033[K", end="", file=sys.stderr)
 
-    if sys.stdout is None:
-        _exit(1, "standard output is closed, expected an open one; /dev/null takes what nobody reads")
     try:
         with FlashIndex(asked.index) as index:
             kept = deduplicate(
