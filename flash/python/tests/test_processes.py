@@ -5,6 +5,8 @@ import os
 import pickle
 import random
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -559,3 +561,49 @@ print(missing)
     process = child(program, tmp_path)
     told, message = process.communicate()
     assert process.returncode == 0 and int(told) > 1, message
+
+
+def test_no_file_gets_the_number_of_a_standard_stream_that_the_program_lacks(tmp_path):
+    program = """
+import os, sys
+from springflash import FlashFilter, FlashIndex, RotatingFilter
+folder, keys = sys.argv[1], [b"key %d" % n for n in range(20_000)]
+index, filter = FlashIndex(folder + "/index"), FlashFilter(folder + "/filter", capacity=1e5)
+rotating = RotatingFilter(folder + "/rotating", capacity=1e5)
+index.put_many(keys, keys)
+filter.add_many(keys)
+rotating.add_many(keys)
+for it in (index, filter, rotating):
+    it.commit()
+rotating.rotate()
+assert index.get_many(keys) == keys and all(filter.contains_many(keys)) and all(rotating.contains_many(keys))
+taken = {number: os.readlink(f"/proc/self/fd/{number}") for number in range(3) if os.path.exists(f"/proc/self/fd/{number}")}
+files = [os.readlink("/proc/self/fd/" + number) for number in os.listdir("/proc/self/fd") if os.path.lexists("/proc/self/fd/" + number)]
+with open(folder + "/told", "w") as told:
+    told.write(f"{taken} {sum(file.startswith(folder) for file in files) > 8}")
+"""
+    closed = ["bash", "-c", 'exec "$@" 0<&- 1>&- 2>&-', "bash", sys.executable, "-c", program, tmp_path]
+    assert subprocess.call(closed) == 0
+    assert (tmp_path / "told").read_text() == "{} True"
+
+
+def test_a_second_writer_stays_out_when_a_program_without_standard_error_opens_a_log(tmp_path, child):
+    program = """
+import os, sys
+from springflash import FlashIndex
+with FlashIndex(sys.argv[1] + "/it") as it:
+    os.dup2(os.open(sys.argv[1] + "/log", os.O_CREAT | os.O_WRONLY), 2)
+    it[b"key"] = b"value"
+    it.commit()
+    print("open", flush=True)
+    sys.stdin.readline()
+"""
+    command = ["bash", "-c", 'exec "$@" 2>&-', "bash", sys.executable, "-c", program, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout.readline() == "open\n"
+        with pytest.raises(InUseError):
+            FlashIndex(tmp_path / "it")
+        writer.communicate("\n")
+    assert writer.returncode == 0
+    with FlashIndex(tmp_path / "it", "r") as it:
+        assert it[b"key"] == b"value"

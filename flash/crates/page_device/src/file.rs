@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 
+use crate::high::high;
 use crate::pool::ReadPool;
 use crate::unsafe_uring::Ring;
 use crate::{BlockSizes, PageDevice, ReadPlan, Span, plan};
@@ -75,6 +76,7 @@ impl FileDevice {
             }
             opened => opened?,
         };
+        let file = high(file)?;
         let (rings, plan_rings, pool) = (Mutex::default(), Mutex::default(), OnceLock::new());
         let blocks = BlockSizes::of_file(&file);
         Ok(FileDevice { file: Arc::new(file), engine, blocks, rings, plan_rings, pool })

@@ -14,6 +14,7 @@ use std::time::Duration;
 use io_uring::{IoUring, opcode, squeue, types};
 
 use crate::AlignedBuf;
+use crate::high::is_high;
 use crate::{PlannedRead, ReadPlan, Span};
 
 /// Pause before submitting again what the kernel did not accept.
@@ -39,9 +40,17 @@ enum Registered {
 impl Ring {
     /// Fails if the kernel has no io_uring or forbids it. The caller then uses threads.
     pub(crate) fn new(depth: usize) -> io::Result<Ring> {
-        // Completions are processed when the caller enters the kernel, without interrupts. Since Linux 5.19.
-        let cooperative = IoUring::builder().setup_coop_taskrun().build(depth as u32);
-        let ring = cooperative.or_else(|_| IoUring::new(depth as u32))?;
+        // They keep their numbers until there is one with a high number.
+        let mut low = Vec::new();
+        let ring = loop {
+            // Completions are processed when the caller enters the kernel, without interrupts. Since Linux 5.19.
+            let cooperative = IoUring::builder().setup_coop_taskrun().build(depth as u32);
+            let ring = cooperative.or_else(|_| IoUring::new(depth as u32))?;
+            if is_high(&ring) {
+                break ring;
+            }
+            low.push(ring);
+        };
         Ok(Ring { ring, buffer: AlignedBuf::new(0), depth, registered: Registered::No })
     }
 
