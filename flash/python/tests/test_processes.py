@@ -7,6 +7,7 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -607,3 +608,39 @@ with FlashIndex(sys.argv[1] + "/it") as it:
     assert writer.returncode == 0
     with FlashIndex(tmp_path / "it", "r") as it:
         assert it[b"key"] == b"value"
+
+
+def test_a_limit_of_processes_makes_no_read_fail_and_no_page_look_damaged(child):
+    if os.geteuid() != 0:
+        pytest.skip("a limit that starts below what the user has running needs root")
+    program = """
+import os, resource, sys
+from springflash import FlashFilter, FlashIndex
+folder, keys = sys.argv[1], [b"key %d" % n for n in range(60_000)]
+os.setgroups([])
+os.setgid(65534)
+os.setuid(65534)
+resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
+index, filter = FlashIndex(folder + "/index"), FlashFilter(folder + "/filter")
+assert filter.verify() and index.verify()
+assert index.get_many(keys) == [b"new"] * len(keys) and all(filter.contains_many(keys))
+assert len(list(index.items())) == len(keys)
+assert sum(filter.contains_many(b"absent %d" % n for n in range(20_000))) < 1000
+index.put_many(keys, keys)
+index.commit()
+filter.add_many(b"more %d" % n for n in range(1000))
+filter.commit()
+assert index.get_many(keys) == keys
+print("whole")
+"""
+    keys = [b"key %d" % n for n in range(60_000)]
+    # Another user cannot enter the folders that pytest makes.
+    with tempfile.TemporaryDirectory() as folder:
+        # Not by the child, which would have the kernel's workers then.
+        with FlashIndex(folder + "/index") as index, FlashFilter(folder + "/filter", capacity=1e5) as filter:
+            for value in (b"old", b"new"):
+                index.put_many(keys, [value] * len(keys))
+            filter.add_many(keys)
+        subprocess.check_call(["chown", "-R", "65534", folder])
+        told, message = child(program, folder).communicate()
+    assert told == "whole\n", message
