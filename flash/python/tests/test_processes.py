@@ -644,3 +644,35 @@ print("whole")
         subprocess.check_call(["chown", "-R", "65534", folder])
         told, message = child(program, folder).communicate()
     assert told == "whole\n", message
+
+
+@pytest.mark.parametrize(
+    "call", ["it[keys[n]]", "it.get_many(keys[n : n + 10])", "it.get_many(keys[n : n + 100])", "it.setdefault_many(keys[n : n + 10], keys[:10])"]
+)
+def test_small_calls_for_which_there_is_no_memory_are_errors_and_not_the_end_of_the_process(tmp_path, child, call):
+    program = f"""
+import random, resource, sys
+from springflash import FlashFilter, FlashIndex
+keys = [b"key %d" % n for n in range(5000)]
+chosen = random.Random(1)
+with FlashIndex(sys.argv[1] + "/it") as it, FlashFilter(sys.argv[1] + "/set", capacity=1e5) as filter:
+    it.put_many(keys, (bytes(600) for _ in keys))
+    filter.add_many(keys)
+    for more in (14, 17, 20):
+        pages = int(open("/proc/self/statm").read().split()[0])
+        resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (more << 20), -1))
+        answers = []
+        try:
+            while True:
+                n = chosen.randrange(4900)
+                answers.append(({call}, bytes(3000)))
+                assert keys[n] in filter and not filter.add(keys[n])
+        except MemoryError:
+            print("told", flush=True)
+        resource.setrlimit(resource.RLIMIT_AS, (-1, -1))
+        del answers
+    assert it[keys[0]] == bytes(600) and all(filter.contains_many(keys))
+"""
+    process = child(program, tmp_path)
+    told, message = process.communicate()
+    assert process.returncode == 0 and told == "told\n" * 3, message
