@@ -469,12 +469,70 @@ def test_a_rotating_filter_touches_no_folder_of_others(tmp_path, name):
 
 @pytest.mark.parametrize(
     "settings",
-    [{"max_age": 0}, {"max_age": -1}, {"max_age": float("nan")}, {"false_positive_rate": 2}, {"false_positive_rate": 0}, {"generations": 1}],
+    [{"max_age": 0}, {"max_age": -1}, {"max_age": float("nan")}, {"false_positive_rate": 2}, {"false_positive_rate": 0}, {"generations": 1},
+     {"generations": 2.5}, {"memory": -1}, {"memory": 1}, {"memory": "much"}, {"capacity": 2**64 - 1}],
 )
 def test_a_rotating_filter_refuses_what_would_forget_or_lie_before_it_makes_a_folder(tmp_path, settings):
     with pytest.raises(ValueError, match=next(iter(settings))):
-        RotatingFilter(tmp_path / "set", **{"capacity": 1000, **settings})
-    assert not (tmp_path / "set").exists()
+        RotatingFilter(tmp_path / "sets" / "set", **{"capacity": 1000, **settings})
+    assert not (tmp_path / "sets").exists()
+
+
+def test_a_number_of_generations_may_be_a_float_that_is_whole(tmp_path):
+    with RotatingFilter(tmp_path / "set", capacity=1000, generations=2.0) as it:
+        for _ in range(3):
+            it.rotate()
+        assert it.info().filters == 2
+
+
+@pytest.mark.parametrize("call", ["capacity=10**5000", "capacity=1, false_positive_rate=10**5000", "capacity=1, memory=-(10**5000)"])
+def test_a_number_of_thousands_of_digits_is_told_its_bounds(tmp_path, call):
+    for kind in ("FlashFilter", "RotatingFilter"):
+        with pytest.raises(ValueError, match="of thousands of digits, expected"):
+            eval(f"springflash.{kind}({str(tmp_path / 'it')!r}, {call})")
+
+
+def test_a_generation_that_is_a_link_is_forgotten_without_what_it_points_to(tmp_path):
+    with RotatingFilter(tmp_path / "set", capacity=1000) as it:
+        it.add("old")
+    generation = next((tmp_path / "set").iterdir())
+    files = sorted(path.name for path in generation.iterdir())
+    generation.rename(tmp_path / "moved")
+    generation.symlink_to(tmp_path / "moved")
+    (tmp_path / "others").mkdir()
+    (tmp_path / "others" / "precious").touch()
+    (tmp_path / "set" / f"gone-{0:020}").symlink_to(tmp_path / "others")
+    with RotatingFilter(tmp_path / "set", capacity=1000) as it:
+        assert "old" in it
+        for _ in range(3):
+            it.rotate()
+        it.add("new")
+        assert "new" in it and "old" not in it
+    assert len(list((tmp_path / "set").iterdir())) == 2
+    assert (tmp_path / "others" / "precious").exists() and sorted(path.name for path in (tmp_path / "moved").iterdir()) == files
+
+
+def test_a_rotation_by_the_clock_that_finds_no_room_says_how_many_keys_were_added(tmp_path, monkeypatch):
+    import springflash._rotating as rotating
+
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now)
+
+    def full(*_, **__):
+        error = FullError("no room")
+        error.added = 0
+        raise error
+
+    def later(done, total):
+        nonlocal now
+        now += 11
+        monkeypatch.setattr(rotating, "FlashFilter", full)
+
+    keys = [b"%d" % n for n in range(20_000)]
+    with RotatingFilter(tmp_path / "set", capacity=1e5, max_age=10, generations=3) as it:
+        with pytest.raises(FullError) as caught:
+            it.add_many(keys, later)
+        assert caught.value.added == 8192 and all(it.contains_many(keys[:8192]))
 
 
 def test_a_merge_that_finds_no_disk_changes_nothing(small_disk, tmp_path):
