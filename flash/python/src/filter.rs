@@ -84,8 +84,10 @@ impl Filter {
     /// One byte for each key: 1 if it may be there.
     fn _contains_batch<'py>(&self, py: Python<'py>, keys: Batch) -> PyResult<Bound<'py, PyBytes>> {
         let answers = self.handle.with(py, |filter| Ok(filter.contains_many(&keys.map(KeyDigest::of))))?;
-        let bytes: Vec<u8> = answers.into_iter().map(u8::from).collect();
-        Ok(PyBytes::new(py, &bytes))
+        PyBytes::new_with(py, answers.len(), |bytes| {
+            bytes.iter_mut().zip(answers).for_each(|(byte, answer)| *byte = u8::from(answer));
+            Ok(())
+        })
     }
 
     /// Makes all added keys durable. Cost: one sync, which threads share, and 24 bytes written per key added since the last one.

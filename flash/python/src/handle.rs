@@ -9,6 +9,7 @@ use springbloom_flash_filter::{FlashError, Watch};
 
 use crate::attention::{PAUSE, Progress, attended, is_waiting};
 use crate::error::Fault;
+use crate::spare::require_spare;
 
 /// What is open in a folder. `T` is used by any number of threads, and closed by one.
 pub(crate) struct Handle<T> {
@@ -34,6 +35,7 @@ impl<T: Send + Sync> Handle<T> {
         progress: &Progress,
     ) -> PyResult<Arc<Handle<T>>> {
         let opened = attended(py, progress, &[], |watch| {
+            require_spare()?;
             let opened = match mode {
                 "r" => read(&folder, watch),
                 "w" => write(&folder, watch),
@@ -119,7 +121,7 @@ impl<T: Send + Sync> Handle<T> {
     }
 
     pub(crate) fn is_closed(&self, py: Python<'_>) -> PyResult<bool> {
-        let done = self.usable().map(|()| py.detach(|| self.open.read().is_none()));
+        let done = self.usable_here().map(|()| py.detach(|| self.open.read().is_none()));
         done.map_err(|fault| fault.raised(py, &self.folder))
     }
 
@@ -129,12 +131,18 @@ impl<T: Send + Sync> Handle<T> {
 
     /// In a forked process the lock may be held by a thread that is not there, so it is not even asked for. Neither is it where a call on
     /// this thread holds it.
-    fn usable(&self) -> Result<(), Fault> {
+    fn usable_here(&self) -> Result<(), Fault> {
         match () {
             () if self.process != std::process::id() => Err(Fault::Forked),
             () if is_waiting(self.address()) => Err(Fault::Waiting),
             () => Ok(()),
         }
+    }
+
+    /// The same, with memory for a call.
+    fn usable(&self) -> Result<(), Fault> {
+        self.usable_here()?;
+        Ok(require_spare()?)
     }
 }
 
@@ -142,11 +150,11 @@ impl<T> Drop for Handle<T> {
     /// Closes what the program forgot to close. In a forked process, leaves all to the one that opened it: its lock as well.
     fn drop(&mut self) {
         let Some(open) = self.open.get_mut().take() else { return };
-        if self.process == std::process::id() {
+        if self.process != std::process::id() {
+            std::mem::forget(open);
+        } else if require_spare().is_ok() {
             // Nobody is there to hear of an error. What was committed is durable.
             let _ = (self.close)(open, &mut Watch::none());
-        } else {
-            std::mem::forget(open);
         }
     }
 }

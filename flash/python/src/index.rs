@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyList};
 use springbloom_flash_index::{Access, FileStorage, FlashIndex, IndexMemory, IndexSettings};
 
 use crate::attention::Progress;
@@ -23,9 +23,6 @@ pub(crate) struct Index {
 #[pyclass(frozen, module = "springflash._springflash")]
 pub(crate) struct Scan(Mutex<springbloom_flash_index::Scan>);
 
-type Pair<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>);
-type Values<'py> = Vec<Option<Bound<'py, PyBytes>>>;
-
 /// Raises MemoryError where `PyBytes::new` panics.
 fn object<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
     PyBytes::new_with(py, bytes.len(), |object| {
@@ -34,8 +31,13 @@ fn object<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
     })
 }
 
-fn objects<'py>(py: Python<'py>, values: Vec<Option<Vec<u8>>>) -> PyResult<Values<'py>> {
-    values.into_iter().map(|value| value.map(|value| object(py, &value)).transpose()).collect()
+/// One by one: a list that is made of a vector panics where there is no memory.
+fn objects(py: Python<'_>, values: Vec<Option<Vec<u8>>>) -> PyResult<Bound<'_, PyList>> {
+    let list = PyList::empty(py);
+    for value in values {
+        list.append(value.map(|value| object(py, &value)).transpose()?)?;
+    }
+    Ok(list)
 }
 
 fn pairs<'b>(keys: &'b Batch, values: &'b Batch) -> PyResult<Vec<(&'b [u8], &'b [u8])>> {
@@ -109,7 +111,7 @@ impl Index {
         self.handle.with(py, |index| keys.map(|key| index.delete(key)).into_iter().collect())
     }
 
-    fn _get_batch<'py>(&self, py: Python<'py>, keys: Batch) -> PyResult<Values<'py>> {
+    fn _get_batch<'py>(&self, py: Python<'py>, keys: Batch) -> PyResult<Bound<'py, PyList>> {
         let values = self.handle.with(py, |index| index.get_many(&keys.map(|key| key)))?;
         objects(py, values)
     }
@@ -119,7 +121,12 @@ impl Index {
         self.handle.with(py, |index| index.put_many(&pairs))
     }
 
-    fn _setdefault_batch<'py>(&self, py: Python<'py>, keys: Batch, values: Batch) -> PyResult<Values<'py>> {
+    fn _setdefault_batch<'py>(
+        &self,
+        py: Python<'py>,
+        keys: Batch,
+        values: Batch,
+    ) -> PyResult<Bound<'py, PyList>> {
         let pairs = pairs(&keys, &values)?;
         let old = self.handle.with(py, |index| index.put_absent_many(&pairs))?;
         objects(py, old)
@@ -130,10 +137,14 @@ impl Index {
     }
 
     /// The next keys with their values. `None` at the end.
-    fn _scan_on<'py>(&self, py: Python<'py>, scan: &Scan) -> PyResult<Option<Vec<Pair<'py>>>> {
+    fn _scan_on<'py>(&self, py: Python<'py>, scan: &Scan) -> PyResult<Option<Bound<'py, PyList>>> {
         let pairs = self.handle.with(py, |index| index.scan_on(&mut scan.0.lock()))?;
-        let objects = |(key, value): (Vec<u8>, Vec<u8>)| Ok((object(py, &key)?, object(py, &value)?));
-        pairs.map(|pairs| pairs.into_iter().map(objects).collect()).transpose()
+        let Some(pairs) = pairs else { return Ok(None) };
+        let list = PyList::empty(py);
+        for (key, value) in pairs {
+            list.append((object(py, &key)?, object(py, &value)?))?;
+        }
+        Ok(Some(list))
     }
 
     fn _info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

@@ -1,9 +1,11 @@
 //! Keys and values as they come from Python: one, or a batch in one of three forms.
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyByteArray, PyBytes, PyList, PyMemoryView, PyString};
+
+use crate::spare::require_spare;
 
 const BYTES: &str = "bytes or str";
 
@@ -85,6 +87,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Batch {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Batch> {
+        require_spare().map_err(|error| PyMemoryError::new_err(error.to_string()))?;
         if let Ok(list) = object.cast::<PyList>() {
             let item = |(n, object): (usize, Bound<'py, PyAny>)| {
                 Item::of(&object)?

@@ -10,6 +10,7 @@ mod handle;
 mod index;
 mod keys;
 mod opened;
+mod spare;
 
 use pyo3::prelude::*;
 

@@ -5,6 +5,9 @@ import os
 import pickle
 import random
 import signal
+import subprocess
+import sys
+import tempfile
 import threading
 import time
 
@@ -466,12 +469,70 @@ def test_a_rotating_filter_touches_no_folder_of_others(tmp_path, name):
 
 @pytest.mark.parametrize(
     "settings",
-    [{"max_age": 0}, {"max_age": -1}, {"max_age": float("nan")}, {"false_positive_rate": 2}, {"false_positive_rate": 0}, {"generations": 1}],
+    [{"max_age": 0}, {"max_age": -1}, {"max_age": float("nan")}, {"false_positive_rate": 2}, {"false_positive_rate": 0}, {"generations": 1},
+     {"generations": 2.5}, {"memory": -1}, {"memory": 1}, {"memory": "much"}, {"capacity": 2**64 - 1}],
 )
 def test_a_rotating_filter_refuses_what_would_forget_or_lie_before_it_makes_a_folder(tmp_path, settings):
     with pytest.raises(ValueError, match=next(iter(settings))):
-        RotatingFilter(tmp_path / "set", **{"capacity": 1000, **settings})
-    assert not (tmp_path / "set").exists()
+        RotatingFilter(tmp_path / "sets" / "set", **{"capacity": 1000, **settings})
+    assert not (tmp_path / "sets").exists()
+
+
+def test_a_number_of_generations_may_be_a_float_that_is_whole(tmp_path):
+    with RotatingFilter(tmp_path / "set", capacity=1000, generations=2.0) as it:
+        for _ in range(3):
+            it.rotate()
+        assert it.info().filters == 2
+
+
+@pytest.mark.parametrize("call", ["capacity=10**5000", "capacity=1, false_positive_rate=10**5000", "capacity=1, memory=-(10**5000)"])
+def test_a_number_of_thousands_of_digits_is_told_its_bounds(tmp_path, call):
+    for kind in ("FlashFilter", "RotatingFilter"):
+        with pytest.raises(ValueError, match="of thousands of digits, expected"):
+            eval(f"springflash.{kind}({str(tmp_path / 'it')!r}, {call})")
+
+
+def test_a_generation_that_is_a_link_is_forgotten_without_what_it_points_to(tmp_path):
+    with RotatingFilter(tmp_path / "set", capacity=1000) as it:
+        it.add("old")
+    generation = next((tmp_path / "set").iterdir())
+    files = sorted(path.name for path in generation.iterdir())
+    generation.rename(tmp_path / "moved")
+    generation.symlink_to(tmp_path / "moved")
+    (tmp_path / "others").mkdir()
+    (tmp_path / "others" / "precious").touch()
+    (tmp_path / "set" / f"gone-{0:020}").symlink_to(tmp_path / "others")
+    with RotatingFilter(tmp_path / "set", capacity=1000) as it:
+        assert "old" in it
+        for _ in range(3):
+            it.rotate()
+        it.add("new")
+        assert "new" in it and "old" not in it
+    assert len(list((tmp_path / "set").iterdir())) == 2
+    assert (tmp_path / "others" / "precious").exists() and sorted(path.name for path in (tmp_path / "moved").iterdir()) == files
+
+
+def test_a_rotation_by_the_clock_that_finds_no_room_says_how_many_keys_were_added(tmp_path, monkeypatch):
+    import springflash._rotating as rotating
+
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now)
+
+    def full(*_, **__):
+        error = FullError("no room")
+        error.added = 0
+        raise error
+
+    def later(done, total):
+        nonlocal now
+        now += 11
+        monkeypatch.setattr(rotating, "FlashFilter", full)
+
+    keys = [b"%d" % n for n in range(20_000)]
+    with RotatingFilter(tmp_path / "set", capacity=1e5, max_age=10, generations=3) as it:
+        with pytest.raises(FullError) as caught:
+            it.add_many(keys, later)
+        assert caught.value.added == 8192 and all(it.contains_many(keys[:8192]))
 
 
 def test_a_merge_that_finds_no_disk_changes_nothing(small_disk, tmp_path):
@@ -559,3 +620,117 @@ print(missing)
     process = child(program, tmp_path)
     told, message = process.communicate()
     assert process.returncode == 0 and int(told) > 1, message
+
+
+def test_no_file_gets_the_number_of_a_standard_stream_that_the_program_lacks(tmp_path):
+    program = """
+import os, sys
+from springflash import FlashFilter, FlashIndex, RotatingFilter
+folder, keys = sys.argv[1], [b"key %d" % n for n in range(20_000)]
+index, filter = FlashIndex(folder + "/index"), FlashFilter(folder + "/filter", capacity=1e5)
+rotating = RotatingFilter(folder + "/rotating", capacity=1e5)
+index.put_many(keys, keys)
+filter.add_many(keys)
+rotating.add_many(keys)
+for it in (index, filter, rotating):
+    it.commit()
+rotating.rotate()
+assert index.get_many(keys) == keys and all(filter.contains_many(keys)) and all(rotating.contains_many(keys))
+taken = {number: os.readlink(f"/proc/self/fd/{number}") for number in range(3) if os.path.exists(f"/proc/self/fd/{number}")}
+files = [os.readlink("/proc/self/fd/" + number) for number in os.listdir("/proc/self/fd") if os.path.lexists("/proc/self/fd/" + number)]
+with open(folder + "/told", "w") as told:
+    told.write(f"{taken} {sum(file.startswith(folder) for file in files) > 8}")
+"""
+    closed = ["bash", "-c", 'exec "$@" 0<&- 1>&- 2>&-', "bash", sys.executable, "-c", program, tmp_path]
+    assert subprocess.call(closed) == 0
+    assert (tmp_path / "told").read_text() == "{} True"
+
+
+def test_a_second_writer_stays_out_when_a_program_without_standard_error_opens_a_log(tmp_path, child):
+    program = """
+import os, sys
+from springflash import FlashIndex
+with FlashIndex(sys.argv[1] + "/it") as it:
+    os.dup2(os.open(sys.argv[1] + "/log", os.O_CREAT | os.O_WRONLY), 2)
+    it[b"key"] = b"value"
+    it.commit()
+    print("open", flush=True)
+    sys.stdin.readline()
+"""
+    command = ["bash", "-c", 'exec "$@" 2>&-', "bash", sys.executable, "-c", program, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout.readline() == "open\n"
+        with pytest.raises(InUseError):
+            FlashIndex(tmp_path / "it")
+        writer.communicate("\n")
+    assert writer.returncode == 0
+    with FlashIndex(tmp_path / "it", "r") as it:
+        assert it[b"key"] == b"value"
+
+
+def test_a_limit_of_processes_makes_no_read_fail_and_no_page_look_damaged(child):
+    if os.geteuid() != 0:
+        pytest.skip("a limit that starts below what the user has running needs root")
+    program = """
+import os, resource, sys
+from springflash import FlashFilter, FlashIndex
+folder, keys = sys.argv[1], [b"key %d" % n for n in range(60_000)]
+os.setgroups([])
+os.setgid(65534)
+os.setuid(65534)
+resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
+index, filter = FlashIndex(folder + "/index"), FlashFilter(folder + "/filter")
+assert filter.verify() and index.verify()
+assert index.get_many(keys) == [b"new"] * len(keys) and all(filter.contains_many(keys))
+assert len(list(index.items())) == len(keys)
+assert sum(filter.contains_many(b"absent %d" % n for n in range(20_000))) < 1000
+index.put_many(keys, keys)
+index.commit()
+filter.add_many(b"more %d" % n for n in range(1000))
+filter.commit()
+assert index.get_many(keys) == keys
+print("whole")
+"""
+    keys = [b"key %d" % n for n in range(60_000)]
+    # Another user cannot enter the folders that pytest makes.
+    with tempfile.TemporaryDirectory() as folder:
+        # Not by the child, which would have the kernel's workers then.
+        with FlashIndex(folder + "/index") as index, FlashFilter(folder + "/filter", capacity=1e5) as filter:
+            for value in (b"old", b"new"):
+                index.put_many(keys, [value] * len(keys))
+            filter.add_many(keys)
+        subprocess.check_call(["chown", "-R", "65534", folder])
+        told, message = child(program, folder).communicate()
+    assert told == "whole\n", message
+
+
+@pytest.mark.parametrize(
+    "call", ["it[keys[n]]", "it.get_many(keys[n : n + 10])", "it.get_many(keys[n : n + 100])", "it.setdefault_many(keys[n : n + 10], keys[:10])"]
+)
+def test_small_calls_for_which_there_is_no_memory_are_errors_and_not_the_end_of_the_process(tmp_path, child, call):
+    program = f"""
+import random, resource, sys
+from springflash import FlashFilter, FlashIndex
+keys = [b"key %d" % n for n in range(5000)]
+chosen = random.Random(1)
+with FlashIndex(sys.argv[1] + "/it") as it, FlashFilter(sys.argv[1] + "/set", capacity=1e5) as filter:
+    it.put_many(keys, (bytes(600) for _ in keys))
+    filter.add_many(keys)
+    for more in (14, 17, 20):
+        pages = int(open("/proc/self/statm").read().split()[0])
+        resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (more << 20), -1))
+        answers = []
+        try:
+            while True:
+                n = chosen.randrange(4900)
+                answers.append(({call}, bytes(3000)))
+                assert keys[n] in filter and not filter.add(keys[n])
+        except MemoryError:
+            print("told", flush=True)
+        resource.setrlimit(resource.RLIMIT_AS, (-1, -1))
+        del answers
+    assert it[keys[0]] == bytes(600) and all(filter.contains_many(keys))
+"""
+    process = child(program, tmp_path)
+    told, message = process.communicate()
+    assert process.returncode == 0 and told == "told\n" * 3, message

@@ -42,15 +42,7 @@ pub trait PageDevice: Send + Sync {
     /// Reads every span with many reads in flight. Passes each to `visit` with its index, in the order of completion. The bytes are valid
     /// during the call. A failed span is passed as an error, and the others continue.
     fn read_each(&self, spans: &[Span], visit: &mut dyn FnMut(usize, io::Result<&[u8]>)) {
-        let len_max = spans.iter().map(|s| s.len_bytes).max().unwrap_or(0);
-        let mut buf = AlignedBuf::new(len_max);
-        for (i, span) in spans.iter().enumerate() {
-            let bytes = &mut buf[..span.len_bytes];
-            match self.read_at(span.offset, bytes) {
-                Ok(()) => visit(i, Ok(bytes)),
-                Err(e) => visit(i, Err(e)),
-            }
-        }
+        one_by_one(self, spans, visit);
     }
 
     /// Runs `plan` with many reads in flight, from this device and from `beside`, each of at most `longest_bytes`. Returns when the plan
@@ -103,4 +95,21 @@ pub trait Storage: Send + Sync {
 
     /// The name of a device in messages.
     fn describe(&self, name: &str) -> String;
+}
+
+/// Reads without others in flight.
+pub(crate) fn one_by_one<D: PageDevice + ?Sized>(
+    device: &D,
+    spans: &[Span],
+    visit: &mut dyn FnMut(usize, io::Result<&[u8]>),
+) {
+    let len_max = spans.iter().map(|s| s.len_bytes).max().unwrap_or(0);
+    let mut buf = AlignedBuf::new(len_max);
+    for (i, span) in spans.iter().enumerate() {
+        let bytes = &mut buf[..span.len_bytes];
+        match device.read_at(span.offset, bytes) {
+            Ok(()) => visit(i, Ok(bytes)),
+            Err(e) => visit(i, Err(e)),
+        }
+    }
 }

@@ -8,6 +8,8 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 
+use crate::device::one_by_one;
+use crate::high::high;
 use crate::pool::ReadPool;
 use crate::unsafe_uring::Ring;
 use crate::{BlockSizes, PageDevice, ReadPlan, Span, plan};
@@ -34,7 +36,8 @@ pub struct FileDevice {
     blocks: BlockSizes,
     rings: Mutex<Vec<Ring>>,
     plan_rings: Mutex<Vec<Ring>>,
-    pool: OnceLock<io::Result<ReadPool>>,
+    /// `None` if the system gives no thread.
+    pool: OnceLock<Option<ReadPool>>,
 }
 
 impl FileDevice {
@@ -75,6 +78,7 @@ impl FileDevice {
             }
             opened => opened?,
         };
+        let file = high(file)?;
         let (rings, plan_rings, pool) = (Mutex::default(), Mutex::default(), OnceLock::new());
         let blocks = BlockSizes::of_file(&file);
         Ok(FileDevice { file: Arc::new(file), engine, blocks, rings, plan_rings, pool })
@@ -134,8 +138,8 @@ impl PageDevice for FileDevice {
             return;
         }
         match self.pool.get_or_init(|| ReadPool::start(self.file.clone(), QUEUE_DEPTH)) {
-            Ok(pool) => pool.read_each(spans, QUEUE_DEPTH, visit),
-            Err(e) => (0..spans.len()).for_each(|i| visit(i, Err(e.kind().into()))),
+            Some(pool) => pool.read_each(spans, QUEUE_DEPTH, visit),
+            None => one_by_one(self, spans, visit),
         }
     }
 
@@ -193,11 +197,23 @@ fn in_threads<T: Send>(
         let run = &run;
         let workers: Vec<_> = operations
             .chunks_mut(share)
-            .map(|chunk| scope.spawn(move || chunk.iter_mut().try_for_each(run)))
+            .map(|chunk| {
+                let chunk = Arc::new(Mutex::new(chunk));
+                let theirs = chunk.clone();
+                let work = move || theirs.lock().iter_mut().try_for_each(run);
+                let thread = std::thread::Builder::new().spawn_scoped(scope, work);
+                // At a limit of processes, this thread does it.
+                thread.map_err(|_| chunk.lock().iter_mut().try_for_each(run))
+            })
             .collect();
         let mut first_error = Ok(());
         for worker in workers {
-            let this = worker.join().unwrap_or_else(|_| Err(io::Error::other("an I/O thread panicked")));
+            let this = match worker {
+                Ok(worker) => {
+                    worker.join().unwrap_or_else(|_| Err(io::Error::other("an I/O thread panicked")))
+                }
+                Err(done) => done,
+            };
             first_error = first_error.and(this);
         }
         first_error

@@ -9,6 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::high::high;
 use crate::{FileDevice, FlashError, IoEngine, PageDevice, Storage};
 
 /// Mode in which a folder is opened.
@@ -41,7 +42,7 @@ impl FileStorage {
         let failed = |action| FlashError::io(action, &name);
         let made =
             if access == Access::Create { make(folder).map_err(failed("create"))? } else { Vec::new() };
-        let lock = File::open(folder).map_err(failed("open"))?;
+        let lock = File::open(folder).and_then(high).map_err(failed("open"))?;
         if !lock.metadata().is_ok_and(|found| found.is_dir()) {
             return Err(failed("open")(io::ErrorKind::NotADirectory.into()));
         }

@@ -18,6 +18,7 @@ mod device;
 mod error;
 mod file;
 mod folder;
+mod high;
 mod memory;
 mod mix;
 mod plan;

@@ -31,18 +31,18 @@ pub(crate) struct ReadPool {
 }
 
 impl ReadPool {
-    /// Starts `threads` workers that read `file`.
-    pub(crate) fn start(file: Arc<File>, threads: usize) -> io::Result<ReadPool> {
+    /// Starts `threads` workers that read `file`, or fewer at a limit of processes. `None` if there is not one.
+    pub(crate) fn start(file: Arc<File>, threads: usize) -> Option<ReadPool> {
         let (jobs, queue) = channel::<Job>();
         let queue = Arc::new(Mutex::new(queue));
         for n in 0..threads {
             let (file, queue) = (file.clone(), queue.clone());
-            std::thread::Builder::new()
-                .name(format!("flash-read-{n}"))
-                .stack_size(64 << 10)
-                .spawn(move || work(&file, &queue))?;
+            let worker = std::thread::Builder::new().name(format!("flash-read-{n}")).stack_size(64 << 10);
+            if worker.spawn(move || work(&file, &queue)).is_err() {
+                return (n > 0).then_some(ReadPool { jobs });
+            }
         }
-        Ok(ReadPool { jobs })
+        Some(ReadPool { jobs })
     }
 
     /// See [`crate::PageDevice::read_each`]. At most `depth` reads are queued at a time.

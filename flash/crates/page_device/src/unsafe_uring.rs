@@ -14,6 +14,7 @@ use std::time::Duration;
 use io_uring::{IoUring, opcode, squeue, types};
 
 use crate::AlignedBuf;
+use crate::high::is_high;
 use crate::{PlannedRead, ReadPlan, Span};
 
 /// Pause before submitting again what the kernel did not accept.
@@ -39,9 +40,17 @@ enum Registered {
 impl Ring {
     /// Fails if the kernel has no io_uring or forbids it. The caller then uses threads.
     pub(crate) fn new(depth: usize) -> io::Result<Ring> {
-        // Completions are processed when the caller enters the kernel, without interrupts. Since Linux 5.19.
-        let cooperative = IoUring::builder().setup_coop_taskrun().build(depth as u32);
-        let ring = cooperative.or_else(|_| IoUring::new(depth as u32))?;
+        // They keep their numbers until there is one with a high number.
+        let mut low = Vec::new();
+        let ring = loop {
+            // Completions are processed when the caller enters the kernel, without interrupts. Since Linux 5.19.
+            let cooperative = IoUring::builder().setup_coop_taskrun().build(depth as u32);
+            let ring = cooperative.or_else(|_| IoUring::new(depth as u32))?;
+            if is_high(&ring) {
+                break ring;
+            }
+            low.push(ring);
+        };
         Ok(Ring { ring, buffer: AlignedBuf::new(0), depth, registered: Registered::No })
     }
 
@@ -108,8 +117,12 @@ impl Ring {
                     .build()
             },
             done: |op: usize, slot, outcome| {
-                // SAFETY: every slot's piece lies within the buffer, since `slot < slots`.
-                let bytes = unsafe { arrived(piece(slot), spans[op].len_bytes, outcome) };
+                let (at, len) = (piece(slot), spans[op].len_bytes);
+                // SAFETY: every slot's piece lies within the buffer, since `slot < slots`, and its operation has completed.
+                let bytes = unsafe {
+                    let outcome = read_if_undone(outcome, file, spans[op].offset, at, len);
+                    arrived(at, len, outcome)
+                };
                 visit(op, bytes);
             },
         };
@@ -125,39 +138,46 @@ impl Ring {
     ) {
         struct Planned<'p, P> {
             plan: &'p mut dyn ReadPlan,
-            fds: [types::Fd; 2],
+            files: [&'p Arc<File>; 2],
             /// Whether files and buffer are registered.
             are_registered: bool,
             longest_bytes: usize,
             piece: P,
-            /// Tag and length of the read in each slot.
-            reads: Vec<(usize, usize)>,
+            /// The read in each slot.
+            reads: Vec<PlannedRead>,
         }
         impl<P: Fn(usize) -> *mut u8> Operations for Planned<'_, P> {
             fn next(&mut self, slot: usize) -> Option<(usize, squeue::Entry)> {
                 loop {
-                    let PlannedRead { tag, is_beside, span } = self.plan.next_read()?;
+                    let read = self.plan.next_read()?;
+                    let PlannedRead { tag, is_beside, span } = read;
                     if span.len_bytes > self.longest_bytes {
                         self.plan.arrived(tag, Err(io::ErrorKind::InvalidInput.into()));
                         continue;
                     }
-                    self.reads[slot] = (tag, span.len_bytes);
+                    self.reads[slot] = read;
                     let (file, piece, len) =
                         (usize::from(is_beside), (self.piece)(slot), span.len_bytes as u32);
                     let read = if self.are_registered {
                         let file = types::Fixed(file as u32);
                         opcode::ReadFixed::new(file, piece, len, 0).offset(span.offset).build()
                     } else {
-                        opcode::Read::new(self.fds[file], piece, len).offset(span.offset).build()
+                        opcode::Read::new(types::Fd(self.files[file].as_raw_fd()), piece, len)
+                            .offset(span.offset)
+                            .build()
                     };
                     return Some((tag, read));
                 }
             }
 
             fn done(&mut self, _: usize, slot: usize, outcome: i32) {
-                let (tag, len) = self.reads[slot];
-                // SAFETY: the slot's piece is `longest_bytes` long, and `len` is not more: see `next`.
-                let bytes = unsafe { arrived((self.piece)(slot), len, outcome) };
+                let PlannedRead { tag, is_beside, span } = self.reads[slot];
+                let (at, file) = ((self.piece)(slot), self.files[usize::from(is_beside)]);
+                // SAFETY: the slot's piece is `longest_bytes` long, and the span is not longer: see `next`. The operation has completed.
+                let bytes = unsafe {
+                    let outcome = read_if_undone(outcome, file, span.offset, at, span.len_bytes);
+                    arrived(at, span.len_bytes, outcome)
+                };
                 self.plan.arrived(tag, bytes);
             }
         }
@@ -165,9 +185,9 @@ impl Ring {
         let buffer = self.buffer(slots * longest_bytes);
         let piece = pieces(buffer.0, longest_bytes);
         let are_registered = self.register(buffer, files);
-        let fds = files.map(|file| types::Fd(file.as_raw_fd()));
-        let reads = vec![(0, 0); slots];
-        let mut planned = Planned { plan, fds, are_registered, longest_bytes, piece, reads };
+        let none = PlannedRead { tag: 0, is_beside: false, span: Span { offset: 0, len_bytes: 0 } };
+        let reads = vec![none; slots];
+        let mut planned = Planned { plan, files, are_registered, longest_bytes, piece, reads };
         drive(&mut self.ring, slots, &mut planned);
     }
 
@@ -183,7 +203,12 @@ impl Ring {
                 let (offset, bytes, len) = targets[op];
                 opcode::Read::new(fd, bytes, len as u32).offset(offset).build()
             },
-            done: |op: usize, _, outcome| keep_first(&mut first_error, whole(outcome, targets[op].2)),
+            done: |op: usize, _, outcome| {
+                let (offset, bytes, len) = targets[op];
+                // SAFETY: the target is borrowed by this call alone, and its operation has completed.
+                let outcome = unsafe { read_if_undone(outcome, file, offset, bytes, len) };
+                keep_first(&mut first_error, whole(outcome, len));
+            },
         };
         drive(&mut self.ring, self.depth.min(targets.len()), &mut operations);
         first_error
@@ -203,12 +228,13 @@ impl Ring {
                 let len = writes[op].1.len();
                 match usize::try_from(outcome) {
                     Ok(moved) if moved < len => parts.push((op, moved)),
+                    Err(_) if is_undone(outcome) => parts.push((op, 0)),
                     _ => keep_first(&mut first_error, whole(outcome, len)),
                 }
             },
         };
         drive(&mut self.ring, self.depth.min(writes.len()), &mut operations);
-        // The kernel may write a part. Writing the rest succeeds, or tells why that was all: a full disk, say.
+        // The kernel may write a part, or nothing for lack of a worker. Writing the rest succeeds, or tells why that was all: a full disk, say.
         for (op, moved) in parts {
             let (offset, bytes) = writes[op];
             keep_first(&mut first_error, file.write_all_at(&bytes[moved..], offset + moved as u64));
@@ -232,6 +258,29 @@ fn pieces(buffer: *mut u8, len: usize) -> impl Fn(usize) -> *mut u8 + Copy {
 fn keep_first(first: &mut io::Result<()>, this: io::Result<()>) {
     if first.is_ok() {
         *first = this;
+    }
+}
+
+/// Whether the kernel did not try an operation: it cancels those for which it gets no worker, as at a limit of processes or of memory.
+fn is_undone(outcome: i32) -> bool {
+    [libc::ECANCELED, libc::EAGAIN, libc::EINTR, libc::ENOMEM].contains(&-outcome)
+}
+
+/// The completion code of a read. One that was not tried is done by a plain call, so that it is not taken for a damaged file.
+///
+/// # Safety There are `len` initialised bytes at `piece`, and nobody else accesses them during the call.
+unsafe fn read_if_undone(outcome: i32, file: &File, offset: u64, piece: *mut u8, len: usize) -> i32 {
+    if !is_undone(outcome) {
+        return outcome;
+    }
+    // SAFETY: required by this function.
+    let bytes = unsafe { std::slice::from_raw_parts_mut(piece, len) };
+    loop {
+        match file.read_at(bytes, offset) {
+            Ok(got) => return got as i32,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return -error.raw_os_error().unwrap_or(libc::EIO),
+        }
     }
 }
 
@@ -339,5 +388,28 @@ impl Drop for Flight<'_> {
         while self.in_flight > 0 {
             self.wait(&mut ignored);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_read_that_was_not_tried_is_done_plainly_and_others_keep_their_outcome() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("it"), [7; 100]).unwrap();
+        let file = File::open(dir.path().join("it")).unwrap();
+        let mut bytes = [0; 50];
+        // SAFETY: the bytes are those of this test.
+        let mut read =
+            |outcome, offset| unsafe { read_if_undone(outcome, &file, offset, bytes.as_mut_ptr(), 50) };
+        assert_eq!(read(-libc::EIO, 0), -libc::EIO);
+        assert_eq!(read(10, 0), 10);
+        for undone in [libc::ECANCELED, libc::EAGAIN, libc::EINTR] {
+            assert_eq!(read(-undone, 0), 50);
+            assert_eq!(read(-undone, 60), 40);
+        }
+        assert_eq!(bytes, [7; 50]);
     }
 }

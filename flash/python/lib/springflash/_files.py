@@ -6,9 +6,20 @@ import os
 from ._springflash import FlashError, _in_use
 
 
+def _opened(folder: str | os.PathLike[str]) -> int:
+    """Never as 0 to 2: a program without standard error may point it at a file later, which would close this one."""
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    if opened > 2:
+        return opened
+    try:
+        return fcntl.fcntl(opened, fcntl.F_DUPFD_CLOEXEC, 3)
+    finally:
+        os.close(opened)
+
+
 def sync(folder: str | os.PathLike[str]) -> None:
     """Makes the names in a folder durable."""
-    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    opened = _opened(folder)
     try:
         os.fsync(opened)
     finally:
@@ -27,7 +38,7 @@ class FolderLock:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self._process = os.getpid()
-        self._file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        self._file = _opened(folder)
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -35,8 +35,16 @@ def absolute(path: Path) -> str:
     return name if os.path.isabs(name) else os.path.join(os.getcwd(), name)
 
 
+def shown(setting: object) -> str:
+    """A setting in a message, shortened. Python refuses to write a number of thousands of digits."""
+    try:
+        return f"{setting!r:.40}"
+    except ValueError:
+        return "a number of thousands of digits"
+
+
 def whole(name: str, number: float, least: int) -> int:
-    wrong = ValueError(f"{name} is {number!r:.40}, expected a whole number of {least} to 2**64 - 1")
+    wrong = ValueError(f"{name} is {shown(number)}, expected a whole number of {least} to 2**64 - 1")
     if isinstance(number, (bool, str, bytes, bytearray)):
         raise wrong
     try:
@@ -62,7 +70,7 @@ def rate(name: str, number: float) -> float:
             return float(number)
     except (TypeError, ValueError, OverflowError):
         pass
-    raise ValueError(f"{name} is {number!r:.40}, expected between 0 and 1, both excluded")
+    raise ValueError(f"{name} is {shown(number)}, expected between 0 and 1, both excluded")
 
 
 class FilterInfo(NamedTuple):

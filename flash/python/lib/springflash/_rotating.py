@@ -15,7 +15,7 @@ from typing import Any
 from ._batches import Column, each, together, told
 from ._closes import Closes
 from ._files import FolderLock, fault, sync
-from ._filter import FilterInfo, FlashFilter, Key, Path, Progress, absolute, rate, whole
+from ._filter import FilterInfo, FlashFilter, Key, Path, Progress, absolute, memory_bytes, rate, shown, whole
 from ._springflash import ClosedError, ForkedError, FullError
 
 #: Before the name of a generation until it is made, and from its removal until it is gone.
@@ -25,6 +25,10 @@ _GENERATION = re.compile(rf"({_NEW}|{_GONE})?[0-9]{{20}}")
 
 
 def _remove(generation: Folder) -> None:
+    if generation.is_symlink():
+        # What a link points to belongs to others.
+        generation.unlink()
+        return
     # `shutil.rmtree` closes a descriptor twice if it is interrupted.
     for name in os.listdir(generation):
         os.unlink(generation / name)
@@ -52,20 +56,31 @@ class RotatingFilter(Closes):
         memory: int = 16 << 20,
     ) -> None:
         if max_age is not None and (isinstance(max_age, bool) or not isinstance(max_age, numbers.Real) or not max_age > 0):
-            raise ValueError(f"max_age is {max_age!r:.40}, expected seconds above 0, or None")
+            raise ValueError(f"max_age is {shown(max_age)}, expected seconds above 0, or None")
         self._rate = rate("false_positive_rate", false_positive_rate)
+        generations = whole("generations", generations, 2)
         self._settings: dict[str, Any] = {
             "capacity": whole("capacity", capacity, 1),
-            "false_positive_rate": self._rate / whole("generations", generations, 2),
-            "memory": memory,
+            "false_positive_rate": self._rate / generations,
+            "memory": memory_bytes(memory),
         }
         self._folder = Folder(absolute(path))
         self._kept, self._max_age = generations, max_age
         self._process, self._unguarded = os.getpid(), threading.RLock()
         made = [folder for folder in (self._folder, *self._folder.parents) if not folder.exists()]
         self._folder.mkdir(parents=True, exist_ok=True)
-        for folder in made:
-            sync(folder.parent)
+        try:
+            for folder in made:
+                sync(folder.parent)
+            self._open()
+        except Exception:
+            # Such as a budget that is too small for the capacity. Folders that hold something stay.
+            with contextlib.suppress(OSError):
+                for folder in made:
+                    folder.rmdir()
+            raise
+
+    def _open(self) -> None:
         self._folder_lock = FolderLock(self._folder)
         strange = [name for name in sorted(os.listdir(self._folder)) if not _GENERATION.fullmatch(name)]
         if strange:
@@ -189,7 +204,11 @@ class RotatingFilter(Closes):
         done = 0
         for (batch,) in together(each(column)):
             with self._lock:
-                self._keep_up()
+                try:
+                    self._keep_up()
+                except FullError as full:
+                    full.added = done
+                    raise
                 self._add_batch(batch, done)
             done += len(batch)
             told(progress, done, column.count)

@@ -77,7 +77,7 @@ impl Get {
     }
 }
 
-/// Keys that could not be looked up because of damage.
+/// Keys that could not be looked up because of damage or of a read that failed.
 #[derive(Default)]
 pub(super) struct Damage {
     keys: u64,
@@ -85,7 +85,7 @@ pub(super) struct Damage {
 }
 
 impl Damage {
-    /// The values of `keys`; `None` for a key that cannot be looked up because of damage.
+    /// The values of `keys`; `None` for a key that cannot be looked up.
     pub(super) fn look_up(
         &mut self,
         index: &FlashIndex,
@@ -110,10 +110,10 @@ impl Damage {
     fn end(self) -> Result<()> {
         let Some(first) = self.first else { return Ok(()) };
         let keys = self.keys;
-        Err(explain(first)).with_context(|| {
-            format!(
-                "{keys} keys cannot be looked up because of damage; see `springflash index repair --help`"
-            )
-        })
+        let cause = match first {
+            FlashError::Io { .. } => "as a read failed",
+            _ => "because of damage; see `springflash index repair --help`",
+        };
+        Err(explain(first)).with_context(|| format!("{keys} keys cannot be looked up {cause}"))
     }
 }
