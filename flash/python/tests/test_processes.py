@@ -469,8 +469,13 @@ def test_a_rotating_filter_touches_no_folder_of_others(tmp_path, name):
 
 @pytest.mark.parametrize(
     "settings",
-    [{"max_age": 0}, {"max_age": -1}, {"max_age": float("nan")}, {"false_positive_rate": 2}, {"false_positive_rate": 0}, {"generations": 1},
-     {"generations": 2.5}, {"memory": -1}, {"memory": 1}, {"memory": "much"}, {"capacity": 2**64 - 1}],
+    [
+        *({"max_age": age} for age in (0, -1, float("nan"))),
+        *({"false_positive_rate": rate} for rate in (2, 0)),
+        *({"generations": number} for number in (1, 2.5)),
+        *({"memory": memory} for memory in (-1, 1, "much")),
+        {"capacity": 2**64 - 1},
+    ],
 )
 def test_a_rotating_filter_refuses_what_would_forget_or_lie_before_it_makes_a_folder(tmp_path, settings):
     with pytest.raises(ValueError, match=next(iter(settings))):
@@ -705,7 +710,13 @@ print("whole")
 
 
 @pytest.mark.parametrize(
-    "call", ["it[keys[n]]", "it.get_many(keys[n : n + 10])", "it.get_many(keys[n : n + 100])", "it.setdefault_many(keys[n : n + 10], keys[:10])"]
+    "call",
+    [
+        "it[keys[n]]",
+        "it.get_many(keys[n : n + 10])",
+        "it.get_many(keys[n : n + 100])",
+        "it.setdefault_many(keys[n : n + 10], keys[:10])",
+    ],
 )
 def test_small_calls_for_which_there_is_no_memory_are_errors_and_not_the_end_of_the_process(tmp_path, child, call):
     program = f"""

@@ -234,7 +234,8 @@ impl Ring {
             },
         };
         drive(&mut self.ring, self.depth.min(writes.len()), &mut operations);
-        // The kernel may write a part, or nothing for lack of a worker. Writing the rest succeeds, or tells why that was all: a full disk, say.
+        // The kernel may write a part, or nothing for lack of a worker. Writing the rest succeeds, or tells why that was all: a full
+        // disk, say.
         for (op, moved) in parts {
             let (offset, bytes) = writes[op];
             keep_first(&mut first_error, file.write_all_at(&bytes[moved..], offset + moved as u64));
