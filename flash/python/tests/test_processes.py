@@ -127,7 +127,8 @@ def test_a_forked_process_is_refused_while_a_thread_uses_a_rotating_filter(tmp_p
         if process == 0:
             signal.alarm(20)
             outcomes = []
-            for call in (lambda: "a" in seen, lambda: seen.add("a"), lambda: seen.contains_many([b"a"]), seen.rotate, seen.commit, seen.close):
+            calls = (lambda: "a" in seen, lambda: seen.add("a"), lambda: seen.contains_many([b"a"]), seen.rotate, seen.commit, seen.close)
+            for call in calls:
                 try:
                     call()
                 except ForkedError as error:

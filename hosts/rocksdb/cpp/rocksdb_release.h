@@ -90,8 +90,8 @@ class ForwardingTableReader : public rocksdb::TableReader {
   rocksdb::TableReader& Other() const { return static_cast<const Self*>(this)->Inner(); }
 };
 
-// The stock reader, which a read keeps, leaves the block cache alone when it is destroyed: the column family's options and comparator, which
-// it needs for that, may be gone by then.
+// The stock reader, which a read keeps, leaves the block cache alone when it is destroyed: the column family's options and comparator,
+// which it needs for that, may be gone by then.
 inline void LeaveBlocksInCache(rocksdb::TableReader& stock) {
 #if SPRINGBLOOM_ROCKSDB >= 90500
   stock.MarkObsolete(/*uncache_aggressiveness=*/0);
