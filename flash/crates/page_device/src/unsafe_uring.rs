@@ -269,7 +269,9 @@ fn is_undone(outcome: i32) -> bool {
 
 /// The completion code of a read. One that was not tried is done by a plain call, so that it is not taken for a damaged file.
 ///
-/// # Safety There are `len` initialised bytes at `piece`, and nobody else accesses them during the call.
+/// # Safety
+///
+/// There are `len` initialised bytes at `piece`, and nobody else accesses them during the call.
 unsafe fn read_if_undone(outcome: i32, file: &File, offset: u64, piece: *mut u8, len: usize) -> i32 {
     if !is_undone(outcome) {
         return outcome;

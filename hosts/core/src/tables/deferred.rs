@@ -67,6 +67,10 @@ struct Entry {
 }
 
 impl Entry {
+    fn is_due(&self, now: Instant) -> bool {
+        !self.is_empty && self.due <= now
+    }
+
     fn is_unreadable(&self) -> bool {
         !self.pause.is_zero() || self.tries.iter().any(|begun| begun.elapsed() >= LATE)
     }
@@ -129,7 +133,8 @@ impl DeferredTables {
 
     /// Whether a table is to be tried now.
     pub(crate) fn has_due(&self) -> bool {
-        !self.in_turn(Instant::now()).is_empty()
+        let now = Instant::now();
+        self.state.lock().families.values().any(|entry| entry.is_due(now))
     }
 
     /// Tries all tables until one is refused. It is called again and again: whether there is more room than before is not asked, because
@@ -180,8 +185,7 @@ impl DeferredTables {
     fn in_turn(&self, now: Instant) -> Vec<usize> {
         let state = self.state.lock();
         let (before, from) = (state.families.range(..state.first), state.families.range(state.first..));
-        let is_due = |entry: &Entry| !entry.is_empty && entry.due <= now;
-        from.chain(before).filter(|(_, entry)| is_due(entry)).map(|(&family, _)| family).collect()
+        from.chain(before).filter(|(_, entry)| entry.is_due(now)).map(|(&family, _)| family).collect()
     }
 
     fn entry(&self, family: usize) -> Option<(Tries, u64)> {

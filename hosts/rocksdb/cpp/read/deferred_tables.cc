@@ -91,10 +91,10 @@ typename DeferredTables<Reader>::Try* DeferredTables<Reader>::TryOf(const Reader
 }
 
 template <typename Reader>
-Reader* DeferredTables<Reader>::Next() const {
+Reader* DeferredTables<Reader>::Next() {
   Reader* reader = next_;
   // As many may be tried as there are tries.
-  for (size_t tried = 0; reader != nullptr && std::ranges::find(tries_, reader, &Try::reader) != tries_.end(); ++tried) {
+  for (size_t tried = 0; reader != nullptr && TryOf(reader) != nullptr; ++tried) {
     reader = tried == tries_.size() ? nullptr : After(reader);
   }
   return reader;

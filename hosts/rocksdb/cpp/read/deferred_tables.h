@@ -44,7 +44,7 @@ class DeferredTables {
   int TryNext();
   int TryOne(const rocksdb::BlockBasedTable::Rep& rep, OpenedUnits* opened) const;
   // The reader to try next, of those that are not being tried; null if there is none.
-  Reader* Next() const;
+  Reader* Next();
   Try* TryOf(const Reader* reader);
   void Unlink(Reader* reader);
   static Reader* After(Reader* reader) { return static_cast<Reader*>(reader->Links().next); }

@@ -1,4 +1,4 @@
-//! Databases are opened and closed while a read of units takes long, and a smaller budget waits for it.
+//! A read of units takes long: databases are opened and closed meanwhile, the budget falls, and a column family is dropped.
 
 #![allow(unsafe_code)]
 
