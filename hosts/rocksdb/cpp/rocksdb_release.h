@@ -92,7 +92,7 @@ class ForwardingTableReader : public rocksdb::TableReader {
 
 // The stock reader, which a read keeps, leaves the block cache alone when it is destroyed: the column family's options and comparator,
 // which it needs for that, may be gone by then.
-inline void LeaveBlocksInCache(rocksdb::TableReader& stock) {
+inline void LeaveBlocksInCache([[maybe_unused]] rocksdb::TableReader& stock) {
 #if SPRINGBLOOM_ROCKSDB >= 90500
   stock.MarkObsolete(/*uncache_aggressiveness=*/0);
 #endif
