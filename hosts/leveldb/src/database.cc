@@ -1,5 +1,6 @@
 #include "database.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "file_access.h"
@@ -14,7 +15,7 @@ using leveldb::Slice;
 namespace {
 
 // Reads that fail before other databases have their turn.
-constexpr int kUnreadableAtOnce = 16;
+constexpr size_t kUnreadableAtOnce = 16;
 
 Slice UserKey(const Slice& internal_key) { return Slice(internal_key.data(), internal_key.size() - leveldb::kKeyTrailerSize); }
 
@@ -66,21 +67,22 @@ int Database::TryToOpen(OpenTable* table) {
       outcome == UnitBlock::kFound ? sb_table_open(selected_.filters.get(), family_, &spec, &table->units) : SB_CORRUPT;
   if (why == SB_OPENED) {
     table->largest_sequence = block.largest_sequence;
-    table->has_units.store(true, std::memory_order_release);
   }
   return why;
 }
 
-void Database::Open(OpenTable* table) {
-  const int why = TryToOpen(table);
-  if (why == SB_NONE_LEFT) {
+void Database::Open(const std::shared_ptr<OpenTable>& table) {
+  const int why = TryToOpen(table.get());
+  if (why == SB_OPENED) {
+    table->has_units.store(true, std::memory_order_release);
+  } else if (why == SB_NONE_LEFT) {
     sb_filters_count_table_without_units(selected_.filters.get());
   } else if (why == SB_CORRUPT) {
     leveldb::Log(log_, "springbloom: %s is read without filter units: its filter block is damaged or of a newer version",
                  PathOf(*table).c_str());
     // What was read may be damaged, and not the file: it is read again later.
     Defer(table);
-  } else if (why != SB_OPENED) {
+  } else {
     if (!has_told_of_deferral_.exchange(true)) {
       leveldb::Log(log_, "springbloom: %s is read without filter units for now: %s; others are not told of here",
                    PathOf(*table).c_str(),
@@ -90,7 +92,7 @@ void Database::Open(OpenTable* table) {
   }
 }
 
-void Database::Defer(OpenTable* table) {
+void Database::Defer(const std::shared_ptr<OpenTable>& table) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     table->deferred = deferred_.insert(deferred_.end(), table);
@@ -100,47 +102,76 @@ void Database::Defer(OpenTable* table) {
 
 int Database::Retry(void* context) noexcept {
   auto* self = static_cast<Database*>(context);
-  std::unique_lock<std::mutex> lock(self->mutex_);
-  if (self->tried_ != nullptr) {
-    return SB_BUSY;
+  const auto left = [self] {
+    std::lock_guard<std::mutex> lock(self->mutex_);
+    return self->deferred_.size();
+  };
+  const size_t tries = std::min(left(), kUnreadableAtOnce);
+  for (size_t failed = 0; failed < tries; ++failed) {
+    const int why = self->TryNext();
+    if (why != SB_UNREADABLE && why != kClosed) {
+      return why == SB_BUSY && failed > 0 ? SB_UNREADABLE : why;
+    }
   }
-  for (size_t tries = std::min<size_t>(self->deferred_.size(), kUnreadableAtOnce); tries > 0 && !self->deferred_.empty();
-       --tries) {
-    OpenTable* const table = self->deferred_.front();
-    self->tried_ = table;
-    // A read may take long: other tables are opened and closed meanwhile.
+  return left() == 0 ? SB_NONE_LEFT : SB_UNREADABLE;
+}
+
+// Tries one without the lock: a read may take long, and other tables are opened, tried and closed meanwhile.
+int Database::TryNext() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  const auto next = std::ranges::find(deferred_, false, &OpenTable::is_tried);
+  if (next == deferred_.end()) {
+    return deferred_.empty() ? SB_NONE_LEFT : SB_BUSY;
+  }
+  const std::shared_ptr<OpenTable> table = *next;
+  deferred_.splice(deferred_.end(), deferred_, next);
+  table->is_tried = true;
+  lock.unlock();
+  const int why = TryToOpen(table.get());
+  lock.lock();
+  table->is_tried = false;
+  if (!table->deferred) {
     lock.unlock();
-    const int why = self->TryToOpen(table);
-    lock.lock();
-    self->tried_ = nullptr;
-    self->try_ended_.notify_all();
-    if (why == SB_NO_ROOM) {
-      return SB_NO_ROOM;
+    if (why == SB_OPENED) {
+      CloseUnits(table.get());
     }
-    // What was read may be damaged, and not the file.
-    if (why != SB_UNREADABLE && why != SB_CORRUPT) {
-      self->deferred_.erase(*table->deferred);
-      table->deferred.reset();
-      return SB_OPENED;
-    }
-    self->deferred_.splice(self->deferred_.end(), self->deferred_, *table->deferred);
+    return kClosed;
   }
-  return self->deferred_.empty() ? SB_NONE_LEFT : SB_UNREADABLE;
+  // What was read may be damaged, and not the file.
+  if (why == SB_UNREADABLE || why == SB_CORRUPT) {
+    return SB_UNREADABLE;
+  }
+  if (why == SB_NO_ROOM) {
+    deferred_.splice(deferred_.begin(), deferred_, *table->deferred);
+    return why;
+  }
+  if (why == SB_OPENED) {
+    table->has_units.store(true, std::memory_order_release);
+  }
+  Undefer(table.get());
+  return SB_OPENED;
 }
 
 void Database::Close(OpenTable* table) {
   {
-    std::unique_lock<std::mutex> lock(mutex_);
-    try_ended_.wait(lock, [&] { return tried_ != table; });
+    std::lock_guard<std::mutex> lock(mutex_);
     if (table->deferred) {
-      deferred_.erase(*table->deferred);
-      table->deferred.reset();
+      Undefer(table);
       sb_deferred_closed(selected_.filters.get());
     }
   }
   if (table->has_units.load(std::memory_order_acquire)) {
-    sb_table_close(selected_.filters.get(), &table->units, table->is_obsolete.load(std::memory_order_relaxed) ? 1 : 0);
+    CloseUnits(table);
   }
+}
+
+void Database::Undefer(OpenTable* table) {
+  deferred_.erase(*table->deferred);
+  table->deferred.reset();
+}
+
+void Database::CloseUnits(OpenTable* table) {
+  sb_table_close(selected_.filters.get(), &table->units, table->is_obsolete.load(std::memory_order_relaxed) ? 1 : 0);
 }
 
 Database::Lookup::Lookup(const Database& database, const OpenTable& table, const Slice& internal_key)

@@ -28,7 +28,8 @@ struct OpenTable {
   // Of the table's entries.
   uint64_t largest_sequence = 0;
   // Its place among the deferred tables, if it is one of them.
-  std::optional<std::list<OpenTable*>::iterator> deferred;
+  std::optional<std::list<std::shared_ptr<OpenTable>>::iterator> deferred;
+  bool is_tried = false;
 };
 
 }  // namespace springbloom

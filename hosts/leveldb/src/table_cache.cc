@@ -44,14 +44,15 @@ class TableCache {
 namespace {
 
 struct Cached {
-  OpenTable table;
-  Database* database;  // null: the policy is not elastic
+  // The cache's own, but for a try to find its units.
+  std::shared_ptr<OpenTable> table = std::make_shared<OpenTable>();
+  Database* database = nullptr;  // null: the policy is not elastic
 };
 
 void Delete(const Slice&, void* value) {
   const std::unique_ptr<Cached> cached(static_cast<Cached*>(value));
   if (cached->database != nullptr) {
-    cached->database->Close(&cached->table);
+    cached->database->Close(cached->table.get());
   }
 }
 
@@ -91,7 +92,7 @@ struct TableCache::Rep {
       return Status::OK();
     }
     auto cached = std::make_unique<Cached>();
-    OpenTable& table = cached->table;
+    OpenTable& table = *cached->table;
     table.number = number;
     table.file_size = file_size;
     cached->database = database ? &*database : nullptr;
@@ -113,13 +114,13 @@ struct TableCache::Rep {
     }
     table.table.reset(opened);
     if (database) {
-      database->Open(&table);
+      database->Open(cached->table);
     }
     *handle = cache->Insert(key, cached.release(), 1, &Delete);
     return s;
   }
 
-  OpenTable& TableOf(Cache::Handle* handle) { return static_cast<Cached*>(cache->Value(handle))->table; }
+  OpenTable& TableOf(Cache::Handle* handle) { return *static_cast<Cached*>(cache->Value(handle))->table; }
 
   const std::string folder;
   Options options;

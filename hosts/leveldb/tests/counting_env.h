@@ -1,10 +1,12 @@
-// An Env that counts reads of table files, and can be told to fail them or to bring other bytes.
+// An Env that counts reads of table files, and can be told to fail them, to let them hang or to bring other bytes.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "leveldb/env.h"
 
@@ -26,6 +28,8 @@ class CountingEnv : public leveldb::EnvWrapper {
   static thread_local uint64_t reads_of_thread;
   std::atomic<bool> fails = false;
   std::atomic<bool> damages_heads_of_units = false;
+  // So many further reads of heads of units hang, each until this is negative.
+  std::atomic<int> hangs = -1;
 
  private:
   class File : public leveldb::RandomAccessFile {
@@ -38,7 +42,13 @@ class CountingEnv : public leveldb::EnvWrapper {
       env_->reads += 1;
       ++reads_of_thread;
       const leveldb::Status s = file_->Read(offset, size, result, scratch);
-      if (s.ok() && env_->damages_heads_of_units && result->starts_with("SpgBloom")) {
+      const bool is_head = s.ok() && result->starts_with("SpgBloom");
+      if (int left = env_->hangs; is_head && left > 0 && env_->hangs.compare_exchange_strong(left, left - 1)) {
+        while (env_->hangs >= 0) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+      }
+      if (is_head && env_->damages_heads_of_units) {
         std::memmove(scratch, result->data(), result->size());
         scratch[20] ^= 1;
         *result = leveldb::Slice(scratch, result->size());

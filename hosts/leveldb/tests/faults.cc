@@ -1,6 +1,7 @@
 // Damaged units, files that cannot be read and memory that is short: lookups read more, and answer the same.
 #include <chrono>
 #include <fstream>
+#include <future>
 #include <thread>
 #include <vector>
 
@@ -57,6 +58,15 @@ bool IsFilteredSoon(leveldb::DB* db, CountingEnv* env) {
     springbloom::WaitIdle(std::chrono::milliseconds(500));
   }
   return false;
+}
+
+template <typename Condition>
+void EventuallyIs(const Condition& is_so, const char* what) {
+  const auto start = std::chrono::steady_clock::now();
+  while (!is_so()) {
+    CHECK(std::chrono::steady_clock::now() - start < std::chrono::minutes(1), "%s", what);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
 }
 
 std::vector<std::filesystem::path> Tables(const std::string& folder) {
@@ -170,6 +180,25 @@ int main() {
     }
     env.damages_heads_of_units = false;
     CHECK(IsFilteredSoon(db.get(), &env), "they are read again");
+  }
+  {
+    // Tables that are compacted away while their units are being found. Nothing waits for reads that hang.
+    const PolicyPtr policy = NewPolicy("budget=500;segment_data_bytes=64K;warm_start_seconds=0");
+    DbPtr db = Open(NewOptions(&env, cache.get(), policy.get()), path);
+    CHECK(Ask(db.get(), &env, 7) > .9);
+    env.hangs = 2;
+    CHECK_OK(springbloom::SetBudget(200000));
+    EventuallyIs([&] { return env.hangs == 0; }, "tables are tried while others hang");
+    std::future<void> compacted = std::async(std::launch::async, [&] {
+      for (int number = 0; number < kKeys; number += 50) {
+        CHECK_OK(db->Put(leveldb::WriteOptions(), Key(2 * number), std::to_string(number) + std::string(90, 'v')));
+      }
+      db->CompactRange(nullptr, nullptr);
+    });
+    EventuallyIs([&] { return compacted.wait_for(std::chrono::milliseconds(0)) == std::future_status::ready; }, "a compaction");
+    CHECK(IsFilteredSoon(db.get(), &env), "beside reads that hang");
+    env.hangs = -1;
+    db.reset();
   }
   const uint64_t trials = FromEnvironment("SPRINGBLOOM_DAMAGES", 20);
   for (uint64_t trial = 0; trial < trials; ++trial) {

@@ -10,7 +10,7 @@ using namespace springbloom_test;
 
 namespace {
 
-// Of the one test that uses them.
+// Of the tests that use them, one at a time.
 std::mutex mutex_of_held;
 std::condition_variable changed;
 int held = 0;
@@ -51,11 +51,19 @@ class HoldingFileSystem final : public rocksdb::FileSystemWrapper {
 
 }  // namespace
 
-// Gives the options that file system.
+// Gives the options that file system, which holds reads back from now on. Readers of tables that a compaction removed clear the block cache when they are destroyed.
 extern "C" int springbloom_test_hold_reads(void* rocksdb_options, const char*, char* error, size_t error_size) {
   return Run(error, error_size, [&] {
     static const auto env = rocksdb::NewCompositeEnv(std::make_shared<HoldingFileSystem>());
-    springbloom::OptionsIn(rocksdb_options).env = env.get();
+    {
+      std::lock_guard<std::mutex> lock(mutex_of_held);
+      are_let_go = false;
+    }
+    auto& options = springbloom::OptionsIn(rocksdb_options);
+    options.env = env.get();
+#if SPRINGBLOOM_ROCKSDB >= 90500
+    options.uncache_aggressiveness = 1'000'000;
+#endif
   });
 }
 
