@@ -223,6 +223,41 @@ fn a_table_that_hangs_keeps_nobody_waiting_but_the_end_of_its_database() {
     check_db(&db, "hangs");
 }
 
+/// The database has another one, for which its end need not wait.
+#[test]
+fn a_column_family_is_dropped_while_its_table_hangs() {
+    let _one = ONE_AT_A_TIME.lock();
+    let (folder, elastic) = (folder(), filters(0));
+    let mut options = small_tree();
+    with_faulty_files(&mut options, folder.path());
+    let options = installed(&elastic, &options);
+    let mut db = DB::open(&options, folder.path()).expect("open");
+    db.create_cf("dropped", &options).expect("a column family");
+    let family = db.cf_handle("dropped").expect("it was made");
+    (0..1_000u32).for_each(|n| db.put_cf(family, n.to_be_bytes(), b"v").expect("put"));
+    db.flush_cf(family).expect("flush");
+    let ends = Ends;
+    Fault::Hangs.set();
+    elastic.set_budget_bytes(AMPLE_BYTES).expect("a budget");
+    wait_until("its table fails", || elastic.stats().failing_tables > 0);
+    fill_db(&db, "kept");
+    let (dropped, is_dropped) = mpsc::channel();
+    let db = thread::scope(|scope| {
+        let dropping = scope.spawn(|| {
+            db.drop_cf("dropped").expect("drop");
+            dropped.send(()).expect("the test waits for it");
+            db
+        });
+        let is_dropped = is_dropped.recv_timeout(Duration::from_secs(20));
+        // Otherwise nothing ends.
+        drop(ends);
+        assert!(is_dropped.is_ok(), "it waits for its table");
+        dropping.join().expect("it is dropped")
+    });
+    wait_for_all_filters(&elastic, &db, "it hangs no more");
+    check_db(&db, "kept");
+}
+
 /// A secondary instance whose primary compacted, a folder that was renamed, a relative path after `chdir`.
 #[test]
 fn units_of_a_file_that_lost_its_name_are_read() {

@@ -20,7 +20,14 @@ std::list<ColumnFamily>& AllOpen() {
   return *all;
 }
 
-// Guards the list, the column families' counts of readers, and what they make once.
+// Those whose tables are closed while one was being tried. The try may hang, and needs the database's files alone: they end with the database
+// at the latest.
+std::list<ColumnFamily>& Ending() {
+  static auto* ending = new std::list<ColumnFamily>;
+  return *ending;
+}
+
+// Guards the lists, the column families' counts of readers, and what they make once.
 std::mutex& AllOpenMutex() {
   static auto* mutex = new std::mutex;
   return *mutex;
@@ -136,6 +143,18 @@ ColumnFamilyRef::ColumnFamilyRef(const ColumnFamilyRef& other) : family_(other.f
   }
 }
 
+bool ColumnFamily::IsTried() const {
+  return (deferred_ != nullptr && deferred_->HasTries()) || (deferred_prefixes_ != nullptr && deferred_prefixes_->HasTries());
+}
+
+// Whether it may end later than its last table. A comparator of the user's may be gone by then.
+bool ColumnFamily::MayLinger() const {
+  const auto is_of_same = [&](const ColumnFamily& other) {
+    return other.filters.get() == filters.get() && other.session_ == session_;
+  };
+  return comparator == rocksdb::BytewiseComparator() && IsTried() && std::ranges::any_of(AllOpen(), is_of_same);
+}
+
 ColumnFamilyRef::~ColumnFamilyRef() {
   // Destroyed after the lock is released: its destructor waits for accesses to files, and that of the filters for threads, which may open
   // tables.
@@ -143,7 +162,13 @@ ColumnFamilyRef::~ColumnFamilyRef() {
   if (family_ != nullptr) {
     std::lock_guard<std::mutex> lock(AllOpenMutex());
     if (--family_->readers_ == 0) {
-      gone.splice(gone.begin(), AllOpen(), family_->place_);
+      std::list<ColumnFamily>& ending = Ending();
+      ending.splice(ending.end(), AllOpen(), family_->place_);
+      for (auto next = ending.begin(); next != ending.end();) {
+        if (const auto family = next++; !family->MayLinger()) {
+          gone.splice(gone.end(), ending, family);
+        }
+      }
     }
   }
 }

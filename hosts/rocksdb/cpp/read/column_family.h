@@ -21,8 +21,9 @@ class DeferredTables;
 class ElasticTableReader;
 class PrefixFilter;
 
-// A column family of an open database. It lives as long as one of its tables is open. RocksDB destroys all readers of a database before
-// Close returns. With the last one, the core is told, and does not access the database's files any more.
+// A column family of an open database. It lives as long as one of its tables is open, or is being tried while the database has others.
+// RocksDB destroys all readers of a database before Close returns. With the last one, the core is told, and does not access the database's
+// files any more.
 class ColumnFamily {
  public:
   // `is_for_writing`: whether the database may have been opened to write.
@@ -62,6 +63,10 @@ class ColumnFamily {
   template <typename Reader>
   friend class DeferredTables;
   friend class UnitTable;
+
+  // Whether a deferred table is being tried.
+  bool IsTried() const;
+  bool MayLinger() const;
 
   // Its identity: the opening of the database, and an object that the column family owns.
   const std::string session_;

@@ -85,6 +85,12 @@ void DeferredTables<Reader>::Close(const Reader* reader, const std::shared_ptr<r
 }
 
 template <typename Reader>
+bool DeferredTables<Reader>::HasTries() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return !tries_.empty();
+}
+
+template <typename Reader>
 typename DeferredTables<Reader>::Try* DeferredTables<Reader>::TryOf(const Reader* reader) {
   const auto found = std::ranges::find(tries_, reader, &Try::reader);
   return found == tries_.end() ? nullptr : &*found;

@@ -14,7 +14,7 @@
 namespace springbloom {
 
 // The deferred tables of a column family. Thread-safe. Background threads try to open their units; lookups never look for room. A try may
-// hang: nobody waits for it but the end of the column family.
+// hang: nobody waits for it but the end of the database.
 // `Reader` is an ElasticTableReader, which waits for units over keys, or a PrefixFilter.
 template <typename Reader>
 class DeferredTables {
@@ -28,6 +28,7 @@ class DeferredTables {
   void Remove(Reader* reader);
   // The reader, which was removed, is being destroyed. If it is being tried, that keeps `stock`, which it reads.
   void Close(const Reader* reader, const std::shared_ptr<rocksdb::TableReader>& stock);
+  bool HasTries() const;
 
  private:
   // A try that is under way.
@@ -54,7 +55,7 @@ class DeferredTables {
 
   const ColumnFamily& family_;
   // Guards the following, and the links of the readers.
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   // A few.
   std::list<Try> tries_;
   // The one to try next; null if there is none. What was tried comes last, so that all have their turn.
