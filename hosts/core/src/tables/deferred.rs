@@ -17,7 +17,7 @@ const PAUSE_MIN: Duration = Duration::from_millis(500);
 /// Where tables are damaged for good, they are read for ever: rarely. A fault that passes leaves no trace a minute later.
 const PAUSE_MAX: Duration = Duration::from_secs(16);
 /// Tables that are tried at a time, each by a thread.
-pub(crate) const TRIES_MAX: usize = 8;
+pub(crate) const TRIES_MAX: usize = 16;
 /// A try that takes longer seems to hang.
 const LATE: Duration = Duration::from_millis(250);
 
@@ -203,12 +203,12 @@ struct UnderWay<'a> {
 }
 
 impl<'a> UnderWay<'a> {
-    /// A column family may have half of the tries at most: the next one that hangs, half of the rest.
+    /// A column family may have a quarter of the tries at most: the next one that hangs, a quarter of the rest, and at least one.
     fn begin(deferred: &'a DeferredTables, family: usize) -> Option<Self> {
         let begun = Instant::now();
         let mut state = deferred.state.lock();
         let tries = state.tries;
-        let entry = state.families.get_mut(&family).filter(|entry| entry.tries.len() + tries < TRIES_MAX)?;
+        let entry = state.families.get_mut(&family).filter(|entry| 3 * entry.tries.len() + tries < TRIES_MAX)?;
         entry.tries.push(begun);
         state.tries += 1;
         Some(Self { deferred, family, begun })
@@ -359,7 +359,7 @@ mod tests {
     #[test]
     fn column_families_that_hang_leave_tries_to_others_and_end_after_theirs() {
         let (deferred, is_over) = (DeferredTables::default(), Arc::<AtomicBool>::default());
-        (1..=4).for_each(|family| deferred.add(family, Box::new(Hangs(is_over.clone()))));
+        (1..=8).for_each(|family| deferred.add(family, Box::new(Hangs(is_over.clone()))));
         let tries = || {
             let state = deferred.state.lock();
             state.families.values().map(|entry| entry.tries.len()).collect::<Vec<_>>()
@@ -371,12 +371,12 @@ mod tests {
                     std::thread::yield_now();
                 }
             }
-            assert_eq!(tries(), [4, 2, 1, 1]);
+            assert_eq!(tries(), [4, 3, 3, 2, 1, 1, 1, 1]);
             let removed = scope.spawn(|| deferred.remove(1));
             std::thread::sleep(Duration::from_millis(20));
             assert!(!removed.is_finished());
             is_over.store(true, Ordering::SeqCst);
         });
-        assert_eq!((tries(), deferred.has_due()), (vec![0, 0, 0], false));
+        assert_eq!((tries(), deferred.has_due()), (vec![0; 7], false));
     }
 }
