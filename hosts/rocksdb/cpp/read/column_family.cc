@@ -147,11 +147,13 @@ bool ColumnFamily::IsTried() const {
   return (deferred_ != nullptr && deferred_->HasTries()) || (deferred_prefixes_ != nullptr && deferred_prefixes_->HasTries());
 }
 
+bool ColumnFamily::IsOfDatabaseOf(const ColumnFamily& other) const {
+  return other.filters.get() == filters.get() && other.session_ == session_;
+}
+
 // Whether it may end later than its last table. A comparator of the user's may be gone by then.
 bool ColumnFamily::MayLinger() const {
-  const auto is_of_same = [&](const ColumnFamily& other) {
-    return other.filters.get() == filters.get() && other.session_ == session_;
-  };
+  const auto is_of_same = [&](const ColumnFamily& other) { return other.IsOfDatabaseOf(*this); };
   return comparator == rocksdb::BytewiseComparator() && IsTried() && std::ranges::any_of(AllOpen(), is_of_same);
 }
 
@@ -165,7 +167,8 @@ ColumnFamilyRef::~ColumnFamilyRef() {
       std::list<ColumnFamily>& ending = Ending();
       ending.splice(ending.end(), AllOpen(), family_->place_);
       for (auto next = ending.begin(); next != ending.end();) {
-        if (const auto family = next++; !family->MayLinger()) {
+        // Those of other databases, which may close meanwhile, are theirs to end.
+        if (const auto family = next++; family->IsOfDatabaseOf(*family_) && !family->MayLinger()) {
           gone.splice(gone.end(), ending, family);
         }
       }

@@ -66,6 +66,7 @@ class ColumnFamily {
 
   // Whether a deferred table is being tried.
   bool IsTried() const;
+  bool IsOfDatabaseOf(const ColumnFamily& other) const;
   bool MayLinger() const;
 
   // Its identity: the opening of the database, and an object that the column family owns.

@@ -129,7 +129,6 @@ int DeferredTables<Reader>::Retry(void* context) noexcept {
 // Tries the next one without the lock: a read may take long, and other tables are opened, tried and closed meanwhile.
 template <typename Reader>
 int DeferredTables<Reader>::TryNext() {
-  std::list<Try> ended;
   std::unique_lock<std::mutex> lock(mutex_);
   Reader* const reader = Next();
   if (reader == nullptr) {
@@ -142,15 +141,19 @@ int DeferredTables<Reader>::TryNext() {
   OpenedUnits opened;
   const int why = TryOne(rep, &opened);
   lock.lock();
-  // The stock reader that it kept is destroyed without the lock.
-  ended.splice(ended.end(), tries_, under_way);
-  if (ended.front().is_removed) {
+  if (under_way->is_removed) {
+    under_way->reader = nullptr;
     lock.unlock();
     if (why == SB_OPENED) {
       sb_table_close(family_.filters.get(), &opened.table, /*obsolete=*/0);
     }
+    // Closes the file, which may take long: a part of the try.
+    under_way->stock.reset();
+    lock.lock();
+    tries_.erase(under_way);
     return kRemoved;
   }
+  tries_.erase(under_way);
   if (why == SB_NO_ROOM) {
     next_ = reader;
     return why;
