@@ -13,7 +13,7 @@ use std::{
 use parking_lot::Mutex;
 use rand::RngExt;
 use rocksdb::{DB, Options};
-use springbloom_rocksdb::ElasticFilters;
+use springbloom_rocksdb::{ElasticFilters, HOTNESS_FILE_NAME};
 use springbloom_testkit::seed::rng;
 
 use crate::common::{
@@ -223,39 +223,61 @@ fn a_table_that_hangs_keeps_nobody_waiting_but_the_end_of_its_database() {
     check_db(&db, "hangs");
 }
 
-/// The database has another one, for which its end need not wait.
+/// A column family that is dropped while its table hangs ends with its database, and no later.
 #[test]
-fn a_column_family_is_dropped_while_its_table_hangs() {
+fn a_column_family_that_hangs_keeps_nobody_waiting_but_the_end_of_its_own_database() {
     let _one = ONE_AT_A_TIME.lock();
-    let (folder, elastic) = (folder(), filters(0));
+    let folder = folder();
+    let builder = ElasticFilters::builder().budget_bytes(AMPLE_BYTES).segment_data_bytes(16 << 10);
+    let elastic = builder.warm_start_every(Some(Duration::MAX)).build().expect("the settings are sound");
     let mut options = small_tree();
     with_faulty_files(&mut options, folder.path());
     let options = installed(&elastic, &options);
-    let mut db = DB::open(&options, folder.path()).expect("open");
-    db.create_cf("dropped", &options).expect("a column family");
-    let family = db.cf_handle("dropped").expect("it was made");
-    (0..1_000u32).for_each(|n| db.put_cf(family, n.to_be_bytes(), b"v").expect("put"));
-    db.flush_cf(family).expect("flush");
+    let open = |name: &str| {
+        let mut db = DB::open(&options, folder.path().join(name)).expect("open");
+        db.create_cf("dropped", &options).expect("a column family");
+        elastic.set_budget_bytes(AMPLE_BYTES).expect("a budget");
+        fill_db(&db, "kept");
+        elastic.set_budget_bytes(0).expect("a budget");
+        let family = db.cf_handle("dropped").expect("it was made");
+        (0..1_000u32).for_each(|n| db.put_cf(family, n.to_be_bytes(), b"v").expect("put"));
+        db.flush_cf(family).expect("flush");
+        db
+    };
+    let [mut some, mut other] = ["some", "other"].map(open);
     let ends = Ends;
     Fault::Hangs.set();
     elastic.set_budget_bytes(AMPLE_BYTES).expect("a budget");
-    wait_until("its table fails", || elastic.stats().failing_tables > 0);
-    fill_db(&db, "kept");
-    let (dropped, is_dropped) = mpsc::channel();
-    let db = thread::scope(|scope| {
-        let dropping = scope.spawn(|| {
-            db.drop_cf("dropped").expect("drop");
-            dropped.send(()).expect("the test waits for it");
-            db
+    // Each half a second another table is tried.
+    thread::sleep(Duration::from_secs(5));
+    wait_until("visits are known of", || {
+        look_up_absent(&other);
+        elastic
+            .families()
+            .iter()
+            .any(|family| family.database.ends_with("/other") && family.counts.visits() > 0)
+    });
+    let (ended, has_ended) = mpsc::channel();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            [&mut some, &mut other].into_iter().for_each(|db| db.drop_cf("dropped").expect("drop"));
+            ended.send(()).expect("the test waits for it");
+            Fault::SomeHang.set();
+            // The other one's try ends.
+            thread::sleep(Duration::from_secs(1));
+            scope.spawn(|| drop(some));
+            thread::sleep(Duration::from_secs(1));
+            drop(other);
+            ended.send(()).expect("the test waits for it");
         });
-        let is_dropped = is_dropped.recv_timeout(Duration::from_secs(20));
+        let are_dropped = has_ended.recv_timeout(Duration::from_secs(20));
+        let is_closed = has_ended.recv_timeout(Duration::from_secs(20));
+        let is_saved = folder.path().join("other").join(HOTNESS_FILE_NAME).exists();
         // Otherwise nothing ends.
         drop(ends);
-        assert!(is_dropped.is_ok(), "it waits for its table");
-        dropping.join().expect("it is dropped")
+        assert!(are_dropped.is_ok() && is_closed.is_ok(), "{are_dropped:?}, {is_closed:?}");
+        assert!(is_saved, "the filters did not see that the database was closed");
     });
-    wait_for_all_filters(&elastic, &db, "it hangs no more");
-    check_db(&db, "kept");
 }
 
 /// A secondary instance whose primary compacted, a folder that was renamed, a relative path after `chdir`.

@@ -208,7 +208,8 @@ impl<'a> UnderWay<'a> {
         let begun = Instant::now();
         let mut state = deferred.state.lock();
         let tries = state.tries;
-        let entry = state.families.get_mut(&family).filter(|entry| 3 * entry.tries.len() + tries < TRIES_MAX)?;
+        let entry =
+            state.families.get_mut(&family).filter(|entry| 3 * entry.tries.len() + tries < TRIES_MAX)?;
         entry.tries.push(begun);
         state.tries += 1;
         Some(Self { deferred, family, begun })

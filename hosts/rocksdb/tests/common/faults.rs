@@ -37,6 +37,8 @@ pub(crate) enum Fault {
     HeadsFailLate = 9,
     /// Reads by our threads take as long as the fault.
     Hangs = 10,
+    /// As [`Hangs`](Self::Hangs), in folders that are named `some`.
+    SomeHang = 11,
 }
 
 impl Fault {

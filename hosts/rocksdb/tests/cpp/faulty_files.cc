@@ -27,7 +27,8 @@ enum TableFault : int {
   kWrongBytes = 7,
   kHeadsWrong = 8,
   kHeadsFailLate = 9,
-  kHangs = 10
+  kHangs = 10,
+  kSomeHang = 11
 };
 
 std::atomic<int>& TheTableFault() {
@@ -50,7 +51,8 @@ bool IsTable(const std::string& name) { return name.ends_with(".sst"); }
 
 class FaultyTable final : public rocksdb::FSRandomAccessFileOwnerWrapper {
  public:
-  using FSRandomAccessFileOwnerWrapper::FSRandomAccessFileOwnerWrapper;
+  FaultyTable(std::unique_ptr<rocksdb::FSRandomAccessFile>&& file, const std::string& name)
+      : FSRandomAccessFileOwnerWrapper(std::move(file)), is_of_some_(name.find("/some/") != name.npos) {}
 
   rocksdb::IOStatus Read(uint64_t offset, size_t n, const rocksdb::IOOptions& options, rocksdb::Slice* result, char* scratch,
                          rocksdb::IODebugContext* dbg) const override {
@@ -61,7 +63,7 @@ class FaultyTable final : public rocksdb::FSRandomAccessFileOwnerWrapper {
       case kSlow:
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
-    while (TheTableFault().load() == kHangs && IsThreadOfFilters()) {
+    while (IsThreadOfFilters() && Hangs()) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     const rocksdb::IOStatus s = FSRandomAccessFileOwnerWrapper::Read(offset, n, options, result, scratch, dbg);
@@ -83,6 +85,14 @@ class FaultyTable final : public rocksdb::FSRandomAccessFileOwnerWrapper {
     }
     return rocksdb::IOStatus::OK();
   }
+
+ private:
+  bool Hangs() const {
+    const int fault = TheTableFault().load();
+    return fault == kHangs || (fault == kSomeHang && is_of_some_);
+  }
+
+  const bool is_of_some_;
 };
 
 class FileSystemOfFaultyTables final : public rocksdb::FileSystemWrapper {
@@ -103,7 +113,7 @@ class FileSystemOfFaultyTables final : public rocksdb::FileSystemWrapper {
     }
     const rocksdb::IOStatus s = target()->NewRandomAccessFile(name, options, file, dbg);
     if (s.ok() && IsTable(name)) {
-      *file = std::make_unique<FaultyTable>(std::move(*file));
+      *file = std::make_unique<FaultyTable>(std::move(*file), name);
     }
     return s;
   }
