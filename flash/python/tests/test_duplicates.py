@@ -282,50 +282,72 @@ def test_each_document_is_in_one_output_after_any_runs(tmp_path, monkeypatch, ro
             code = 0
         except KeyboardInterrupt:
             code = 0
+        except ValueError:
+            code = 2
         finally:
             sys.settrace(None)
             os._exit(code)
 
-    is_touched = False
     for _ in range(8):
         shards = rng.sample(files, rng.randrange(1, 5))
         # What has no output yet, as who continues a run may ask for.
         if rng.random() < 0.3:
             shards = [file for file in files if not (out / file.name).exists()]
-        if round % 2 and rng.random() < 0.3:
-            os.utime(rng.choice(files), ns=(0, rng.randrange(1 << 60)))
-            is_touched = True
+        changed = rng.choice(files)
+        if rng.random() < 0.3:
+            os.utime(changed, ns=(0, rng.randrange(1 << 60)))
+        others = [*documents[changed.name], "new"] if rng.random() < 0.5 else documents[changed.name][::-1]
+        is_changed = round % 2 == 1 and rng.random() < 0.5 and others != documents[changed.name]
+        is_refused = is_changed and (out / changed.name).exists()
+        if is_changed:
+            write(changed, others)
+            if not is_refused:
+                documents[changed.name] = others
+        steps, is_kill, syncs = rng.randrange(1, 500), rng.random() < 0.5, 0
         if rng.random() < 0.5:
-            assert run(shards, rng.randrange(1, 500), rng.random() < 0.5) == 0
-        else:
-            assert run(shards, rng.randrange(1, 16), rng.random() < 0.5, rng.randrange(1, 5)) == 0
+            steps, syncs = rng.randrange(1, 16), rng.randrange(1, 5)
+        ended = run(shards, steps, is_kill, syncs)
+        assert ended == 0 or (ended == 2 and is_refused and changed in shards)
         finished = [file.name for file in files if (out / file.name).exists()]
         kept = [text for name in finished for text in read(out / name)]
-        # What a touched shard was finished with is forgotten with it, though its output is still there: then others keep that, too.
-        kept = sorted(set(kept) if is_touched else kept)
-        assert kept == sorted({text for name in finished for text in documents[name]})
+        assert sorted(kept) == sorted({text for name in finished for text in documents[name]})
+        if is_refused:
+            assert changed not in shards or run([changed], -1, False) == 2
+            write(changed, documents[changed.name])
     assert run(files, -1, False) == 0
     assert sorted(text for file in files for text in read(out / file.name)) == sorted({*sum(documents.values(), [])})
 
 
-@pytest.mark.parametrize("form", [{"paragraphs": True}, {"field": "other"}])
-def test_a_finished_shard_in_another_form_that_is_forgotten_takes_no_document_along(tmp_path, form):
-    """Its documents are in no index then, so shards that left them to it are no longer finished."""
-    first, second, third = files = [tmp_path / f"{n}.jsonl" for n in range(3)]
-    for file in files:
-        file.write_text('{"text": "a", "other": "b"}\n')
-
-    def stop(*_):
-        raise KeyboardInterrupt
-
+@pytest.mark.parametrize("change", ["line before", "shorter", "other", "paragraphs", "field"])
+@pytest.mark.parametrize("form", ["txt", "jsonl.gz", "parquet"])
+def test_a_finished_shard_that_is_another_one_by_now_is_refused_and_its_output_stays(tmp_path, form, change):
+    """What moved would be taken for what came before, and what is gone may have been taken out of others."""
+    first, second, last = (tmp_path / f"{n}.{form}" for n in range(3))
+    if form == "txt" and change in ("paragraphs", "field"):
+        pytest.skip("a line is a document")
+    texts = [f"line {n}{' ' if form == 'txt' else chr(10)}of document {n}" for n in range(3000)]
+    write(first, texts)
+    write(second, [*texts, "more"])
+    changes = {"line before": ["new", *texts], "shorter": texts[:-1], "other": [text.upper() for text in texts]}
+    how = {"paragraphs": {"paragraphs": True}, "field": {"field": "x"}}.get(change, {})
     with FlashIndex(tmp_path / "index") as index:
         deduplicate(index, [first, second], tmp_path / "out")
-        for shards, how in [([first], form), ([second], {})]:
-            with pytest.raises(KeyboardInterrupt):
-                deduplicate(index, shards, tmp_path / "out", progress=stop, **how)
-        deduplicate(index, [first], tmp_path / "out")
-        deduplicate(index, [third], tmp_path / "out")
-    assert sum((tmp_path / "out" / file.name).read_text().count('"a"') for file in files) == 1
+        before = (tmp_path / "out" / first.name).read_bytes()
+        write(first, changes.get(change, texts))
+        if change == "field" and form == "parquet":
+            pa.parquet.write_table(pa.table({"x": ["a"]}), first)
+        elif change == "field":
+            first.write_bytes(gzip.compress(b'{"x": "a"}\n'))
+        with pytest.raises(ValueError, match=f"{first} has other documents than the finished shard of its name, or is read in another"):
+            deduplicate(index, [first, second], tmp_path / "out", **how)
+        assert (tmp_path / "out" / first.name).read_bytes() == before
+        assert not list((tmp_path / "out").glob(".*"))
+        write(first, texts)
+        os.utime(first, (5, 5))
+        assert deduplicate(index, [second, first], tmp_path / "out").kept_documents == 3001
+        write(last, [*texts, "new"])
+        deduplicate(index, [last], tmp_path / "out")
+    assert [read(tmp_path / "out" / file.name) for file in (first, second, last)] == [texts, ["more"], ["new"]]
 
 
 def test_only_the_text_changes_if_paragraphs_are_taken_out(tmp_path):
