@@ -3,6 +3,7 @@ import gzip
 import json
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -376,3 +377,89 @@ def test_help_that_cannot_be_written_is_an_error(option):
         command = ["sh", "-c", f'exec "$0" "$1" >{target}', program, option]
         told = subprocess.run(command, stderr=subprocess.PIPE, text=True)
         assert told.returncode == 1 and told.stderr.startswith("springflash-duplicates: ") and told.stderr.count("\n") == 1, told
+
+
+PROGRAM = Path(sys.executable).with_name("springflash-duplicates")
+
+
+def ended(*arguments, **how):
+    """The exit code of the program and the line that it tells."""
+    told = subprocess.run([*arguments], capture_output=True, text=True, **how)
+    assert told.returncode in (1, 2) and told.stderr.startswith("springflash-duplicates: ") and told.stderr.count("\n") == 1, told
+    return told.returncode, told.stderr
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_output_that_finds_no_room_is_named(tmp_path, form):
+    write(tmp_path / f"small.{form}", ["a"])
+    write(tmp_path / f"large.{form}", [random.randbytes(100_000).hex() for _ in range(50)])
+    with FlashIndex(tmp_path / "index") as index:
+        deduplicate(index, [tmp_path / f"small.{form}"], tmp_path / "out")
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (3 << 20, 3 << 20))
+    command = [PROGRAM, tmp_path / "index", tmp_path / "out", tmp_path / f"large.{form}"]
+    code, told = ended(*command, preexec_fn=limit)
+    assert code == 1 and "File too large" in told and str(tmp_path / "out" / f".large.{form}.unfinished") in told
+    assert subprocess.run(command).returncode == 0
+
+
+FAILS = """
+import sys
+import springflash.duplicates
+from springflash import FlashError
+
+def fails(*_, **__):
+    raise eval(sys.argv.pop(1))
+
+def closes_badly(self):
+    raise FlashError("an earlier write failed")
+
+springflash.duplicates.deduplicate = fails
+springflash.duplicates.FlashIndex.close = closes_badly
+springflash.duplicates.main()
+"""
+
+
+@pytest.mark.parametrize("first, code", [("MemoryError()", 1), ("OSError(28, 'no room')", 1), ("ValueError('odd')", 2)])
+def test_what_failed_first_is_told(tmp_path, first, code):
+    told = ended(sys.executable, "-c", FAILS, first, tmp_path / "index", tmp_path / "out", tmp_path / "a.txt")
+    assert told[0] == code and any(reason in told[1] for reason in ("not enough memory", "no room", "odd")), told
+
+
+def test_what_arrow_does_not_write_is_told_with_the_shard(tmp_path):
+    nested = pa.array([{"a": "x"}] * 5, pa.struct([("a", pa.string_view())]))
+    pa.parquet.write_table(pa.table({"text": list("abacd"), "x": nested}), tmp_path / "a.parquet")
+    code, told = ended(PROGRAM, tmp_path / "index", tmp_path / "out", tmp_path / "a.parquet")
+    assert code == 1 and f": {tmp_path / 'a.parquet'}: " in told
+    assert not (tmp_path / "out" / "a.parquet").exists()
+
+
+def test_a_link_of_the_name_of_what_is_unfinished_is_not_followed(tmp_path):
+    other = tmp_path / "other"
+    other.write_text("precious")
+    (tmp_path / "out").mkdir()
+    for form in FORMS:
+        write(tmp_path / f"a.{form}", [form])
+        (tmp_path / "out" / f".a.{form}.unfinished").symlink_to(other)
+    with FlashIndex(tmp_path / "index") as index:
+        deduplicate(index, [tmp_path / f"a.{form}" for form in FORMS], tmp_path / "out")
+    assert other.read_text() == "precious"
+    for form in FORMS:
+        assert read(tmp_path / "out" / f"a.{form}") == [form] and not (tmp_path / "out" / f"a.{form}").is_symlink()
+
+
+def test_a_packed_output_has_the_name_of_its_shard(tmp_path):
+    write(tmp_path / "a.txt.gz", ["a"])
+    with FlashIndex(tmp_path / "index") as index:
+        deduplicate(index, [tmp_path / "a.txt.gz"], tmp_path / "out")
+    assert (tmp_path / "out" / "a.txt.gz").read_bytes()[10:16] == b"a.txt\0"
+
+
+def test_a_shard_that_is_a_link_into_the_output_is_refused_before_anything_is_written(tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "a.txt").write_text("a\n")
+    (tmp_path / "out" / "b.txt").write_text("a\na\n")
+    (tmp_path / "b.txt").symlink_to("out/b.txt")
+    with FlashIndex(tmp_path / "index") as index:
+        with pytest.raises(ValueError, match="b.txt would be overwritten"):
+            deduplicate(index, [tmp_path / "a.txt", tmp_path / "b.txt"], tmp_path / "out")
+    assert (tmp_path / "out" / "b.txt").read_text() == "a\na\n" and not (tmp_path / "out" / "a.txt").exists()

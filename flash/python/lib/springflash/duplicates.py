@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from ._batches import together
-from ._files import sync
+from ._files import fault, sync
 from ._index import FlashIndex
 from ._springflash import FlashError
 
@@ -42,6 +42,9 @@ _FORGOTTEN_KEYS = 1_000_000
 
 #: What is between the keys and values of a JSON object.
 _BETWEEN = re.compile(r"\s*[{,:]?\s*")
+
+#: What the program tells in one line.
+_TOLD = (KeyboardInterrupt, ImportError, MemoryError, OSError, ValueError, FlashError)
 
 #: Reads batches of texts, and writes those texts of the last batch that are kept, with their places in it.
 _Shard = tuple[Iterator[list[str]], Callable[[list[tuple[int, str]]], object]]
@@ -81,10 +84,11 @@ def deduplicate(
     folder.mkdir(parents=True, exist_ok=True)
     counts = Counts()
     forms = {file.name: [*_state(file), field, paragraphs] for file in files}
+    for file in files:
+        if any(place.parent.samefile(folder) for place in (file, file.resolve())):
+            raise ValueError(f"{file} would be overwritten, expected an output folder of its own")
     _recover(index, forms)
     for file in files:
-        if file.parent.samefile(folder):
-            raise ValueError(f"{file} would be overwritten, expected an output folder of its own")
         name, form, unfinished = file.name, forms[file.name], folder / f".{file.name}.unfinished"
         finished = index.get(_record(name))
         content = hashlib.blake2b(digest_size=20)
@@ -111,7 +115,7 @@ def deduplicate(
             unfinished.unlink()
             how = "give it a name that no shard had, or use a new index and output"
             raise ValueError(f"{file} has other documents than the finished shard of its name, or is read in another way; {how}")
-        with open(unfinished, "rb") as written:
+        with open(unfinished, "rb") as written, _named(unfinished):
             os.fsync(written.fileno())
         if finished is None:
             index[_UNFINISHED] = json.dumps({name: [*form, read, os.path.abspath(folder / name), *_state(unfinished)]})
@@ -206,10 +210,34 @@ def _opened(file: Path, target: Path, field: str) -> contextlib.AbstractContextM
 
 
 @contextlib.contextmanager
+def _named(file: str | os.PathLike[str]) -> Iterator[None]:
+    """Names the file in faults of the disk."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None and error.filename is None:
+            error.filename = os.fspath(file)
+        raise
+
+
+class _Output(io.FileIO):
+    """A new file: a link of its name is not followed."""
+
+    def __init__(self, file: Path) -> None:
+        file.unlink(missing_ok=True)
+        super().__init__(os.fspath(file), "x")
+
+    def write(self, data: Any) -> int:
+        with _named(self.name):
+            return super().write(data)
+
+
+@contextlib.contextmanager
 def _reading(file: Path) -> Iterator[None]:
     """Names the shard in what libraries raise because of its contents."""
     try:
-        yield
+        with _named(file):
+            yield
     except (EOFError, OSError, RecursionError, ValueError, zlib.error) as error:
         if str(file) in str(error) or getattr(error, "errno", None) is not None:
             raise
@@ -218,10 +246,17 @@ def _reading(file: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _lines(file: Path, target: Path, field: str | None) -> Iterator[_Shard]:
-    opened: Any = gzip.open if file.suffix == ".gz" else open
+    is_packed = file.suffix == ".gz"
+    opened: Any = gzip.open if is_packed else open
     # Bytes that are no UTF-8 are written as they were read.
-    form = {"encoding": "utf-8", "errors": "surrogateescape", "newline": "\n"}
-    with opened(file, "rt", **form) as source, opened(target, "wt", **form) as sink:
+    form: Any = {"encoding": "utf-8", "errors": "surrogateescape", "newline": "\n"}
+    with contextlib.ExitStack() as open_files:
+        enter = open_files.enter_context
+        source = enter(opened(file, "rt", **form))
+        output: Any = enter(io.BufferedWriter(_Output(target)))
+        # A packed file tells its name, which is that of the shard.
+        packed = enter(gzip.GzipFile(file.name, "wb", fileobj=output)) if is_packed else output
+        sink = enter(io.TextIOWrapper(packed, **form))
         batch: list[tuple[str, str]] = []
 
         def read() -> Iterator[list[str]]:
@@ -277,13 +312,28 @@ def _next(line: str, at: int) -> int:
 
 
 @contextlib.contextmanager
+def _arrow(file: Path, errors: type[Exception]) -> Iterator[None]:
+    """Names the shard in what Arrow cannot do with it."""
+    try:
+        yield
+    except errors as error:
+        if isinstance(error, MemoryError):
+            raise
+        raise fault(FlashError, file, str(error)) from error
+
+
+@contextlib.contextmanager
 def _parquet(file: Path, target: Path, field: str) -> Iterator[_Shard]:
     import pyarrow
     import pyarrow.parquet
 
-    with _reading(file):
-        opened = pyarrow.parquet.ParquetFile(file)
-    with opened as source, pyarrow.parquet.ParquetWriter(target, source.schema_arrow) as sink:
+    with contextlib.ExitStack() as open_files:
+        enter = open_files.enter_context
+        enter(_arrow(file, pyarrow.ArrowException))
+        with _reading(file):
+            source = enter(pyarrow.parquet.ParquetFile(file))
+        output = enter(io.BufferedWriter(_Output(target)))
+        sink = enter(pyarrow.parquet.ParquetWriter(output, source.schema_arrow))
         column = source.schema_arrow.get_field_index(field)
         if column < 0:
             raise ValueError(f"{file}: there is no column {field!r}")
@@ -348,12 +398,15 @@ def main() -> None:
             )
         documents = f"{kept.kept_documents} of {kept.documents} documents"
         print(f"kept {documents}, {kept.kept_paragraphs} of {kept.paragraphs} paragraphs", flush=True)
-    except KeyboardInterrupt:
-        _exit(130, "interrupted; repeat it with the same command")
-    except ValueError as error:
-        _exit(2, error)
-    except (ImportError, OSError, FlashError) as error:
-        _exit(1, error)
+    except _TOLD as last:
+        error: BaseException = last
+        # What closing raises follows from what was raised before.
+        while not error.__suppress_context__ and isinstance(error.__context__, _TOLD):
+            error = error.__context__
+        if isinstance(error, KeyboardInterrupt):
+            _exit(130, "interrupted; repeat it with the same command")
+        reason = "there is not enough memory" if isinstance(error, MemoryError) else error
+        _exit(2 if isinstance(error, ValueError) else 1, reason)
 
 
 def _exit(code: int, reason: object) -> NoReturn:
