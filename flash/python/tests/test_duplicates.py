@@ -153,6 +153,24 @@ def test_bytes_that_are_no_text_stay_as_they_are(tmp_path):
     assert (tmp_path / "out/b.jsonl").read_bytes() == b'{"text": "\\ud800"}\n'
 
 
+def test_a_byte_that_is_no_text_is_not_what_json_can_say(tmp_path):
+    byte, same, high = b"\xff", rb"\udcff", rb"\udbff"
+    texts = [byte, same, "\U0010fcff".encode(), high + same, high + byte, byte + byte, same + byte, byte + same]
+    lines = [b'{"text": "' + text + b'"}\n' for text in texts]
+    (tmp_path / "a.jsonl").write_bytes(b"".join(lines + lines))
+    (tmp_path / "b.jsonl").write_bytes(b"".join(lines).replace(b'"}', rb'\na\na"}'))
+    with FlashIndex(tmp_path / "index") as index:
+        deduplicate(index, [tmp_path / "a.jsonl"], tmp_path / "out")
+        # The third and the fourth are one character.
+        assert (tmp_path / "out/a.jsonl").read_bytes() == b"".join(lines[:3] + lines[4:])
+    with FlashIndex(tmp_path / "other") as index:
+        deduplicate(index, [tmp_path / "b.jsonl"], tmp_path / "out", paragraphs=True)
+    expected = [lines[0].replace(b'"}', rb'\na"}'), *lines[1:3], *lines[4:]]
+    left = (tmp_path / "out/b.jsonl").read_bytes().splitlines(keepends=True)
+    # What is changed is written as escapes, but for bytes that are no text.
+    assert left == [line.replace("\U0010fcff".encode(), rb"\udbff\udcff") for line in expected]
+
+
 @pytest.mark.parametrize("name", ["cut.txt.gz", "flipped.jsonl.gz", "text.txt.gz", "deep.jsonl", "text.parquet", "flipped.parquet"])
 def test_a_damaged_shard_is_named_and_has_no_output(tmp_path, name):
     rows = [random.randbytes(300).hex() for _ in range(5000)]

@@ -40,6 +40,11 @@ _FINISHED = b"finished:"
 #: Keys that are forgotten at a time.
 _FORGOTTEN_KEYS = 1_000_000
 
+#: A byte that is no UTF-8, as a line has it. An escape in JSON can be the same, so the texts that are compared have a mark before the byte.
+#: No escapes are like both, as JSON makes one character of such a pair.
+_BYTE, _MARK = re.compile("([\udc80-\udcff])"), "\udbff"
+_MARKED_BYTE = re.compile(_MARK + _BYTE.pattern)
+
 #: What is between the keys and values of a JSON object.
 _BETWEEN = re.compile(r"\s*[{,:]?\s*")
 
@@ -282,7 +287,7 @@ def _document(line: str, field: str | None, place: str) -> str:
     if field is None:
         return line
     try:
-        row = json.loads(line)
+        row = json.loads(line if line.isascii() else _BYTE.sub(_MARK + r"\1", line))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{place}: {error}") from None
     text = row.get(field) if isinstance(row, dict) else None
@@ -302,7 +307,9 @@ def _replaced(line: str, field: str, text: str) -> str:
         # Of equal keys the last one counts.
         if key == field:
             first, last = start, end
-    return line[:first] + json.dumps(text) + line[last:]
+    parts = _MARKED_BYTE.split(text)
+    parts[::2] = [json.dumps(part)[1:-1] for part in parts[::2]]
+    return f'{line[:first]}"{"".join(parts)}"{line[last:]}'
 
 
 def _next(line: str, at: int) -> int:
