@@ -406,14 +406,14 @@ def main() -> None:
         documents = f"{kept.kept_documents} of {kept.documents} documents"
         print(f"kept {documents}, {kept.kept_paragraphs} of {kept.paragraphs} paragraphs", flush=True)
     except _TOLD as last:
-        error: BaseException = last
+        first: BaseException = last
         # What closing raises follows from what was raised before.
-        while not error.__suppress_context__ and isinstance(error.__context__, _TOLD):
-            error = error.__context__
-        if isinstance(error, KeyboardInterrupt):
+        while not first.__suppress_context__ and isinstance(first.__context__, _TOLD):
+            first = first.__context__
+        if isinstance(first, KeyboardInterrupt):
             _exit(130, "interrupted; repeat it with the same command")
-        reason = "there is not enough memory" if isinstance(error, MemoryError) else error
-        _exit(2 if isinstance(error, ValueError) else 1, reason)
+        reason = "there is not enough memory" if isinstance(first, MemoryError) else first
+        _exit(2 if isinstance(first, ValueError) else 1, reason)
 
 
 def _exit(code: int, reason: object) -> NoReturn:
