@@ -32,8 +32,8 @@ pub fn end(result: Result<ExitCode>, exit_code: impl FnOnce(&anyhow::Error) -> u
 /// Prints what clap has to say instead of a command.
 fn told(error: &clap::Error) -> ExitCode {
     match error.print() {
-        // A reader who has seen enough of the help closes the pipe.
-        Err(failure) if failure.kind() != ErrorKind::BrokenPipe => {
+        // A reader who has seen enough of the help closes the pipe. Wrong usage stays that, though nobody is told.
+        Err(failure) if failure.kind() != ErrorKind::BrokenPipe && !error.use_stderr() => {
             output::warn(format_args!("cannot write to standard output: {failure}"));
             ExitCode::from(EXIT_FAILED)
         }

@@ -140,6 +140,16 @@ fn an_output_that_cannot_be_written_is_an_error() {
 }
 
 #[test]
+fn wrong_usage_that_cannot_be_told_keeps_its_exit_code() {
+    let told = std::process::Command::new(assert_cmd::cargo::cargo_bin("springflash"))
+        .arg("--nonsense")
+        .stderr(fs::File::options().write(true).open("/dev/full").expect("a full device"))
+        .status()
+        .expect("the program");
+    assert_eq!(told.code(), Some(2));
+}
+
+#[test]
 fn absurd_arguments_get_a_sentence() {
     let dir = folder();
     let huge = u64::MAX.to_string();

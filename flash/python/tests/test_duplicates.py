@@ -3,6 +3,7 @@ import gzip
 import json
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -152,6 +153,24 @@ def test_bytes_that_are_no_text_stay_as_they_are(tmp_path):
     assert (tmp_path / "out/b.jsonl").read_bytes() == b'{"text": "\\ud800"}\n'
 
 
+def test_a_byte_that_is_no_text_is_not_what_json_can_say(tmp_path):
+    byte, same, high = b"\xff", rb"\udcff", rb"\udbff"
+    texts = [byte, same, "\U0010fcff".encode(), high + same, high + byte, byte + byte, same + byte, byte + same]
+    lines = [b'{"text": "' + text + b'"}\n' for text in texts]
+    (tmp_path / "a.jsonl").write_bytes(b"".join(lines + lines))
+    (tmp_path / "b.jsonl").write_bytes(b"".join(lines).replace(b'"}', rb'\na\na"}'))
+    with FlashIndex(tmp_path / "index") as index:
+        deduplicate(index, [tmp_path / "a.jsonl"], tmp_path / "out")
+        # The third and the fourth are one character.
+        assert (tmp_path / "out/a.jsonl").read_bytes() == b"".join(lines[:3] + lines[4:])
+    with FlashIndex(tmp_path / "other") as index:
+        deduplicate(index, [tmp_path / "b.jsonl"], tmp_path / "out", paragraphs=True)
+    expected = [lines[0].replace(b'"}', rb'\na"}'), *lines[1:3], *lines[4:]]
+    left = (tmp_path / "out/b.jsonl").read_bytes().splitlines(keepends=True)
+    # What is changed is written as escapes, but for bytes that are no text.
+    assert left == [line.replace("\U0010fcff".encode(), rb"\udbff\udcff") for line in expected]
+
+
 @pytest.mark.parametrize("name", ["cut.txt.gz", "flipped.jsonl.gz", "text.txt.gz", "deep.jsonl", "text.parquet", "flipped.parquet"])
 def test_a_damaged_shard_is_named_and_has_no_output(tmp_path, name):
     rows = [random.randbytes(300).hex() for _ in range(5000)]
@@ -282,50 +301,72 @@ def test_each_document_is_in_one_output_after_any_runs(tmp_path, monkeypatch, ro
             code = 0
         except KeyboardInterrupt:
             code = 0
+        except ValueError:
+            code = 2
         finally:
             sys.settrace(None)
             os._exit(code)
 
-    is_touched = False
     for _ in range(8):
         shards = rng.sample(files, rng.randrange(1, 5))
         # What has no output yet, as who continues a run may ask for.
         if rng.random() < 0.3:
             shards = [file for file in files if not (out / file.name).exists()]
-        if round % 2 and rng.random() < 0.3:
-            os.utime(rng.choice(files), ns=(0, rng.randrange(1 << 60)))
-            is_touched = True
+        changed = rng.choice(files)
+        if rng.random() < 0.3:
+            os.utime(changed, ns=(0, rng.randrange(1 << 60)))
+        others = [*documents[changed.name], "new"] if rng.random() < 0.5 else documents[changed.name][::-1]
+        is_changed = round % 2 == 1 and rng.random() < 0.5 and others != documents[changed.name]
+        is_refused = is_changed and (out / changed.name).exists()
+        if is_changed:
+            write(changed, others)
+            if not is_refused:
+                documents[changed.name] = others
+        steps, is_kill, syncs = rng.randrange(1, 500), rng.random() < 0.5, 0
         if rng.random() < 0.5:
-            assert run(shards, rng.randrange(1, 500), rng.random() < 0.5) == 0
-        else:
-            assert run(shards, rng.randrange(1, 16), rng.random() < 0.5, rng.randrange(1, 5)) == 0
+            steps, syncs = rng.randrange(1, 16), rng.randrange(1, 5)
+        ended = run(shards, steps, is_kill, syncs)
+        assert ended == 0 or (ended == 2 and is_refused and changed in shards)
         finished = [file.name for file in files if (out / file.name).exists()]
         kept = [text for name in finished for text in read(out / name)]
-        # What a touched shard was finished with is forgotten with it, though its output is still there: then others keep that, too.
-        kept = sorted(set(kept) if is_touched else kept)
-        assert kept == sorted({text for name in finished for text in documents[name]})
+        assert sorted(kept) == sorted({text for name in finished for text in documents[name]})
+        if is_refused:
+            assert changed not in shards or run([changed], -1, False) == 2
+            write(changed, documents[changed.name])
     assert run(files, -1, False) == 0
     assert sorted(text for file in files for text in read(out / file.name)) == sorted({*sum(documents.values(), [])})
 
 
-@pytest.mark.parametrize("form", [{"paragraphs": True}, {"field": "other"}])
-def test_a_finished_shard_in_another_form_that_is_forgotten_takes_no_document_along(tmp_path, form):
-    """Its documents are in no index then, so shards that left them to it are no longer finished."""
-    first, second, third = files = [tmp_path / f"{n}.jsonl" for n in range(3)]
-    for file in files:
-        file.write_text('{"text": "a", "other": "b"}\n')
-
-    def stop(*_):
-        raise KeyboardInterrupt
-
+@pytest.mark.parametrize("change", ["line before", "shorter", "other", "paragraphs", "field"])
+@pytest.mark.parametrize("form", ["txt", "jsonl.gz", "parquet"])
+def test_a_finished_shard_that_is_another_one_by_now_is_refused_and_its_output_stays(tmp_path, form, change):
+    """What moved would be taken for what came before, and what is gone may have been taken out of others."""
+    first, second, last = (tmp_path / f"{n}.{form}" for n in range(3))
+    if form == "txt" and change in ("paragraphs", "field"):
+        pytest.skip("a line is a document")
+    texts = [f"line {n}{' ' if form == 'txt' else chr(10)}of document {n}" for n in range(3000)]
+    write(first, texts)
+    write(second, [*texts, "more"])
+    changes = {"line before": ["new", *texts], "shorter": texts[:-1], "other": [text.upper() for text in texts]}
+    how = {"paragraphs": {"paragraphs": True}, "field": {"field": "x"}}.get(change, {})
     with FlashIndex(tmp_path / "index") as index:
         deduplicate(index, [first, second], tmp_path / "out")
-        for shards, how in [([first], form), ([second], {})]:
-            with pytest.raises(KeyboardInterrupt):
-                deduplicate(index, shards, tmp_path / "out", progress=stop, **how)
-        deduplicate(index, [first], tmp_path / "out")
-        deduplicate(index, [third], tmp_path / "out")
-    assert sum((tmp_path / "out" / file.name).read_text().count('"a"') for file in files) == 1
+        before = (tmp_path / "out" / first.name).read_bytes()
+        write(first, changes.get(change, texts))
+        if change == "field" and form == "parquet":
+            pa.parquet.write_table(pa.table({"x": ["a"]}), first)
+        elif change == "field":
+            first.write_bytes(gzip.compress(b'{"x": "a"}\n'))
+        with pytest.raises(ValueError, match=f"{first} has other documents than the finished shard of its name, or is read in another"):
+            deduplicate(index, [first, second], tmp_path / "out", **how)
+        assert (tmp_path / "out" / first.name).read_bytes() == before
+        assert not list((tmp_path / "out").glob(".*"))
+        write(first, texts)
+        os.utime(first, (5, 5))
+        assert deduplicate(index, [second, first], tmp_path / "out").kept_documents == 3001
+        write(last, [*texts, "new"])
+        deduplicate(index, [last], tmp_path / "out")
+    assert [read(tmp_path / "out" / file.name) for file in (first, second, last)] == [texts, ["more"], ["new"]]
 
 
 def test_only_the_text_changes_if_paragraphs_are_taken_out(tmp_path):
@@ -354,3 +395,89 @@ def test_help_that_cannot_be_written_is_an_error(option):
         command = ["sh", "-c", f'exec "$0" "$1" >{target}', program, option]
         told = subprocess.run(command, stderr=subprocess.PIPE, text=True)
         assert told.returncode == 1 and told.stderr.startswith("springflash-duplicates: ") and told.stderr.count("\n") == 1, told
+
+
+PROGRAM = Path(sys.executable).with_name("springflash-duplicates")
+
+
+def ended(*arguments, **how):
+    """The exit code of the program and the line that it tells."""
+    told = subprocess.run([*arguments], capture_output=True, text=True, **how)
+    assert told.returncode in (1, 2) and told.stderr.startswith("springflash-duplicates: ") and told.stderr.count("\n") == 1, told
+    return told.returncode, told.stderr
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_output_that_finds_no_room_is_named(tmp_path, form):
+    write(tmp_path / f"small.{form}", ["a"])
+    write(tmp_path / f"large.{form}", [random.randbytes(100_000).hex() for _ in range(50)])
+    with FlashIndex(tmp_path / "index") as index:
+        deduplicate(index, [tmp_path / f"small.{form}"], tmp_path / "out")
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (3 << 20, 3 << 20))
+    command = [PROGRAM, tmp_path / "index", tmp_path / "out", tmp_path / f"large.{form}"]
+    code, told = ended(*command, preexec_fn=limit)
+    assert code == 1 and "File too large" in told and str(tmp_path / "out" / f".large.{form}.unfinished") in told
+    assert subprocess.run(command).returncode == 0
+
+
+FAILS = """
+import sys
+import springflash.duplicates
+from springflash import FlashError
+
+def fails(*_, **__):
+    raise eval(sys.argv.pop(1))
+
+def closes_badly(self):
+    raise FlashError("an earlier write failed")
+
+springflash.duplicates.deduplicate = fails
+springflash.duplicates.FlashIndex.close = closes_badly
+springflash.duplicates.main()
+"""
+
+
+@pytest.mark.parametrize("first, code", [("MemoryError()", 1), ("OSError(28, 'no room')", 1), ("ValueError('odd')", 2)])
+def test_what_failed_first_is_told(tmp_path, first, code):
+    told = ended(sys.executable, "-c", FAILS, first, tmp_path / "index", tmp_path / "out", tmp_path / "a.txt")
+    assert told[0] == code and any(reason in told[1] for reason in ("not enough memory", "no room", "odd")), told
+
+
+def test_what_arrow_does_not_write_is_told_with_the_shard(tmp_path):
+    nested = pa.array([{"a": "x"}] * 5, pa.struct([("a", pa.string_view())]))
+    pa.parquet.write_table(pa.table({"text": list("abacd"), "x": nested}), tmp_path / "a.parquet")
+    code, told = ended(PROGRAM, tmp_path / "index", tmp_path / "out", tmp_path / "a.parquet")
+    assert code == 1 and f": {tmp_path / 'a.parquet'}: " in told
+    assert not (tmp_path / "out" / "a.parquet").exists()
+
+
+def test_a_link_of_the_name_of_what_is_unfinished_is_not_followed(tmp_path):
+    other = tmp_path / "other"
+    other.write_text("precious")
+    (tmp_path / "out").mkdir()
+    for form in FORMS:
+        write(tmp_path / f"a.{form}", [form])
+        (tmp_path / "out" / f".a.{form}.unfinished").symlink_to(other)
+    with FlashIndex(tmp_path / "index") as index:
+        deduplicate(index, [tmp_path / f"a.{form}" for form in FORMS], tmp_path / "out")
+    assert other.read_text() == "precious"
+    for form in FORMS:
+        assert read(tmp_path / "out" / f"a.{form}") == [form] and not (tmp_path / "out" / f"a.{form}").is_symlink()
+
+
+def test_a_packed_output_has_the_name_of_its_shard(tmp_path):
+    write(tmp_path / "a.txt.gz", ["a"])
+    with FlashIndex(tmp_path / "index") as index:
+        deduplicate(index, [tmp_path / "a.txt.gz"], tmp_path / "out")
+    assert (tmp_path / "out" / "a.txt.gz").read_bytes()[10:16] == b"a.txt\0"
+
+
+def test_a_shard_that_is_a_link_into_the_output_is_refused_before_anything_is_written(tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "a.txt").write_text("a\n")
+    (tmp_path / "out" / "b.txt").write_text("a\na\n")
+    (tmp_path / "b.txt").symlink_to("out/b.txt")
+    with FlashIndex(tmp_path / "index") as index:
+        with pytest.raises(ValueError, match="b.txt would be overwritten"):
+            deduplicate(index, [tmp_path / "a.txt", tmp_path / "b.txt"], tmp_path / "out")
+    assert (tmp_path / "out" / "b.txt").read_text() == "a\na\n" and not (tmp_path / "out" / "a.txt").exists()

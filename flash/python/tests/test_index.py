@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from springflash import ClosedError, FlashError, FlashIndex, ReadOnlyError
+from springflash import ClosedError, FlashError, FlashFilter, FlashIndex, ReadOnlyError
 
 
 def test_it_is_a_mapping(tmp_path):
@@ -241,3 +241,20 @@ def test_many_operations_in_step_with_a_dict(tmp_path, record):
                         assert index.pop(key, None) == known.pop(key, None)
         assert dict(index.items()) == known and len(index) == len(known)
     record("python-operations", seed, of="FlashIndex", operations=OPERATIONS, keys_at_the_end=len(known))
+
+
+def test_one_buffer_that_is_filled_anew_for_each_item_is_as_many_items(tmp_path):
+    def refilled(prefix):
+        buffer = bytearray(5)
+        for n in range(1000):
+            buffer[:] = b"%s%04d" % (prefix, n)
+            yield buffer if n % 2 else memoryview(buffer)
+
+    keys, values = ([bytes(item) for item in refilled(prefix)] for prefix in (b"k", b"v"))
+    with FlashIndex(tmp_path / "index") as index, FlashFilter(tmp_path / "filter", capacity=1e4) as seen:
+        index.put_many(refilled(b"k"), refilled(b"v"))
+        assert index.get_many(refilled(b"k")) == index.setdefault_many(refilled(b"k"), keys) == values == index.get_many(keys)
+        index.update(zip(refilled(b"u"), refilled(b"w")))
+        assert index.get_many(refilled(b"u")) == [bytes(item) for item in refilled(b"w")]
+        seen.add_many(refilled(b"k"))
+        assert all(seen.contains_many(refilled(b"k"))) and all(seen.contains_many(keys))

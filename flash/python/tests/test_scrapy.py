@@ -234,6 +234,47 @@ class Last:
         print(item["page"], flush=True)
         return dict(item)
 
+class Redirected(Pages):
+    name = "redirected"
+
+    def parse(self, response):
+        if mode == "kill":
+            killed = lambda **_: os.kill(os.getpid(), signal.SIGKILL)
+            self.crawler.signals.connect(killed, scrapy.signals.request_dropped, weak=False)
+        yield self.page("to0", self.last)
+
+class New(Pages):
+    name = "new"
+
+    def parse(self, response):
+        yield self.page("to1", self.last)
+
+class Crawls(Pages):
+    name = "crawls"
+
+    def parse(self, response):
+        yield self.page(1, self.child)
+
+    def child(self, response):
+        # Dropped, as it is known.
+        self.crawler.engine.crawl(self.page(0, None, meta=response.meta))
+        self.last(response)
+
+class Twice(Pages):
+    name = "twice"
+
+    async def start(self):
+        page = self.page(0, self.late)
+        yield page
+        yield page.replace(url=f"{site}/1", callback=self.early)
+
+    def early(self, response):
+        pass
+
+    async def late(self, response):
+        await asyncio.sleep(1)
+        self.last(response)
+
 class Odd:
     def __reduce__(self):
         raise RuntimeError("odd")
@@ -298,3 +339,23 @@ def test_a_request_that_cannot_be_kept_is_fetched_and_named(pages):
     done, errors = pages("unkept", "whole")
     # Once: those that were seen are not kept.
     assert done == [1] and errors.count("/1> is lost if Scrapy is killed before it is fetched: odd") == 1
+
+
+def test_a_request_that_was_redirected_to_a_known_page_is_made_once(pages, site):
+    assert pages("redirected", "kill")[0] == []
+    assert pages("redirected", "whole") == ([], "") and counts(site) == {"/0": 1, "/to0": 1}
+
+
+def test_a_redirected_page_whose_callback_has_not_ended_is_fetched_again(pages):
+    assert pages("new", "kill")[0] == []
+    assert pages("new", "whole")[0] == [1]
+
+
+def test_a_page_is_not_done_because_a_request_with_its_meta_is_dropped(pages):
+    assert pages("crawls", "kill")[0] == []
+    assert pages("crawls", "whole")[0] == [1]
+
+
+def test_a_start_request_is_not_done_because_one_that_was_made_of_it_is(pages):
+    assert pages("twice", "kill")[0] == []
+    assert pages("twice", "whole")[0] == [0]

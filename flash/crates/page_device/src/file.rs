@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
@@ -36,6 +37,8 @@ pub struct FileDevice {
     blocks: BlockSizes,
     rings: Mutex<Vec<Ring>>,
     plan_rings: Mutex<Vec<Ring>>,
+    /// The kernel refused a ring that it had made: the process has entered a sandbox since.
+    is_refused: AtomicBool,
     /// `None` if the system gives no thread.
     pool: OnceLock<Option<ReadPool>>,
 }
@@ -80,8 +83,8 @@ impl FileDevice {
         };
         let file = high(file)?;
         let (rings, plan_rings, pool) = (Mutex::default(), Mutex::default(), OnceLock::new());
-        let blocks = BlockSizes::of_file(&file);
-        Ok(FileDevice { file: Arc::new(file), engine, blocks, rings, plan_rings, pool })
+        let (blocks, is_refused) = (BlockSizes::of_file(&file), AtomicBool::new(false));
+        Ok(FileDevice { file: Arc::new(file), engine, blocks, rings, plan_rings, is_refused, pool })
     }
 
     /// A ring for one batched call. Concurrent callers have one each.
@@ -90,7 +93,7 @@ impl FileDevice {
     }
 
     fn take(&self, rings: &Mutex<Vec<Ring>>, depth: usize) -> Option<Ring> {
-        if self.engine == IoEngine::Threads {
+        if self.engine == IoEngine::Threads || self.is_refused.load(Ordering::Relaxed) {
             return None;
         }
         let kept = rings.lock().pop();
@@ -98,12 +101,16 @@ impl FileDevice {
     }
 
     fn keep_ring(&self, ring: Ring) {
-        keep(&self.rings, ring);
+        self.keep(&self.rings, ring);
     }
-}
 
-fn keep(rings: &Mutex<Vec<Ring>>, ring: Ring) {
-    rings.lock().push(ring);
+    fn keep(&self, rings: &Mutex<Vec<Ring>>, ring: Ring) {
+        if ring.is_refused() {
+            self.is_refused.store(true, Ordering::Relaxed);
+        } else {
+            rings.lock().push(ring);
+        }
+    }
 }
 
 impl PageDevice for FileDevice {
@@ -148,7 +155,7 @@ impl PageDevice for FileDevice {
         match ring {
             Some((file, mut ring)) => {
                 ring.read_planned([&self.file, file], longest_bytes, plan);
-                keep(&self.plan_rings, ring);
+                self.keep(&self.plan_rings, ring);
             }
             None => plan::in_waves(self, beside, plan),
         }

@@ -1,7 +1,7 @@
 //! The base of Springbloom's structures on flash: pages on a device, and a write-ahead log.
 //!
 //! - [`FileStorage`] keeps each device in a file of one folder. It uses direct I/O with many operations in flight, through io_uring, or
-//!   threads if the kernel has no io_uring.
+//!   threads if the kernel has no io_uring or forbids it, also later.
 //! - [`SimStorage`] keeps devices in memory and can lose power between any two operations, for crash tests.
 //! - [`Wal`] makes small changes durable. It finds its own end even if any single block is damaged.
 //!

@@ -20,12 +20,17 @@ use crate::{PlannedRead, ReadPlan, Span};
 /// Pause before submitting again what the kernel did not accept.
 const RETRY_INTERVAL: Duration = Duration::from_millis(1);
 
+/// The outcome of what the kernel did not take.
+const NOT_TRIED: i32 = -libc::ECANCELED;
+
 /// A submission queue with `depth` slots, and a read buffer with one piece per slot.
 pub(crate) struct Ring {
     ring: IoUring,
     buffer: AlignedBuf,
     depth: usize,
     registered: Registered,
+    /// The kernel takes no more operations. What is in the queue must never reach it: its buffers are gone.
+    is_refused: bool,
 }
 
 /// Whether the buffer and two files are registered with the kernel. That saves a sixth of its work per read.
@@ -51,7 +56,12 @@ impl Ring {
             }
             low.push(ring);
         };
-        Ok(Ring { ring, buffer: AlignedBuf::new(0), depth, registered: Registered::No })
+        Ok(Ring { ring, buffer: AlignedBuf::new(0), depth, registered: Registered::No, is_refused: false })
+    }
+
+    /// Whether the kernel refused it. It must not be used again.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.is_refused
     }
 
     /// Address and length of the buffer, of at least `len` bytes. The pointer is taken once, so that no `&mut` to the buffer exists while
@@ -126,7 +136,7 @@ impl Ring {
                 visit(op, bytes);
             },
         };
-        drive(&mut self.ring, slots, &mut operations);
+        self.is_refused |= drive(&mut self.ring, slots, &mut operations);
     }
 
     /// See [`crate::PageDevice::read_planned`]. The files are those of the device and of `beside`.
@@ -188,7 +198,7 @@ impl Ring {
         let none = PlannedRead { tag: 0, is_beside: false, span: Span { offset: 0, len_bytes: 0 } };
         let reads = vec![none; slots];
         let mut planned = Planned { plan, files, are_registered, longest_bytes, piece, reads };
-        drive(&mut self.ring, slots, &mut planned);
+        self.is_refused |= drive(&mut self.ring, slots, &mut planned);
     }
 
     /// See [`crate::PageDevice::read_into`].
@@ -210,7 +220,7 @@ impl Ring {
                 keep_first(&mut first_error, whole(outcome, len));
             },
         };
-        drive(&mut self.ring, self.depth.min(targets.len()), &mut operations);
+        self.is_refused |= drive(&mut self.ring, self.depth.min(targets.len()), &mut operations);
         first_error
     }
 
@@ -233,7 +243,7 @@ impl Ring {
                 }
             },
         };
-        drive(&mut self.ring, self.depth.min(writes.len()), &mut operations);
+        self.is_refused |= drive(&mut self.ring, self.depth.min(writes.len()), &mut operations);
         // The kernel may write a part, or nothing for lack of a worker. Writing the rest succeeds, or tells why that was all: a full
         // disk, say.
         for (op, moved) in parts {
@@ -310,7 +320,7 @@ unsafe fn arrived<'b>(piece: *const u8, len: usize, outcome: i32) -> io::Result<
 
 /// The operations of one call of [`drive`].
 trait Operations {
-    /// Number (below 2^48) and description of the next operation, for slot `slot`. `None` if there is none now.
+    /// Number and description of the next operation, for slot `slot`. `None` if there is none now.
     fn next(&mut self, slot: usize) -> Option<(usize, squeue::Entry)>;
     /// An operation has completed.
     fn done(&mut self, op: usize, slot: usize, code: i32);
@@ -333,25 +343,31 @@ impl<E: FnMut(usize, usize) -> squeue::Entry, D: FnMut(usize, usize, i32)> Opera
     }
 }
 
-/// Runs operations with at most `slots` in flight, until there is no next one and all have completed.
-fn drive(ring: &mut IoUring, slots: usize, operations: &mut dyn Operations) {
-    let mut flight = Flight { ring, in_flight: 0 };
+/// Runs operations with at most `slots` in flight, until there is no next one and all have completed. Returns whether the kernel refused
+/// the ring: what it did not take has then the outcome of what was not tried, and the ring must not be used again.
+fn drive(ring: &mut IoUring, slots: usize, operations: &mut dyn Operations) -> bool {
+    let mut flight = Flight { ring, ops: vec![None; slots], in_flight: 0, is_refused: false };
     let mut free: Vec<usize> = (0..slots).rev().collect();
     let mut completed: Vec<(usize, usize, i32)> = Vec::with_capacity(slots);
     loop {
         while let Some(&slot) = free.last()
             && let Some((op, entry)) = operations.next(slot)
         {
-            let described = entry.user_data(((op as u64) << 16) | slot as u64);
+            if flight.is_refused {
+                operations.done(op, slot, NOT_TRIED);
+                continue;
+            }
+            let described = entry.user_data(slot as u64);
             // SAFETY: the buffer of the entry outlives the operation. It belongs to the caller of `drive`, which does not return before the
             // operation has completed (see `Flight`).
             let pushed = unsafe { flight.ring.submission().push(&described) };
             assert!(pushed.is_ok(), "the queue has as many entries as there are slots");
             free.pop();
+            flight.ops[slot] = Some(op);
             flight.in_flight += 1;
         }
         if flight.in_flight == 0 {
-            return;
+            return flight.is_refused;
         }
         flight.wait(&mut completed);
         for (op, slot, code) in completed.drain(..) {
@@ -364,24 +380,54 @@ fn drive(ring: &mut IoUring, slots: usize, operations: &mut dyn Operations) {
 /// Operations in flight. Dropping it waits for them.
 struct Flight<'a> {
     ring: &'a mut IoUring,
+    /// The operation of each slot that is in flight.
+    ops: Vec<Option<usize>>,
     in_flight: usize,
+    /// The kernel takes no more operations.
+    is_refused: bool,
 }
 
 impl Flight<'_> {
     /// Submits the queue, waits until a quarter of the operations in flight have completed, and collects all completions. The other
     /// operations keep the device busy, and the thread wakes less often.
     fn wait(&mut self, completed: &mut Vec<(usize, usize, i32)>) {
-        // The surrounding loop repeats interrupted and busy calls. The operations are still queued. The pause keeps a permanent error from
-        // using a whole CPU.
         let waited = self.ring.submit_and_wait((self.in_flight / 4).max(1));
-        if waited.is_err_and(|error| error.kind() != io::ErrorKind::Interrupted) {
+        match waited.map_err(|error| error.raw_os_error().unwrap_or(libc::EIO)) {
+            // The surrounding loop repeats the call. The operations are still queued.
+            Ok(_) | Err(libc::EINTR) => {}
+            // Short of memory, or of room for completions.
+            Err(libc::EAGAIN | libc::EBUSY) => std::thread::sleep(RETRY_INTERVAL),
+            // Any other error would come again: the process was forbidden to use io_uring since it opened the file, say.
+            Err(_) => return self.give_up(completed),
+        }
+        self.collect(completed);
+    }
+
+    fn collect(&mut self, completed: &mut Vec<(usize, usize, i32)>) {
+        for entry in self.ring.completion() {
+            let slot = entry.user_data() as usize;
+            if let Some(op) = self.ops[slot].take() {
+                completed.push((op, slot, entry.result()));
+                self.in_flight -= 1;
+            }
+        }
+    }
+
+    /// Waits for what the kernel has taken, which completes without another call to the ring, and returns the rest as not tried: the kernel
+    /// reads the queue in such calls only.
+    fn give_up(&mut self, completed: &mut Vec<(usize, usize, i32)>) {
+        self.is_refused = true;
+        loop {
+            self.collect(completed);
+            if self.in_flight <= self.ring.submission().len() {
+                break;
+            }
+            // The kernel tells this thread of completions when it returns from a system call.
             std::thread::sleep(RETRY_INTERVAL);
         }
-        for entry in self.ring.completion() {
-            let tag = entry.user_data();
-            completed.push(((tag >> 16) as usize, (tag & 0xffff) as usize, entry.result()));
-            self.in_flight -= 1;
-        }
+        let rest = self.ops.iter_mut().enumerate();
+        completed.extend(rest.filter_map(|(slot, op)| Some((op.take()?, slot, NOT_TRIED))));
+        self.in_flight = 0;
     }
 }
 
@@ -396,7 +442,147 @@ impl Drop for Flight<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::os::fd::FromRawFd;
+
     use super::*;
+    use crate::{FileDevice, IoEngine, PageDevice};
+
+    /// Lets `io_uring_enter` fail with `errno` in this thread from now on, as a sandbox does that a process enters.
+    fn forbid_enter(errno: i32) {
+        let step =
+            |code: u32, k: u32, otherwise| libc::sock_filter { code: code as u16, jt: 0, jf: otherwise, k };
+        let mut filter = [
+            step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0),
+            step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, libc::SYS_io_uring_enter as u32, 1),
+            step(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ERRNO | errno as u32, 0),
+            step(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ALLOW, 0),
+        ];
+        let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
+        // SAFETY: both calls read their arguments only, and the program is alive.
+        let told = unsafe {
+            libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+                | libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program)
+        };
+        assert_eq!(told, 0, "{}", io::Error::last_os_error());
+    }
+
+    /// In a thread of its own, and not for ever.
+    fn in_sandbox(test: impl FnOnce() + Send + 'static) {
+        let (done, ended) = std::sync::mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            test();
+            let _ = done.send(());
+        });
+        if ended.recv_timeout(Duration::from_secs(60)) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+            panic!("it hangs");
+        }
+        thread.join().unwrap();
+    }
+
+    struct All(Vec<PlannedRead>, usize);
+
+    impl ReadPlan for All {
+        fn next_read(&mut self) -> Option<PlannedRead> {
+            self.0.pop()
+        }
+
+        fn arrived(&mut self, tag: usize, bytes: io::Result<&[u8]>) {
+            assert_eq!(bytes.unwrap(), [tag as u8; 4096]);
+            self.1 += 1;
+        }
+    }
+
+    #[test]
+    fn a_ring_that_is_refused_after_it_was_made_is_given_up_and_the_work_is_done_plainly() {
+        const PAGES: usize = 250;
+        let errors = [libc::EPERM, libc::ENOSYS, libc::EACCES, libc::ENOMEM];
+        for (first, errno) in errors.into_iter().enumerate() {
+            in_sandbox(move || {
+                let dir = tempfile::tempdir().unwrap();
+                let path = dir.path().join("pages");
+                let device = FileDevice::create(&path, (PAGES * 4096) as u64, IoEngine::Auto).unwrap();
+                let mut pages = AlignedBuf::new(PAGES * 4096);
+                pages.chunks_mut(4096).enumerate().for_each(|(n, page)| page.fill(n as u8));
+                let span = |n| Span { offset: n as u64 * 4096, len_bytes: 4096 };
+                let spans: Vec<Span> = (0..PAGES).map(span).collect();
+                let planned = || {
+                    let read = |tag| PlannedRead { tag, is_beside: tag % 2 == 0, span: span(tag) };
+                    let mut plan = All((0..PAGES).map(read).collect(), 0);
+                    device.read_planned(&device, 4096, &mut plan);
+                    assert_eq!(plan.1, PAGES);
+                };
+                let each = || {
+                    let mut all = All(Vec::new(), 0);
+                    device.read_each(&spans, &mut |n, bytes| all.arrived(n, bytes));
+                    assert_eq!(all.1, PAGES);
+                };
+                let into = || {
+                    let mut got = AlignedBuf::new(PAGES * 4096);
+                    let mut reads: Vec<_> =
+                        spans.iter().map(|span| span.offset).zip(got.chunks_mut(4096)).collect();
+                    device.read_into(&mut reads).unwrap();
+                    assert!(got[..] == pages[..]);
+                };
+                let write = || {
+                    let zeros = AlignedBuf::new(PAGES * 4096);
+                    device.write_at(0, &zeros).unwrap();
+                    let writes: Vec<_> =
+                        spans.iter().map(|span| span.offset).zip(pages.chunks(4096)).collect();
+                    device.write_each(&writes).unwrap();
+                    let mut got = AlignedBuf::new(PAGES * 4096);
+                    device.read_at(0, &mut got).unwrap();
+                    assert!(got[..] == pages[..]);
+                };
+                let mut calls: [&dyn Fn(); 4] = [&write, &planned, &each, &into];
+                calls.iter().for_each(|call| call());
+                forbid_enter(errno);
+                // The first one finds a ring, and the others none.
+                calls.rotate_left(first);
+                calls.iter().chain(&calls).for_each(|call| call());
+            });
+        }
+    }
+
+    #[test]
+    fn what_the_kernel_has_taken_is_waited_for_before_a_ring_is_given_up() {
+        in_sandbox(|| {
+            let mut pipe = [0; 2];
+            // SAFETY: there is room for two descriptors, which nobody else has.
+            let (mut reading, mut writing) = unsafe {
+                assert_eq!(libc::pipe2(pipe.as_mut_ptr(), libc::O_CLOEXEC), 0);
+                (File::from_raw_fd(pipe[0]), File::from_raw_fd(pipe[1]))
+            };
+            let mut bytes = [[0_u8; 4]; 2];
+            let at = bytes.as_mut_ptr();
+            let read = |slot: usize| {
+                let entry = opcode::Read::new(types::Fd(pipe[0]), at.wrapping_add(slot).cast(), 4);
+                entry.build().user_data(slot as u64)
+            };
+            let ring = &mut Ring::new(4).unwrap().ring;
+            let mut flight = Flight { ring, ops: vec![Some(7), Some(8)], in_flight: 2, is_refused: false };
+            // SAFETY: the bytes are alive until the end of the test.
+            unsafe { flight.ring.submission().push(&read(0)).unwrap() };
+            assert_eq!(flight.ring.submit().unwrap(), 1);
+            forbid_enter(libc::EPERM);
+            // SAFETY: as above.
+            unsafe { flight.ring.submission().push(&read(1)).unwrap() };
+            let writer = std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_millis(100));
+                writing.write_all(b"onetwo").unwrap();
+            });
+            let mut completed = Vec::new();
+            flight.wait(&mut completed);
+            assert!(flight.is_refused && flight.in_flight == 0);
+            assert_eq!(completed, [(7, 0, 4), (8, 1, NOT_TRIED)]);
+            drop(flight);
+            assert_eq!(&bytes[0], b"onet");
+            let mut rest = String::new();
+            writer.join().unwrap();
+            reading.read_to_string(&mut rest).unwrap();
+            assert_eq!(rest, "wo");
+        });
+    }
 
     #[test]
     fn a_read_that_was_not_tried_is_done_plainly_and_others_keep_their_outcome() {

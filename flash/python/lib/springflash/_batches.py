@@ -35,6 +35,9 @@ class Column:
 
             self.arrow = pyarrow
             self.items = _arrow_array(pyarrow, items)
+        elif not isinstance(items, Sized):
+            # What is made when it is asked for may be one buffer that is filled anew for each item.
+            self.items = map(unchanging, items)
         self.count = len(self.items) if isinstance(self.items, Sized) else None
 
     def __iter__(self) -> Iterator[tuple[Any, int]]:
@@ -61,6 +64,11 @@ def pairs(keys: Any, values: Any) -> tuple[Iterator[tuple[Any, Any, int]], int |
     if None not in counts and counts[0] != counts[1]:
         raise ValueError(f"{counts[0]} keys with {counts[1]} values, expected as many")
     return ((ours, theirs, len(ours)) for ours, theirs in together(*map(each, columns))), counts[0]
+
+
+def unchanging(item: Any) -> Any:
+    """A copy of what can be filled anew."""
+    return item if type(item) is bytes or not isinstance(item, (bytearray, memoryview)) else bytes(item)
 
 
 def each(column: Column) -> Iterator[Any]:

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import ItemsView, Iterable, Iterator, Mapping, MutableMapping, ValuesView
 from typing import Any, NamedTuple
 
-from ._batches import Column, pairs, together, told
+from ._batches import Column, pairs, together, told, unchanging
 from ._closes import Closes
 from ._filter import Key, Mode, Path, Progress, absolute, check_mode, memory_bytes, whole
 from ._springflash import Index
@@ -138,7 +138,7 @@ class FlashIndex(Index, Closes, MutableMapping[bytes, bytes]):
             other = other.items()
         elif hasattr(other, "keys"):
             other = ((key, other[key]) for key in other.keys())
-        ours, theirs = itertools.tee(itertools.chain(other, more.items()))
+        ours, theirs = itertools.tee((unchanging(key), unchanging(value)) for key, value in itertools.chain(other, more.items()))
         self.put_many((key for key, _ in ours), (value for _, value in theirs))
 
     def clear(self) -> None:

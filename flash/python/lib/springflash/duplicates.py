@@ -3,6 +3,7 @@
 Exact: a digest of 20 bytes of each is in a :class:`~springflash.FlashIndex`, with the place where it came first. So nothing is removed
 because a filter errs, and a run that was killed is repeated with the same result. What it did not finish is forgotten, unless the same
 shard is the next one that is to be finished: that reads the whole index. So documents are compared with those of finished shards only.
+A finished shard that has other documents by now is refused: what it had came first in it, and others left that to it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from ._batches import together
-from ._files import sync
+from ._files import fault, sync
 from ._index import FlashIndex
 from ._springflash import FlashError
 
@@ -34,13 +35,21 @@ _BATCH_DOCUMENTS = 2048
 #: The key of what an interrupted run leaves: the shard that is not finished, with what its places in the index depend on, and from the
 #: moment at which all of them are there with what its output will be.
 _UNFINISHED = b"unfinished"
-#: With the name of a finished shard, the key of what its places depend on: its documents are all known, as those of finished shards.
+#: With the name of a finished shard, the key of a digest of what was compared in it, with the places: all of that is known.
 _FINISHED = b"finished:"
 #: Keys that are forgotten at a time.
 _FORGOTTEN_KEYS = 1_000_000
 
+#: A byte that is no UTF-8, as a line has it. An escape in JSON can be the same, so the texts that are compared have a mark before the byte.
+#: No escapes are like both, as JSON makes one character of such a pair.
+_BYTE, _MARK = re.compile("([\udc80-\udcff])"), "\udbff"
+_MARKED_BYTE = re.compile(_MARK + _BYTE.pattern)
+
 #: What is between the keys and values of a JSON object.
 _BETWEEN = re.compile(r"\s*[{,:]?\s*")
+
+#: What the program tells in one line.
+_TOLD = (KeyboardInterrupt, ImportError, MemoryError, OSError, ValueError, FlashError)
 
 #: Reads batches of texts, and writes those texts of the last batch that are kept, with their places in it.
 _Shard = tuple[Iterator[list[str]], Callable[[list[tuple[int, str]]], object]]
@@ -69,7 +78,8 @@ def deduplicate(
     A shard is a file of lines (``.txt``), of JSON lines (``.jsonl``), either also as ``.gz``, or ``.parquet`` (needs pyarrow). A document
     is a line, or the ``field`` of an object or row. With ``paragraphs`` the lines within each document are compared, without empty ones:
     what came before is taken out, and a document of which nothing is left is dropped. Shards need different names, also those of
-    different runs. The output of a shard appears when it is complete and durable. ``progress(shard, documents)`` follows each batch.
+    different runs: other documents under the name of a finished shard are a ``ValueError``, and its output stays. The
+    output of a shard appears when it is complete and durable. ``progress(shard, documents)`` follows each batch.
     """
     files = [Path(shard) for shard in shards]
     names = [file.name for file in files]
@@ -79,33 +89,46 @@ def deduplicate(
     folder.mkdir(parents=True, exist_ok=True)
     counts = Counts()
     forms = {file.name: [*_state(file), field, paragraphs] for file in files}
+    for file in files:
+        if any(place.parent.samefile(folder) for place in (file, file.resolve())):
+            raise ValueError(f"{file} would be overwritten, expected an output folder of its own")
     _recover(index, forms)
     for file in files:
-        if file.parent.samefile(folder):
-            raise ValueError(f"{file} would be overwritten, expected an output folder of its own")
         name, form, unfinished = file.name, forms[file.name], folder / f".{file.name}.unfinished"
-        is_finished = _is_finished(index, name, form)
+        finished = index.get(_record(name))
+        content = hashlib.blake2b(digest_size=20)
         first = 0
         with _opened(file, unfinished, field) as (batches, write):
-            if not is_finished:
+            if finished is None:
                 # Durable before its places are: changes become so in order.
                 index[_UNFINISHED] = json.dumps({name: form})
             for texts in batches:
-                kept, counted = _kept(index, name, first, texts, paragraphs)
+                pieces = [text.split("\n") if paragraphs else [text] for text in texts]
+                compared, keys, places = _compared(name, first, pieces, paragraphs)
+                content.update(b"".join(itertools.chain(*zip(keys, places))))
+                known = index.setdefault_many(keys, places) if finished is None else index.get_many(keys)
+                if finished is not None and None in known:
+                    break
+                kept, counted = _kept(pieces, compared, places, known)
                 write(kept)
                 first += len(texts)
                 counts = Counts(*map(sum, zip(counts, counted)))
                 if progress is not None:
                     progress(name, first)
-        with open(unfinished, "rb") as written:
+        read = content.hexdigest()
+        if finished not in (None, read.encode()):
+            unfinished.unlink()
+            how = "give it a name that no shard had, or use a new index and output"
+            raise ValueError(f"{file} has other documents than the finished shard of its name, or is read in another way; {how}")
+        with open(unfinished, "rb") as written, _named(unfinished):
             os.fsync(written.fileno())
-        if not is_finished:
-            index[_UNFINISHED] = json.dumps({name: [*form, os.path.abspath(folder / name), *_state(unfinished)]})
+        if finished is None:
+            index[_UNFINISHED] = json.dumps({name: [*form, read, os.path.abspath(folder / name), *_state(unfinished)]})
         index.commit()
         os.replace(unfinished, folder / name)
         sync(folder)
-        if not is_finished:
-            _finish(index, name, form)
+        if finished is None:
+            _finish(index, name, read)
             index.commit()
     return counts
 
@@ -119,23 +142,19 @@ def _record(name: str) -> bytes:
     return _FINISHED + name.encode("utf-8", "surrogateescape")
 
 
-def _is_finished(index: FlashIndex, name: str, form: list[Any]) -> bool:
-    return bool(index.get(_record(name)) == json.dumps(form).encode())
-
-
-def _finish(index: FlashIndex, name: str, form: list[Any]) -> None:
-    index[_record(name)] = json.dumps(form)
+def _finish(index: FlashIndex, name: str, read: str) -> None:
+    index[_record(name)] = read
     index[_UNFINISHED] = b"{}"
 
 
 def _recover(index: FlashIndex, forms: dict[str, list[Any]]) -> None:
     """Finishes the shard of an interrupted run if its output is there, or forgets it if others would be compared with it."""
     left: dict[str, list[Any]] = json.loads(index.get(_UNFINISHED, b"{}"))
-    for name, (*form, output, size, changed) in [item for item in left.items() if len(item[1]) > 4]:
+    for name, (*_, read, output, size, changed) in [item for item in left.items() if len(item[1]) > 4]:
         if os.path.exists(output) and _state(output) == [size, changed]:
-            _finish(index, name, form)
+            _finish(index, name, read)
             del left[name]
-    following = next((name for name in forms if not _is_finished(index, name, forms[name])), None)
+    following = next((name for name in forms if _record(name) not in index), None)
     if any(name != following or form[:4] != forms[name] for name, form in left.items()):
         _forget(index, left)
         index[_UNFINISHED] = b"{}"
@@ -144,35 +163,37 @@ def _recover(index: FlashIndex, forms: dict[str, list[Any]]) -> None:
 def _forget(index: FlashIndex, names: Iterable[str]) -> None:
     """Removes the places of shards that have no output: what came first in them would be in no output at all."""
     shards = {name.encode("utf-8", "surrogateescape") for name in names}
-    records = {_FINISHED + shard for shard in shards}
-    # One that was finished in another form: finished shards may have left documents to it.
-    is_known = any(record in index for record in records)
 
-    def is_gone(key: bytes, place: bytes) -> bool:
-        return place.rsplit(b":", 2)[0] in shards or (is_known and key.startswith(_FINISHED) and key not in records)
+    def gone() -> Iterator[bytes]:
+        return (key for key, place in index.items() if place.rsplit(b":", 2)[0] in shards)
 
     # Again from the start, as an iteration ends when the index changes.
-    while keys := list(itertools.islice((key for key, place in index.items() if is_gone(key, place)), _FORGOTTEN_KEYS)):
+    while keys := list(itertools.islice(gone(), _FORGOTTEN_KEYS)):
         for (batch,) in together(keys):
             index._delete_batch(batch)
-    # Last, so that a run that is interrupted here knows it, too.
-    index._delete_batch(list(records))
 
 
-def _kept(index: FlashIndex, name: str, first: int, texts: list[str], paragraphs: bool) -> tuple[list[tuple[int, str]], Counts]:
-    """The texts that are kept, with their places in the batch, which begins with document number `first`."""
-    pieces = [text.split("\n") if paragraphs else [text] for text in texts]
+def _compared(
+    name: str, first: int, pieces: list[list[str]], paragraphs: bool
+) -> tuple[list[tuple[int, int]], list[bytes], list[bytes]]:
+    """Which pieces of documents are compared, their keys, and their places. The first document has the number `first`."""
     compared = [
         (n, m) for n, parts in enumerate(pieces) for m, part in enumerate(parts) if not paragraphs or part.strip()
     ]
     keys = [hashlib.blake2b(pieces[n][m].encode("utf-8", "surrogatepass"), digest_size=20).digest() for n, m in compared]
-    places = [f"{name}:{first + n}:{m}".encode("utf-8", "surrogateescape") for n, m in compared]
+    return compared, keys, [f"{name}:{first + n}:{m}".encode("utf-8", "surrogateescape") for n, m in compared]
+
+
+def _kept(
+    pieces: list[list[str]], compared: list[tuple[int, int]], places: list[bytes], known: list[bytes | None]
+) -> tuple[list[tuple[int, str]], Counts]:
+    """The texts that are kept, with their numbers, if these places of what is compared are known."""
     gone: dict[int, set[int]] = {}
-    for (n, m), place, old in zip(compared, places, index.setdefault_many(keys, places)):
+    for (n, m), place, old in zip(compared, places, known):
         # Its own place is there if a run before this one was interrupted.
         if old is not None and old != place:
             gone.setdefault(n, set()).add(m)
-    asked = [0] * len(texts)
+    asked = [0] * len(pieces)
     for n, _ in compared:
         asked[n] += 1
     kept = [
@@ -181,7 +202,7 @@ def _kept(index: FlashIndex, name: str, first: int, texts: list[str], paragraphs
         if n not in gone or len(gone[n]) < asked[n]
     ]
     removed = sum(map(len, gone.values()))
-    return kept, Counts(len(texts), len(kept), len(compared), len(compared) - removed)
+    return kept, Counts(len(pieces), len(kept), len(compared), len(compared) - removed)
 
 
 def _opened(file: Path, target: Path, field: str) -> contextlib.AbstractContextManager[_Shard]:
@@ -194,10 +215,34 @@ def _opened(file: Path, target: Path, field: str) -> contextlib.AbstractContextM
 
 
 @contextlib.contextmanager
+def _named(file: str | os.PathLike[str]) -> Iterator[None]:
+    """Names the file in faults of the disk."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None and error.filename is None:
+            error.filename = os.fspath(file)
+        raise
+
+
+class _Output(io.FileIO):
+    """A new file: a link of its name is not followed."""
+
+    def __init__(self, file: Path) -> None:
+        file.unlink(missing_ok=True)
+        super().__init__(os.fspath(file), "x")
+
+    def write(self, data: Any) -> int:
+        with _named(self.name):
+            return super().write(data)
+
+
+@contextlib.contextmanager
 def _reading(file: Path) -> Iterator[None]:
     """Names the shard in what libraries raise because of its contents."""
     try:
-        yield
+        with _named(file):
+            yield
     except (EOFError, OSError, RecursionError, ValueError, zlib.error) as error:
         if str(file) in str(error) or getattr(error, "errno", None) is not None:
             raise
@@ -206,10 +251,17 @@ def _reading(file: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _lines(file: Path, target: Path, field: str | None) -> Iterator[_Shard]:
-    opened: Any = gzip.open if file.suffix == ".gz" else open
+    is_packed = file.suffix == ".gz"
+    opened: Any = gzip.open if is_packed else open
     # Bytes that are no UTF-8 are written as they were read.
-    form = {"encoding": "utf-8", "errors": "surrogateescape", "newline": "\n"}
-    with opened(file, "rt", **form) as source, opened(target, "wt", **form) as sink:
+    form: Any = {"encoding": "utf-8", "errors": "surrogateescape", "newline": "\n"}
+    with contextlib.ExitStack() as open_files:
+        enter = open_files.enter_context
+        source = enter(opened(file, "rt", **form))
+        output: Any = enter(io.BufferedWriter(_Output(target)))
+        # A packed file tells its name, which is that of the shard.
+        packed = enter(gzip.GzipFile(file.name, "wb", fileobj=output)) if is_packed else output
+        sink = enter(io.TextIOWrapper(packed, **form))
         batch: list[tuple[str, str]] = []
 
         def read() -> Iterator[list[str]]:
@@ -235,7 +287,7 @@ def _document(line: str, field: str | None, place: str) -> str:
     if field is None:
         return line
     try:
-        row = json.loads(line)
+        row = json.loads(line if line.isascii() else _BYTE.sub(_MARK + r"\1", line))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{place}: {error}") from None
     text = row.get(field) if isinstance(row, dict) else None
@@ -255,7 +307,9 @@ def _replaced(line: str, field: str, text: str) -> str:
         # Of equal keys the last one counts.
         if key == field:
             first, last = start, end
-    return line[:first] + json.dumps(text) + line[last:]
+    parts = _MARKED_BYTE.split(text)
+    parts[::2] = [json.dumps(part)[1:-1] for part in parts[::2]]
+    return f'{line[:first]}"{"".join(parts)}"{line[last:]}'
 
 
 def _next(line: str, at: int) -> int:
@@ -265,13 +319,28 @@ def _next(line: str, at: int) -> int:
 
 
 @contextlib.contextmanager
+def _arrow(file: Path, errors: type[Exception]) -> Iterator[None]:
+    """Names the shard in what Arrow cannot do with it."""
+    try:
+        yield
+    except errors as error:
+        if isinstance(error, MemoryError):
+            raise
+        raise fault(FlashError, file, str(error)) from error
+
+
+@contextlib.contextmanager
 def _parquet(file: Path, target: Path, field: str) -> Iterator[_Shard]:
     import pyarrow
     import pyarrow.parquet
 
-    with _reading(file):
-        opened = pyarrow.parquet.ParquetFile(file)
-    with opened as source, pyarrow.parquet.ParquetWriter(target, source.schema_arrow) as sink:
+    with contextlib.ExitStack() as open_files:
+        enter = open_files.enter_context
+        enter(_arrow(file, pyarrow.ArrowException))
+        with _reading(file):
+            source = enter(pyarrow.parquet.ParquetFile(file))
+        output = enter(io.BufferedWriter(_Output(target)))
+        sink = enter(pyarrow.parquet.ParquetWriter(output, source.schema_arrow))
         column = source.schema_arrow.get_field_index(field)
         if column < 0:
             raise ValueError(f"{file}: there is no column {field!r}")
@@ -336,12 +405,15 @@ def main() -> None:
             )
         documents = f"{kept.kept_documents} of {kept.documents} documents"
         print(f"kept {documents}, {kept.kept_paragraphs} of {kept.paragraphs} paragraphs", flush=True)
-    except KeyboardInterrupt:
-        _exit(130, "interrupted; repeat it with the same command")
-    except ValueError as error:
-        _exit(2, error)
-    except (ImportError, OSError, FlashError) as error:
-        _exit(1, error)
+    except _TOLD as last:
+        first: BaseException = last
+        # What closing raises follows from what was raised before.
+        while not first.__suppress_context__ and isinstance(first.__context__, _TOLD):
+            first = first.__context__
+        if isinstance(first, KeyboardInterrupt):
+            _exit(130, "interrupted; repeat it with the same command")
+        reason = "there is not enough memory" if isinstance(first, MemoryError) else first
+        _exit(2 if isinstance(first, ValueError) else 1, reason)
 
 
 def _exit(code: int, reason: object) -> NoReturn:

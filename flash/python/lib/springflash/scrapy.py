@@ -7,6 +7,10 @@ pages that were in flight, which can only be lost or asked for again, and those 
 come again. With 1, a kill repeats the items of a page only if it comes between the pipelines and the commit. Items that Scrapy's feeds keep
 in memory are lost. A crawl that was stopped goes on without that.
 
+A page that is redirected to one that the spider has seen is done, as Scrapy drops that request, and so is one that Scrapy does not give to
+the callback for its status. Others whose callbacks do not end are made again after each kill: failed downloads, redirects that a
+middleware drops, and callbacks that raise.
+
 Spiders of one process may share a folder; each sees its own requests. Start requests that have ``dont_filter`` are fetched at every start;
 Scrapy gives it to those of ``start_urls``. Those that a callback yields are kept as others are, each on its own.
 
@@ -37,7 +41,8 @@ from ._index import FlashIndex
 
 logger = logging.getLogger(__name__)
 
-#: The keys that a request, and those that it was redirected or retried from, have in the index.
+#: The keys that a request, and those that it was redirected or retried from, have in the index. It is in the ``meta`` until the response
+#: leaves the downloader, so that no other request takes it over.
 _KEYS = "springflash_keys"
 #: Marks a request that was put in the index before Scrapy asks whether it was seen.
 _KEPT = "springflash_kept"
@@ -68,8 +73,8 @@ class Addon:
     def update_settings(self, settings: BaseSettings) -> None:
         settings.set("DUPEFILTER_CLASS", DupeFilter, "addon")
         # Nearest to the engine, so that all other middlewares have seen a page when it is done. With the priority of the program's own.
-        name = "SPIDER_MIDDLEWARES"
-        settings.set(name, {**settings.getdict(name), DoneMiddleware: 1}, max(15, settings.getpriority(name) or 0))
+        for name in ("SPIDER_MIDDLEWARES", "DOWNLOADER_MIDDLEWARES"):
+            settings.set(name, {**settings.getdict(name), DoneMiddleware: 1}, max(15, settings.getpriority(name) or 0))
         name = "ITEM_PROCESSOR"
         processor = type("ItemProcessor", (_ItemProcessor, load_object(settings[name])), {})
         settings.set(name, processor, max(15, settings.getpriority(name) or 0))
@@ -117,9 +122,13 @@ class DupeFilter(BaseDupeFilter):
         assert fingerprinter is not None
         key = self._prefix + fingerprinter.fingerprint(request)
         # Most links are known, and keeping a request costs more than to ask for it. Nothing else puts this spider's keys meanwhile.
+        before = request.meta.get(_KEYS, [])
         if key in self._index:
+            # What was redirected here ends here, unless it is the same: that may be scheduled twice by a program.
+            if before and key not in before:
+                self.done(before)
             return True
-        request.meta[_KEYS] = [*request.meta.get(_KEYS, ()), key]
+        request.meta[_KEYS] = [*before, key]
         self._index[key] = self._kept(request)
         return False
 
@@ -200,8 +209,7 @@ class _Page:
 
     def __init__(self, known: DupeFilter, response: Response) -> None:
         self._known = known
-        # As they are before the callback runs: it may yield the same request.
-        self._keys: list[bytes] = [] if response.request is None else response.request.meta.get(_KEYS, [])
+        self._keys: list[bytes] = [] if response.request is None else _arrived.get(response.request, [])
         #: The callback, and items that are in the pipelines.
         self._unfinished = 1
 
@@ -219,6 +227,8 @@ class _Page:
             self._known.done(self._keys)
 
 
+#: The keys of requests that have left the downloader.
+_arrived: WeakKeyDictionary[Request, list[bytes]] = WeakKeyDictionary()
 #: Items by their identity, which no other object has meanwhile, with the pages that yielded them.
 _in_pipelines: dict[int, list[tuple[Any, _Page]]] = {}
 
@@ -246,7 +256,8 @@ class _ItemProcessor:
 
 
 class DoneMiddleware:
-    """Tells :class:`DupeFilter` what a callback yields, and when it has ended and the pipelines have its items."""
+    """Tells :class:`DupeFilter` what a callback yields, and when it has ended and the pipelines have its items. Is also the last middleware
+    of the downloader that a response passes: what another one makes of it, such as a redirect, does not come here."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
@@ -254,6 +265,23 @@ class DoneMiddleware:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> DoneMiddleware:
         return cls(crawler)
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        self._leaves_downloader(request)
+        return response
+
+    def process_exception(self, request: Request, exception: Exception) -> None:
+        self._leaves_downloader(request)
+
+    def _leaves_downloader(self, request: Request) -> None:
+        _arrived[request] = request.meta.pop(_KEYS, [])
+
+    async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        async for request in start:
+            if isinstance(request, Request):
+                # It may be made of one that was scheduled.
+                request.meta.pop(_KEYS, None)
+            yield request
 
     def _page(self, response: Response) -> _Page | None:
         known = _filters.get(self._crawler)
