@@ -12,7 +12,7 @@ use rocksdb::AsRawPtr;
 use springbloom_rocksdb::{ElasticFilters, ElasticFiltersBuilder};
 use springbloom_testkit::seed::{TestRng, rng_from, seed};
 
-use crate::common::{AMPLE_BYTES, folder, installed, number, small_tree, unsafe_calls::with_message};
+use crate::common::{AMPLE_BYTES, folder, installed, number, small_tree, unsafe_calls::{is_from, with_message}};
 
 unsafe extern "C" {
     fn springbloom_test_prefix_oracle(
@@ -52,6 +52,10 @@ fn filters(rng: &mut TestRng) -> ElasticFiltersBuilder {
 
 #[test]
 fn iterators_find_what_an_ordered_map_has() {
+    // RocksDB 8.10 gives other entries with stock filters, too.
+    if !is_from((9, 7, 3)) {
+        return;
+    }
     let wanted = number("SPRINGBLOOM_ORACLE_SEEKS", 400_000);
     let first_seed = seed("iterators_find_what_an_ordered_map_has");
     let (mut answers, mut rejected, mut with_further, mut databases) = (0, 0, 0, 0);

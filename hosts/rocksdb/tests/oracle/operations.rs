@@ -333,7 +333,8 @@ impl Operations {
             let prefix = from[..prefix_bytes].to_vec();
             let (mut options, model) = self.walk_options(session, cf);
             options.set_total_order_seek(false);
-            options.set_prefix_same_as_start(true);
+            // Before 11.8 RocksDB itself asks for the prefix of keys that are too short to have one.
+            options.set_prefix_same_as_start(!cfg!(rocksdb_before_11_8));
             options.set_async_io(self.rng.random_bool(0.1));
             if self.rng.random_bool(0.1) {
                 options.set_iterate_upper_bound([&prefix[..], b"\xff"].concat());
@@ -342,9 +343,8 @@ impl Operations {
             let has_prefix = |(key, _): &(&[u8], &[u8])| key.starts_with(&prefix);
             let direction = if forward { Direction::Forward } else { Direction::Reverse };
             let walk = session.db.iterator_cf_opt(handle, options, IteratorMode::From(&from, direction));
-            // Before 11.8 RocksDB itself also gives keys that are too short to have a prefix.
-            let is_too_short = |key: &[u8]| cfg!(rocksdb_before_11_8) && key.len() < prefix_bytes;
-            let walk = walk.filter(|entry| !entry.as_ref().is_ok_and(|(key, _)| is_too_short(key)));
+            let is_beyond = |key: &[u8]| cfg!(rocksdb_before_11_8) && !key.starts_with(&prefix);
+            let walk = walk.take_while(|entry| !entry.as_ref().is_ok_and(|(key, _)| is_beyond(key)));
             if forward {
                 self.compare_walk(walk, model.between(&from, None).take_while(has_prefix), STEPS_MAX);
             } else {
