@@ -99,7 +99,7 @@ def test_a_run_that_was_killed_is_repeated_with_the_same_result(tmp_path, child)
     assert not list((tmp_path / "out").glob(".*"))
 
 
-@pytest.mark.parametrize("change", ["none", "renamed", "line before", "another shard", "paragraphs"])
+@pytest.mark.parametrize("change", ["none", "renamed", "line before", "same size and time", "another shard", "paragraphs"])
 @pytest.mark.parametrize("cause", [KeyboardInterrupt, signal.SIGKILL])
 def test_no_document_vanishes_if_a_shard_changes_after_an_interrupted_run(tmp_path, change, cause):
     lines = [f"line {n}" for n in range(10_000)]
@@ -129,6 +129,12 @@ def test_no_document_vanishes_if_a_shard_changes_after_an_interrupted_run(tmp_pa
     if change == "line before":
         write(shard, ["new"] + lines)
         expected = ["new"] + expected
+    elif change == "same size and time":
+        time = shard.stat().st_mtime_ns
+        lines[3000:3020] = lines[3019:2999:-1]
+        write(shard, lines)
+        os.utime(shard, ns=(time, time))
+        expected = lines[2000:]
     elif change in ("renamed", "another shard"):
         shard = shard.rename(renamed)
     if change == "another shard":
@@ -163,6 +169,10 @@ def test_a_byte_that_is_no_text_is_not_what_json_can_say(tmp_path):
         deduplicate(index, [tmp_path / "a.jsonl"], tmp_path / "out")
         # The third and the fourth are one character.
         assert (tmp_path / "out/a.jsonl").read_bytes() == b"".join(lines[:3] + lines[4:])
+        (tmp_path / "c.txt").write_bytes(b"\xff\n\xfe\n")
+        (tmp_path / "d.jsonl").write_bytes(rb'{"text": "\udcfe"}')
+        deduplicate(index, [tmp_path / "c.txt", tmp_path / "d.jsonl"], tmp_path / "out")
+        assert (tmp_path / "out/c.txt").read_bytes() == b"\xfe\n" and (tmp_path / "out/d.jsonl").read_bytes()
     with FlashIndex(tmp_path / "other") as index:
         deduplicate(index, [tmp_path / "b.jsonl"], tmp_path / "out", paragraphs=True)
     expected = [lines[0].replace(b'"}', rb'\na"}'), *lines[1:3], *lines[4:]]
@@ -425,8 +435,10 @@ import sys
 import springflash.duplicates
 from springflash import FlashError
 
+first = eval(sys.argv.pop(1))
+
 def fails(*_, **__):
-    raise eval(sys.argv.pop(1))
+    raise first
 
 def closes_badly(self):
     raise FlashError("an earlier write failed")

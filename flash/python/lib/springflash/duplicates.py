@@ -88,7 +88,8 @@ def deduplicate(
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)
     counts = Counts()
-    forms = {file.name: [*_state(file), field, paragraphs] for file in files}
+    # A copy can have size and time of the file that it replaces. The system changes the other time.
+    forms = {file.name: [*_state(file), os.stat(file).st_ctime_ns, field, paragraphs] for file in files}
     for file in files:
         if any(place.parent.samefile(folder) for place in (file, file.resolve())):
             raise ValueError(f"{file} would be overwritten, expected an output folder of its own")
@@ -150,12 +151,12 @@ def _finish(index: FlashIndex, name: str, read: str) -> None:
 def _recover(index: FlashIndex, forms: dict[str, list[Any]]) -> None:
     """Finishes the shard of an interrupted run if its output is there, or forgets it if others would be compared with it."""
     left: dict[str, list[Any]] = json.loads(index.get(_UNFINISHED, b"{}"))
-    for name, (*_, read, output, size, changed) in [item for item in left.items() if len(item[1]) > 4]:
+    for name, (*_, read, output, size, changed) in [item for item in left.items() if len(item[1]) > 5]:
         if os.path.exists(output) and _state(output) == [size, changed]:
             _finish(index, name, read)
             del left[name]
     following = next((name for name in forms if _record(name) not in index), None)
-    if any(name != following or form[:4] != forms[name] for name, form in left.items()):
+    if any(name != following or form[:5] != forms[name] for name, form in left.items()):
         _forget(index, left)
         index[_UNFINISHED] = b"{}"
 
@@ -284,10 +285,11 @@ def _lines(file: Path, target: Path, field: str | None) -> Iterator[_Shard]:
 
 
 def _document(line: str, field: str | None, place: str) -> str:
+    marked = line if line.isascii() else _BYTE.sub(_MARK + r"\1", line)
     if field is None:
-        return line
+        return marked
     try:
-        row = json.loads(line if line.isascii() else _BYTE.sub(_MARK + r"\1", line))
+        row = json.loads(marked)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{place}: {error}") from None
     text = row.get(field) if isinstance(row, dict) else None
@@ -419,5 +421,8 @@ def main() -> None:
 def _exit(code: int, reason: object) -> NoReturn:
     # What could not be written would be tried again at the end.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    print("springflash-duplicates:", " ".join(str(reason).split()), file=sys.stderr)
+    try:
+        print("springflash-duplicates:", " ".join(str(reason).split()), file=sys.stderr, flush=True)
+    except OSError:
+        os.dup2(1, 2)
     sys.exit(code)
