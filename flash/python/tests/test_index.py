@@ -243,6 +243,19 @@ def test_many_operations_in_step_with_a_dict(tmp_path, record):
     record("python-operations", seed, of="FlashIndex", operations=OPERATIONS, keys_at_the_end=len(known))
 
 
+class WithLength:
+    """An iterable that makes its items when it is asked, and knows how many."""
+
+    def __init__(self, items, count):
+        self.items, self.count = items, count
+
+    def __iter__(self):
+        return self.items()
+
+    def __len__(self):
+        return self.count
+
+
 def test_one_buffer_that_is_filled_anew_for_each_item_is_as_many_items(tmp_path):
     def refilled(prefix):
         buffer = bytearray(5)
@@ -254,6 +267,7 @@ def test_one_buffer_that_is_filled_anew_for_each_item_is_as_many_items(tmp_path)
     with FlashIndex(tmp_path / "index") as index, FlashFilter(tmp_path / "filter", capacity=1e4) as seen:
         index.put_many(refilled(b"k"), refilled(b"v"))
         assert index.get_many(refilled(b"k")) == index.setdefault_many(refilled(b"k"), keys) == values == index.get_many(keys)
+        assert index.get_many(WithLength(lambda: refilled(b"k"), len(keys))) == values
         index.update(zip(refilled(b"u"), refilled(b"w")))
         assert index.get_many(refilled(b"u")) == [bytes(item) for item in refilled(b"w")]
         seen.add_many(refilled(b"k"))

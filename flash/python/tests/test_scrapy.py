@@ -14,8 +14,9 @@ from pathlib import Path
 
 import benchmark
 import pytest
-from scrapy import Spider
+from scrapy import Request, Spider
 from scrapy.crawler import Crawler
+from scrapy.utils.test import get_crawler
 
 from springflash import FlashIndex
 from springflash.scrapy import DupeFilter
@@ -359,3 +360,19 @@ def test_a_page_is_not_done_because_a_request_with_its_meta_is_dropped(pages):
 def test_a_start_request_is_not_done_because_one_that_was_made_of_it_is(pages):
     assert pages("twice", "kill")[0] == []
     assert pages("twice", "whole")[0] == [0]
+
+
+def test_only_a_redirect_ends_the_page_whose_meta_a_request_has(tmp_path):
+    crawler = get_crawler(type("Named", (Spider,), {"name": "named"}), {"SPRINGFLASH_SEEN": str(tmp_path / "seen")})
+    seen = DupeFilter(crawler)
+
+    def pending():
+        return sum(value not in (b"", b"runs") for value in seen._index.values())
+
+    known, page = Request("http://a/known"), Request("http://a/page")
+    assert not seen.request_seen(known) and not seen.request_seen(page) and pending() == 2
+    assert seen.request_seen(page.replace(url=known.url)) and pending() == 2
+    assert not seen.request_seen(page.replace(url="http://a/new")) and pending() == 3
+    redirected = page.replace(url=known.url, meta={**page.meta, "redirect_urls": [page.url]})
+    assert seen.request_seen(redirected) and pending() == 2
+    seen.close("finished")

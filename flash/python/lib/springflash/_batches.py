@@ -35,10 +35,11 @@ class Column:
 
             self.arrow = pyarrow
             self.items = _arrow_array(pyarrow, items)
-        elif not isinstance(items, Sized):
+        self.count = len(self.items) if isinstance(self.items, Sized) else None
+        is_array = self.numpy is not None or self.arrow is not None
+        if not is_array and not isinstance(items, (list, tuple, set, frozenset, dict)):
             # What is made when it is asked for may be one buffer that is filled anew for each item.
             self.items = map(unchanging, items)
-        self.count = len(self.items) if isinstance(self.items, Sized) else None
 
     def __iter__(self) -> Iterator[tuple[Any, int]]:
         """Batches, each with the number of its items."""

@@ -122,7 +122,8 @@ class DupeFilter(BaseDupeFilter):
         assert fingerprinter is not None
         key = self._prefix + fingerprinter.fingerprint(request)
         # Most links are known, and keeping a request costs more than to ask for it. Nothing else puts this spider's keys meanwhile.
-        before = request.meta.get(_KEYS, [])
+        # A request that a program makes from one in flight has its `meta`, too, and was not redirected from it.
+        before = request.meta.get(_KEYS, []) if "redirect_urls" in request.meta else []
         if key in self._index:
             # What was redirected here ends here, unless it is the same: that may be scheduled twice by a program.
             if before and key not in before:
