@@ -20,8 +20,8 @@ std::list<ColumnFamily>& AllOpen() {
   return *all;
 }
 
-// Those whose tables are closed while one was being tried. The try may hang, and needs the database's files alone: they end with the database
-// at the latest.
+// Those whose tables were closed while one was being tried. The try may hang, and needs the database's files alone: they end with the
+// database at the latest.
 std::list<ColumnFamily>& Ending() {
   static auto* ending = new std::list<ColumnFamily>;
   return *ending;

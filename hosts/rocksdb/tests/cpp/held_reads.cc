@@ -51,7 +51,8 @@ class HoldingFileSystem final : public rocksdb::FileSystemWrapper {
 
 }  // namespace
 
-// Gives the options that file system, which holds reads back from now on. Readers of tables that a compaction removed clear the block cache when they are destroyed.
+// Gives the options that file system, which holds reads back from now on. Readers of tables that a compaction removed clear the block cache
+// when they are destroyed.
 extern "C" int springbloom_test_hold_reads(void* rocksdb_options, const char*, char* error, size_t error_size) {
   return Run(error, error_size, [&] {
     static const auto env = rocksdb::NewCompositeEnv(std::make_shared<HoldingFileSystem>());

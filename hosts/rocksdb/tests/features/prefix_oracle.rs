@@ -12,7 +12,10 @@ use rocksdb::AsRawPtr;
 use springbloom_rocksdb::{ElasticFilters, ElasticFiltersBuilder};
 use springbloom_testkit::seed::{TestRng, rng_from, seed};
 
-use crate::common::{AMPLE_BYTES, folder, installed, number, small_tree, unsafe_calls::{is_from, with_message}};
+use crate::common::{
+    AMPLE_BYTES, folder, installed, number, small_tree,
+    unsafe_calls::{is_from, with_message},
+};
 
 unsafe extern "C" {
     fn springbloom_test_prefix_oracle(
