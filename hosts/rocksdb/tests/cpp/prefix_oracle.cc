@@ -303,6 +303,10 @@ class Comparison {
     if (mode_ == kAutomatic && setting_.least_bytes < 4) {
       mode_ = kPrefix;
     }
+    // Before 11.8 RocksDB itself asks for the prefix of keys that have none.
+    if (mode_ == kSameAsStart && SPRINGBLOOM_ROCKSDB < 110800) {
+      mode_ = kPrefix;
+    }
     if (extractor_ == nullptr && mode_ != kTotalOrder) {
       mode_ = kAutomatic;
     }
