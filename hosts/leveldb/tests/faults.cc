@@ -21,6 +21,8 @@ std::string Key(int number) {
   return text;
 }
 
+std::string Value(int number) { return std::to_string(number) + std::string(90, 'v'); }
+
 leveldb::Options NewOptions(CountingEnv* env, leveldb::Cache* cache, const leveldb::FilterPolicy* policy) {
   leveldb::Options options;
   options.create_if_missing = true;
@@ -39,7 +41,7 @@ double Ask(leveldb::DB* db, CountingEnv* env, int step) {
   std::string value;
   for (int number = 0; number < kKeys; number += step) {
     CHECK_OK(db->Get(options, Key(2 * number), &value));
-    CHECK(value == std::to_string(number) + std::string(90, 'v'));
+    CHECK(value == Value(number));
   }
   const uint64_t before = env->reads;
   for (int number = 0; number < kKeys; number += step) {
@@ -122,7 +124,7 @@ int main() {
     const PolicyPtr policy = NewPolicy("budget=200000;segment_data_bytes=64K");
     const DbPtr db = Open(NewOptions(&env, cache.get(), policy.get()), path);
     for (int number = 0; number < kKeys; ++number) {
-      CHECK_OK(db->Put(leveldb::WriteOptions(), Key(2 * number), std::to_string(number) + std::string(90, 'v')));
+      CHECK_OK(db->Put(leveldb::WriteOptions(), Key(2 * number), Value(number)));
     }
     db->CompactRange(nullptr, nullptr);
     CHECK(IsFilteredSoon(db.get(), &env), "units are used");
@@ -191,7 +193,7 @@ int main() {
     EventuallyIs([&] { return env.hangs == 0; }, "tables are tried while others hang");
     std::future<void> compacted = std::async(std::launch::async, [&] {
       for (int number = 0; number < kKeys; number += 50) {
-        CHECK_OK(db->Put(leveldb::WriteOptions(), Key(2 * number), std::to_string(number) + std::string(90, 'v')));
+        CHECK_OK(db->Put(leveldb::WriteOptions(), Key(2 * number), Value(number)));
       }
       db->CompactRange(nullptr, nullptr);
     });

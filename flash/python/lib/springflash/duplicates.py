@@ -78,8 +78,8 @@ def deduplicate(
     A shard is a file of lines (``.txt``), of JSON lines (``.jsonl``), either also as ``.gz``, or ``.parquet`` (needs pyarrow). A document
     is a line, or the ``field`` of an object or row. With ``paragraphs`` the lines within each document are compared, without empty ones:
     what came before is taken out, and a document of which nothing is left is dropped. Shards need different names, also those of
-    different runs: other documents under the name of a finished shard are a ``ValueError``, and its output stays. The
-    output of a shard appears when it is complete and durable. ``progress(shard, documents)`` follows each batch.
+    different runs: other documents under the name of a finished shard are a ``ValueError``, and its output stays. The output of a shard
+    appears when it is complete and durable. ``progress(shard, documents)`` follows each batch.
     """
     files = [Path(shard) for shard in shards]
     names = [file.name for file in files]
@@ -88,8 +88,7 @@ def deduplicate(
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)
     counts = Counts()
-    # A copy can have size and time of the file that it replaces. The system changes the other time.
-    forms = {file.name: [*_state(file), os.stat(file).st_ctime_ns, field, paragraphs] for file in files}
+    forms = {file.name: [*_state(file), field, paragraphs] for file in files}
     for file in files:
         if any(place.parent.samefile(folder) for place in (file, file.resolve())):
             raise ValueError(f"{file} would be overwritten, expected an output folder of its own")
@@ -124,7 +123,7 @@ def deduplicate(
         with open(unfinished, "rb") as written, _named(unfinished):
             os.fsync(written.fileno())
         if finished is None:
-            index[_UNFINISHED] = json.dumps({name: [*form, read, os.path.abspath(folder / name), *_state(unfinished)]})
+            index[_UNFINISHED] = json.dumps({name: [*form, read, os.path.abspath(folder / name), *_state(unfinished)[:2]]})
         index.commit()
         os.replace(unfinished, folder / name)
         sync(folder)
@@ -135,8 +134,10 @@ def deduplicate(
 
 
 def _state(file: str | os.PathLike[str]) -> list[int]:
+    """Size, time of modification and time of change. A copy can have the first two of the file that it replaces, and renaming changes the
+    last."""
     state = os.stat(file)
-    return [state.st_size, state.st_mtime_ns]
+    return [state.st_size, state.st_mtime_ns, state.st_ctime_ns]
 
 
 def _record(name: str) -> bytes:
@@ -152,7 +153,7 @@ def _recover(index: FlashIndex, forms: dict[str, list[Any]]) -> None:
     """Finishes the shard of an interrupted run if its output is there, or forgets it if others would be compared with it."""
     left: dict[str, list[Any]] = json.loads(index.get(_UNFINISHED, b"{}"))
     for name, (*_, read, output, size, changed) in [item for item in left.items() if len(item[1]) > 5]:
-        if os.path.exists(output) and _state(output) == [size, changed]:
+        if os.path.exists(output) and _state(output)[:2] == [size, changed]:
             _finish(index, name, read)
             del left[name]
     following = next((name for name in forms if _record(name) not in index), None)
@@ -424,5 +425,6 @@ def _exit(code: int, reason: object) -> NoReturn:
     try:
         print("springflash-duplicates:", " ".join(str(reason).split()), file=sys.stderr, flush=True)
     except OSError:
+        # Nobody can be told, and the code stays.
         os.dup2(1, 2)
     sys.exit(code)

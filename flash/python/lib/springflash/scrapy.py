@@ -37,6 +37,7 @@ from scrapy.settings import BaseSettings
 from scrapy.utils.misc import load_object
 from scrapy.utils.request import request_from_dict
 
+from ._filter import shown
 from ._index import FlashIndex
 
 logger = logging.getLogger(__name__)
@@ -63,7 +64,7 @@ def _commit_pages(setting: Any) -> int:
     except (TypeError, ValueError):
         pages = 0
     if pages < 1:
-        raise ValueError(f"SPRINGFLASH_COMMIT_PAGES is {setting!r:.40}, expected a whole number above 0")
+        raise ValueError(f"SPRINGFLASH_COMMIT_PAGES is {shown(setting)}, expected a whole number above 0")
     return pages
 
 

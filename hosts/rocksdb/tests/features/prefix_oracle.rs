@@ -55,7 +55,7 @@ fn filters(rng: &mut TestRng) -> ElasticFiltersBuilder {
 
 #[test]
 fn iterators_find_what_an_ordered_map_has() {
-    // RocksDB 8.10 gives other entries with stock filters, too.
+    // RocksDB 8.10 gives other entries with stock tables, too.
     if !is_from((9, 7, 3)) {
         return;
     }
