@@ -2,11 +2,9 @@
 
 #include <cstring>
 #include <memory>
-#include <string>
 
 #include "filters.h"
-#include "leveldb/env.h"
-#include "unit_block.h"
+#include "internals.h"
 
 namespace springbloom {
 
@@ -44,6 +42,23 @@ void Log(const void* access, int is_warning, sb_bytes text) noexcept {
 void Free(void* access) noexcept { delete static_cast<Access*>(access); }
 
 }  // namespace
+
+leveldb::Status OpenTableFile(leveldb::Env* env, const std::string& folder, uint64_t number, OpenedFile* opened) {
+  leveldb::RandomAccessFile* file = nullptr;
+  opened->path = leveldb::TableFileName(folder, number);
+  leveldb::Status s = env->NewRandomAccessFile(opened->path, &file);
+  if (!s.ok()) {
+    const std::string older = leveldb::SSTTableFileName(folder, number);
+    if (env->NewRandomAccessFile(older, &file).ok()) {
+      opened->path = older;
+      s = leveldb::Status::OK();
+    }
+  }
+  if (s.ok()) {
+    opened->file.reset(file);
+  }
+  return s;
+}
 
 sb_file_access MakeFileAccess(const leveldb::Options& options) {
   return sb_file_access{new Access{options.env, options.info_log}, &Read, &Exists, &Log, &Free};
