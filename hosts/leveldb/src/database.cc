@@ -81,14 +81,11 @@ int Database::TryToOpen(const OpenedFile& file, TableUnits* table) {
 }
 
 void Database::Learn(uint64_t number, uint64_t file_size, const OpenedFile& file) {
-  if (tables_.Find(number) != nullptr) {
-    return;
-  }
   TableUnits* table = nullptr;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     // Two threads may have opened the file.
-    if (tables_.Find(number) != nullptr) {
+    if (Knows(number)) {
       return;
     }
     auto inserted = std::make_unique<TableUnits>(number, file_size);

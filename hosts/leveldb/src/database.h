@@ -25,6 +25,7 @@ class Database {
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
+  bool Knows(uint64_t number) const { return tables_.Find(number) != nullptr; }
   // The table cache has opened the file: finds the table's units, unless the table is known. If they cannot be had now, the table is
   // deferred: background threads try again.
   void Learn(uint64_t number, uint64_t file_size, const OpenedFile& file);

@@ -20,6 +20,9 @@ struct OpenedFile {
 // A table's file, which may have a name that an older version gave it. Errors as stock LevelDB does.
 leveldb::Status OpenTableFile(leveldb::Env* env, const std::string& folder, uint64_t number, OpenedFile* opened);
 
+// The same file, whose footer is read now, for all who ask for it later: the stock reader, and the search for units.
+std::unique_ptr<leveldb::RandomAccessFile> WithFooterRead(std::unique_ptr<leveldb::RandomAccessFile> file, uint64_t file_size);
+
 // Reads through the options' Env and tells their log, which both outlive it.
 sb_file_access MakeFileAccess(const leveldb::Options& options);
 

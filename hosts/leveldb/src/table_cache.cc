@@ -101,15 +101,19 @@ struct TableCache::Rep {
     if (!s.ok()) {
       return s;
     }
+    const bool is_new = database && !database->Knows(number);
+    if (is_new) {
+      reader->file.file = springbloom::WithFooterRead(std::move(reader->file.file), file_size);
+    }
     Table* opened = nullptr;
     s = Table::Open(options, reader->file.file.get(), file_size, &opened);
     if (!s.ok()) {
       return s;
     }
     reader->table.reset(opened);
-    if (database) {
+    if (is_new) {
       database->Learn(number, file_size, reader->file);
-    } else if (selected.filters != nullptr) {
+    } else if (!database && selected.filters != nullptr) {
       sb_filters_count_table_without_units(selected.filters.get());
     }
     *handle = cache->Insert(key, reader.release(), 1, &Delete);
