@@ -21,6 +21,7 @@ mod other_readers;
 mod prefix_oracle;
 mod prefixes;
 mod residency;
+mod small_index;
 mod switching;
 #[cfg(not(crate_without_timestamps))]
 mod timestamps;
