@@ -178,8 +178,8 @@ fn write_tickers(tickers: &Tickers, out: &mut impl Write) -> Result<()> {
     if let Some(share) = tickers.hit_share() {
         told.push(format!("{:.1}% of blocks found in the cache", 100.0 * share));
     }
-    if let Some(misses) = tickers.filter_block_miss.filter(|&misses| misses > 0) {
-        told.push(format!("{misses} reads of filters"));
+    if let Some([data, index, filter]) = tickers.reads_per_lookup() {
+        told.push(format!("blocks read per lookup: data {data:.3}, index {index:.3}, filters {filter:.3}"));
     }
     Ok(writeln!(out, "LOG, since the database was opened: {}", told.join(", "))?)
 }
