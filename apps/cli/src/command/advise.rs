@@ -6,7 +6,10 @@ mod indexes;
 mod log;
 mod report;
 mod survey;
+mod traced;
 mod verdict;
+
+use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -24,6 +27,7 @@ use self::indexes::{Indexes, Ratios};
 use self::log::Log;
 use self::report::Report;
 use self::survey::Survey;
+use self::traced::Traced;
 use self::verdict::Verdict;
 use crate::database::{Database, Read};
 
@@ -44,6 +48,9 @@ pub(crate) struct Advise {
     /// Target of wasted reads per lookup; only if use was saved
     #[arg(long, value_parser = sizes::number_within(0.0..=1000.0))]
     target: Option<f64>,
+    /// Block cache trace of the database (`StartBlockCacheTrace`): tells what its lookups read
+    #[arg(long, value_name = "FILE")]
+    cache_trace: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -71,6 +78,7 @@ impl Advise {
             Err(error) => (None, Some(error)),
         };
         let Tables { survey, read, used, damaged } = self.read_tables(usage.as_ref())?;
+        let traced = self.cache_trace.as_deref().map(Traced::read).transpose()?;
         let indexes = self.measure_indexes(&survey, &read)?;
         let (measured, not_measured) = match self.measured(usage.as_ref(), &used) {
             Ok(advice) => (Some(advice), None),
@@ -91,7 +99,8 @@ impl Advise {
         let memory = verdict::memory(self.memory.map(|memory| memory.bytes), &survey, log.as_ref());
         let verdict = Verdict::of(&survey, log.as_ref(), memory);
         let not_measured = not_measured.map(|why| format!("it {why}"));
-        let report = Report { database: survey, indexes, log, log_fault, verdict, measured, not_measured };
+        let report =
+            Report { database: survey, indexes, traced, log, log_fault, verdict, measured, not_measured };
         output::report(|out| if self.json { report.write_json(out) } else { report.write_text(out) })?;
         let folder = self.database.folder().display();
         match (damaged.first(), use_fault) {

@@ -10,9 +10,10 @@ use std::{
 use rocksdb::AsRawPtr;
 use springbloom_host_core::{Bytes, Cache, Engine, Filters};
 
-use super::types::{InspectSink, RawIndexOptions, RawListedTable, RawStatus, TableInfo};
+use super::types::{InspectSink, RawCacheTrace, RawIndexOptions, RawListedTable, RawStatus, TableInfo};
 use crate::{
     FamilyStatus,
+    cache_trace::TracedFamily,
     inspect::{IndexOptions, IndexSize},
     listed_tables::ListedTable,
 };
@@ -47,6 +48,13 @@ unsafe extern "C" {
         indexes: *const RawIndexOptions,
         sizes: *mut IndexSize,
         count: usize,
+        error: *mut c_char,
+        size: usize,
+    ) -> c_int;
+    fn springbloom_read_cache_trace(
+        path: Bytes,
+        context: *mut c_void,
+        take: unsafe extern "C" fn(*mut c_void, *const RawCacheTrace),
         error: *mut c_char,
         size: usize,
     ) -> c_int;
@@ -231,4 +239,23 @@ pub(crate) fn list_tables(manifest: &Path) -> Result<Vec<ListedTable>, String> {
     // SAFETY: the path lives through the call, and nothing else touches `tables` meanwhile.
     checked(|error, size| unsafe { springbloom_list_tables(path, context, on_table, error, size) })?;
     Ok(tables)
+}
+
+/// The column families in a block cache trace.
+pub(crate) fn read_cache_trace(trace: &Path) -> Result<Vec<TracedFamily>, String> {
+    require_regular(trace)?;
+    unsafe extern "C" fn on_family(context: *mut c_void, raw: *const RawCacheTrace) {
+        // SAFETY: `context` is the list below; the family and its name live through the call.
+        let (families, raw) = unsafe { (&mut *context.cast::<Vec<TracedFamily>>(), &*raw) };
+        // SAFETY: as above.
+        let name = String::from_utf8_lossy(unsafe { raw.family.get() }).into_owned();
+        let RawCacheTrace { lookups, data, index, filters, .. } = *raw;
+        families.push(TracedFamily { name, lookups, data, index, filters });
+    }
+    let mut families = Vec::new();
+    let context = (&raw mut families).cast();
+    let path = Bytes::of(trace.as_os_str().as_encoded_bytes());
+    // SAFETY: the path lives through the call, and nothing else touches `families` meanwhile.
+    checked(|error, size| unsafe { springbloom_read_cache_trace(path, context, on_family, error, size) })?;
+    Ok(families)
 }

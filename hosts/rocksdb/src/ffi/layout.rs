@@ -2,8 +2,8 @@
 
 use std::mem::offset_of;
 
-use super::types::{InspectSink, RawIndexOptions, RawListedTable, RawStatus, TableInfo};
-use crate::inspect::IndexSize;
+use super::types::{InspectSink, RawCacheTrace, RawIndexOptions, RawListedTable, RawStatus, TableInfo};
+use crate::{cache_trace::TracedBlocks, inspect::IndexSize};
 
 /// A struct's size, and the offsets of its fields in their order.
 macro_rules! layout {
@@ -24,3 +24,5 @@ layout!(InspectSink, 24, context: 0, table: 8, head: 16);
 layout!(RawListedTable, 32, family: 0, number: 16, level: 24);
 layout!(RawIndexOptions, 16, restart_interval: 0, block_bytes: 8);
 layout!(IndexSize, 32, entries: 0, data_blocks: 8, data_bytes: 16, index_bytes: 24);
+layout!(TracedBlocks, 24, asked: 0, missing: 8, missing_bytes: 16);
+layout!(RawCacheTrace, 96, family: 0, lookups: 16, data: 24, index: 48, filters: 72);

@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 
 use springbloom_host_core::Bytes;
 
-use crate::inspect::IndexOptions;
+use crate::{cache_trace::TracedBlocks, inspect::IndexOptions};
 
 /// `springbloom_table_info`.
 #[repr(C)]
@@ -60,4 +60,14 @@ impl From<&IndexOptions> for RawIndexOptions {
         let restart_interval = c_int::try_from(options.restart_interval).unwrap_or(c_int::MAX);
         Self { restart_interval, block_bytes: options.block_bytes }
     }
+}
+
+/// `springbloom_cache_trace`.
+#[repr(C)]
+pub(super) struct RawCacheTrace {
+    pub(super) family: Bytes,
+    pub(super) lookups: u64,
+    pub(super) data: TracedBlocks,
+    pub(super) index: TracedBlocks,
+    pub(super) filters: TracedBlocks,
 }

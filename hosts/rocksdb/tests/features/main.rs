@@ -4,6 +4,7 @@
 mod common;
 
 mod activity;
+mod cache_trace;
 mod column_families;
 mod comparators;
 mod copies;

@@ -11,6 +11,7 @@ use super::advice::Advice;
 use super::indexes::Indexes;
 use super::log::{Log, Tickers};
 use super::survey::Survey;
+use super::traced::Traced;
 use super::verdict::{Answer, Verdict};
 
 /// All that is told.
@@ -19,6 +20,8 @@ pub(crate) struct Report {
     pub(crate) database: Survey,
     /// Absent where no table could be measured, such as with keys in another order than that of bytes.
     pub(crate) indexes: Option<Indexes>,
+    /// Of a block cache trace, if one was given.
+    pub(crate) traced: Option<Traced>,
     /// Of RocksDB's LOG; absent if there is none, or it cannot be read.
     pub(crate) log: Option<Log>,
     /// Why it cannot.
@@ -43,6 +46,9 @@ impl Report {
     pub(crate) fn write_text(&self, out: &mut impl Write) -> Result<()> {
         self.write_levels(out)?;
         self.write_indexes(out)?;
+        if let Some(traced) = &self.traced {
+            traced.write_text(out)?;
+        }
         self.write_log(out)?;
         self.write_verdict(out)?;
         match (&self.measured, &self.not_measured) {
