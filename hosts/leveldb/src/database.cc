@@ -85,7 +85,7 @@ void Database::Learn(uint64_t number, uint64_t file_size, const OpenedFile& file
   {
     std::lock_guard<std::mutex> lock(mutex_);
     // Two threads may have opened the file.
-    if (Knows(number)) {
+    if (Knows(number) || number >= KnownTables::kNumbersEnd) {
       return;
     }
     auto inserted = std::make_unique<TableUnits>(number, file_size);
@@ -98,11 +98,10 @@ void Database::Learn(uint64_t number, uint64_t file_size, const OpenedFile& file
   } else if (why == SB_NONE_LEFT) {
     sb_filters_count_table_without_units(selected_.filters.get());
     if (!has_told_of_none_.exchange(true)) {
-      leveldb::Log(
-          log_,
-          "springbloom: %s has no filter units, and is read without filter until a compaction rewrites it; others are not "
-          "told of here, the metric springbloom_tables_without_units_total counts them",
-          file.path.c_str());
+      leveldb::Log(log_,
+                   "springbloom: %s has no filter units, and lookups read it unfiltered; others are not told of here, the metric "
+                   "springbloom_tables_without_units_total counts them",
+                   file.path.c_str());
     }
   } else if (why == SB_CORRUPT) {
     leveldb::Log(log_, "springbloom: %s is read without filter units: its filter block is damaged or of a newer version",

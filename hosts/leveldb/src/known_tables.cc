@@ -34,7 +34,7 @@ KnownTables::Slot* KnownTables::SlotOf(uint64_t number) const {
 }
 
 TableUnits* KnownTables::Find(uint64_t number) const {
-  const Slot* slot = number < kErased ? SlotOf(number) : nullptr;
+  const Slot* slot = number < kNumbersEnd ? SlotOf(number) : nullptr;
   return slot == nullptr ? nullptr : slot->table.load(std::memory_order_relaxed);
 }
 
@@ -42,7 +42,7 @@ KnownTables::Slot* KnownTables::FreeSlotFor(uint64_t number) const {
   for (size_t array = arrays_.load(std::memory_order_relaxed); array-- > 0;) {
     Slot* const window = WindowOf(number, array);
     for (Slot* slot = window; slot != window + kWindow; ++slot) {
-      if (slot->number.load(std::memory_order_relaxed) >= kErased) {
+      if (slot->number.load(std::memory_order_relaxed) >= kNumbersEnd) {
         return slot;
       }
     }
@@ -64,7 +64,7 @@ void KnownTables::Insert(std::unique_ptr<TableUnits> table) {
 }
 
 std::unique_ptr<TableUnits> KnownTables::Erase(uint64_t number) {
-  Slot* slot = number < kErased ? SlotOf(number) : nullptr;
+  Slot* slot = number < kNumbersEnd ? SlotOf(number) : nullptr;
   if (slot == nullptr) {
     return nullptr;
   }
@@ -76,7 +76,7 @@ std::vector<TableUnits*> KnownTables::All() const {
   std::vector<TableUnits*> all;
   for (size_t array = arrays_.load(std::memory_order_relaxed); array-- > 0;) {
     for (size_t at = 0; at < SlotsOf(array); ++at) {
-      if (slots_[array][at].number.load(std::memory_order_relaxed) < kErased) {
+      if (slots_[array][at].number.load(std::memory_order_relaxed) < kNumbersEnd) {
         all.push_back(slots_[array][at].table.load(std::memory_order_relaxed));
       }
     }

@@ -26,7 +26,8 @@ class KnownTables {
 
   // One caller at a time of what follows.
 
-  // The number is not known yet.
+  // The number is not known yet, and below this one.
+  static constexpr uint64_t kNumbersEnd = UINT64_MAX - 1;
   void Insert(std::unique_ptr<TableUnits> table);
   // Null: the number was not known. No lookup has the table.
   std::unique_ptr<TableUnits> Erase(uint64_t number);
@@ -36,9 +37,8 @@ class KnownTables {
   static constexpr size_t kTableBytes = sizeof(TableUnits) + 56;
 
  private:
-  // No files have these numbers.
   static constexpr uint64_t kNeverUsed = UINT64_MAX;
-  static constexpr uint64_t kErased = UINT64_MAX - 1;
+  static constexpr uint64_t kErased = kNumbersEnd;
   struct Slot {
     std::atomic<uint64_t> number = kNeverUsed;
     std::atomic<TableUnits*> table = nullptr;

@@ -82,8 +82,7 @@ struct TableCache::Rep {
     } else {
       Log(options.info_log,
           "springbloom: warning: no table of this database gets or is read with filter units: its comparator %s may call keys "
-          "equal "
-          "that differ in their bytes; if it never does, say so (assume_bytewise_equality=true); the metrics "
+          "equal that differ in their bytes; if it never does, say so (assume_bytewise_equality=true); the metrics "
           "springbloom_tables_written_without_units_total and springbloom_tables_without_units_total count its tables",
           selected.user_comparator->Name());
     }
