@@ -1,5 +1,6 @@
 // What tests need of a database and the C interface does not have, or not in all releases.
 #include "check.h"
+#include "rocksdb/table.h"
 
 // As the C interface has it.
 struct rocksdb_t {
@@ -18,6 +19,11 @@ int CallOn(void* rocksdb_db, char* error, size_t error_size, Call call) {
 
 // 80100 for 8.1.0.
 extern "C" int springbloom_test_release() { return SPRINGBLOOM_ROCKSDB; }
+
+extern "C" void springbloom_test_set_index_with_first_keys(void* options) {
+  auto* const tables = springbloom::OptionsIn(options).table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
+  tables->index_type = rocksdb::BlockBasedTableOptions::kBinarySearchWithFirstKey;
+}
 
 extern "C" int springbloom_test_verify_checksums(void* rocksdb_db, char* error, size_t error_size) {
   return springbloom_test::CallOn(rocksdb_db, error, error_size, [](rocksdb::DB* db) { return db->VerifyChecksum(); });
