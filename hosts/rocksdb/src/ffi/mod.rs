@@ -6,9 +6,7 @@ mod imports;
 mod layout;
 mod types;
 
-pub(crate) use imports::{
-    block_cache_in, engine, inspect_table, install, is_another_installed, list_tables, status,
-};
+pub(crate) use imports::{engine, inspect_table, install, is_another_installed, list_tables, status};
 
 #[cfg(test)]
 mod tests {

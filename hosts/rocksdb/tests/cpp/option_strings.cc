@@ -53,6 +53,37 @@ double Metric(const std::string& name) {
   return std::stod(text.substr(at + name.size() + 2));
 }
 
+// A program that is configured anew: each opening has a cache of its own.
+void CheckCachesGo(const std::string& path) {
+  for (const char* budget_text : {"auto", "auto", "1M"}) {
+    std::weak_ptr<rocksdb::Cache> cache;
+    {
+      const rocksdb::Options options = FromString(std::string("table_factory={id=springbloom;budget=") + budget_text +
+                                                  ";charge_to_block_cache=true;block_cache=8M};listeners=springbloom");
+      cache = options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>()->block_cache;
+      auto db = Open(options, path);
+      CheckOk(db->Put(rocksdb::WriteOptions(), Key(0), "value"), "Put");
+      CheckOk(db->Flush(rocksdb::FlushOptions()), "Flush");
+      std::string value;
+      CheckOk(db->Get(ReadOptions(), Key(0), &value), "Get");
+      uint64_t budget = 0;
+      CheckOk(springbloom::GetBudget(&budget), "GetBudget");
+      Check(budget > 0 && cache.lock()->GetPinnedUsage() >= budget, "the cache in use pays " + std::to_string(budget));
+      cache.lock()->SetCapacity(64 << 10);
+      for (int tries = 0; budget > 56 << 10 && tries < 6000; ++tries) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        CheckOk(springbloom::GetBudget(&budget), "GetBudget");
+      }
+      Check(budget <= 56 << 10, "the budget follows the cache in use");
+    }
+    // Whoever looks at it has it for a moment.
+    for (int tries = 0; !cache.expired() && tries < 6000; ++tries) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    Check(cache.expired(), "a cache goes with the database and the options that have it");
+  }
+}
+
 }  // namespace
 
 // The only test of its process that uses option strings: they share one instance.
@@ -199,6 +230,7 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
       CheckOk(rocksdb::GetOptionsFromString(lenient, rocksdb::Options(), text, &options), text);
       Check(options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>()->block_size == 2048, "the known option stands");
     }
+    CheckCachesGo(std::string(path) + "/caches");
     CheckRefused("table_factory={id=springbloom;units=bloom:6x0}", first, "units: got bloom:6x0");
     CheckRefused("table_factory={id=springbloom;segment_data_bytes=1}", first, "segment_data_bytes");
   });
