@@ -6,6 +6,7 @@
 #include "write/elastic_table_builder.h"
 #include "read/elastic_table_reader.h"
 #include "file/writable_file_writer.h"
+#include "prefixes.h"
 #include "read/give_way.h"
 #include "rocksdb/env.h"
 #include "rocksdb/utilities/options_type.h"
@@ -348,7 +349,7 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
   int why = is_unreadable ? SB_UNREADABLE : unit_table->Open(read_options, SB_KEYS, *family, rep, rep.file.get(), &keys);
   OpenedUnits prefixes;
   int why_prefixes = SB_NO_SUCH_UNITS;
-  if (UnitTable::MayHavePrefixes(*rep.table_properties)) {
+  if (UnitTable::MayHavePrefixes(*rep.table_properties) && FiltersPrefixes(filters.get(), TableOptions())) {
     if (why == SB_UNREADABLE || why == SB_CORRUPT) {
       why_prefixes = SB_UNREADABLE;
     } else {
@@ -426,7 +427,7 @@ Status ElasticTableFactory::NewUnfilteredReader(const FiltersRef& filters, const
   family->WarnOfNoRoom();
   auto reader = std::make_unique<ElasticTableReader>(std::move(*table_reader), std::move(family), reader_options.largest_seqno,
                                                      reader_options.level);
-  if (UnitTable::MayHavePrefixes(*RepOf(reader->Inner()).table_properties)) {
+  if (UnitTable::MayHavePrefixes(*RepOf(reader->Inner()).table_properties) && FiltersPrefixes(filters.get(), TableOptions())) {
     reader->PlantPrefixes().Defer();
   }
   reader->Defer();
