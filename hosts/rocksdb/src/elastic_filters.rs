@@ -31,7 +31,6 @@ impl ElasticFilters {
     /// (`set_block_based_table_factory`, `optimize_for_point_lookup`) undoes it: [`status`](Self::status) tells. Another `ElasticFilters`
     /// that was installed into these options before is replaced, and the log says so.
     pub fn install(&self, options: &mut rocksdb::Options) -> Result<(), Error> {
-        self.filters.charge_to(&ffi::block_cache_in(options)).map_err(Error::Install)?;
         if ffi::is_another_installed(options, &self.filters) {
             log::warn!(
                 "these options had another ElasticFilters installed: it is replaced, and its budget has no effect on them"
@@ -179,9 +178,9 @@ impl ElasticFiltersBuilder {
         self
     }
 
-    /// Charges the budget to the block cache of the first options that this is [installed](ElasticFilters::install) into, so that filters
-    /// and blocks together stay under the cache's capacity. A budget in bytes takes at most half of the cache. It gives way to what is
-    /// pinned there: memtables, index blocks, iterators.
+    /// Charges the budget to the block caches of the options that this is [installed](ElasticFilters::install) into and of the databases
+    /// opened with them, so that filters and blocks together stay under the caches' capacity. A budget in bytes takes at most half of
+    /// them. It gives way to what is pinned there: memtables, index blocks, iterators.
     pub fn charge_to_block_cache(mut self, charge: bool) -> Self {
         self.settings.charge_to_block_cache = charge;
         self
@@ -210,8 +209,9 @@ impl ElasticFiltersBuilder {
         self
     }
 
-    /// Beginnings of keys over which new tables of column families with a `prefix_extractor` get units, beside its prefixes. An iterator
-    /// with an upper bound asks for the longest one that all keys between its target and the bound begin with. Default: none.
+    /// Beginnings of keys over which new tables of column families with a `prefix_extractor` get units, next to its prefixes (which have
+    /// units without this setting only where the table options have a filter policy). An iterator with an upper bound asks for the longest
+    /// one that all keys between its target and the bound begin with. Default: none.
     pub fn further_prefixes(mut self, further: FurtherPrefixes) -> Self {
         self.settings.further_prefixes = further;
         self

@@ -114,7 +114,8 @@ impl OptionSet {
 
     fn prefix_extractor_of(mut self, bytes: usize) -> Self {
         self.prefix_bytes = Some(bytes);
-        self.db(|db| db.set_prefix_extractor(SliceTransform::create_fixed_prefix(bytes)))
+        self.table(|table| table.set_bloom_filter(10.0, false))
+            .db(|db| db.set_prefix_extractor(SliceTransform::create_fixed_prefix(bytes)))
     }
 
     pub(crate) fn partitioned_index(self) -> Self {
