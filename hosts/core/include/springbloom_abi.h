@@ -246,6 +246,8 @@ void sb_table_close(const sb_filters* filters, sb_table* table, int obsolete) SB
 void sb_set_thread_bytes(size_t bytes) SB_NOEXCEPT;
 // A lookup had to read so many blocks of a table, with units or deferred, because no cache had them.
 void sb_filters_count_block_reads(const sb_filters* filters, uint64_t reads) SB_NOEXCEPT;
+// An iterator opened a table, and asks no units: what it will read is not counted.
+void sb_filters_count_sought_table(const sb_filters* filters) SB_NOEXCEPT;
 sb_digest sb_digest_of(sb_bytes key) SB_NOEXCEPT;
 // The hot path: whether the table may hold the key, and the segment that would. No lock, no allocation, no I/O. A "no" is recorded;
 // what a "maybe" turns out to be, the others are told.

@@ -17,7 +17,8 @@ pub struct ElasticFilters {
 }
 
 impl ElasticFilters {
-    /// Starts from the defaults: 64 MiB, segments of about 8 MiB of data, 16 ribbon units of a bit per key.
+    /// Starts from the defaults: a [budget](ElasticFiltersBuilder::budget_auto) that is a part of the block cache, segments of about 8 MiB
+    /// of data, 16 ribbon units of a bit per key.
     pub fn builder() -> ElasticFiltersBuilder {
         ElasticFiltersBuilder::default()
     }
@@ -132,9 +133,9 @@ impl ElasticFiltersBuilder {
         self
     }
 
-    /// Chooses the budget by measuring: the part of the block cache, up to seven eighths, with which lookups read the fewest blocks. It
-    /// follows the workload, the data, and a cache that is resized. It needs
-    /// [`charge_to_block_cache`](Self::charge_to_block_cache), and is the best setting where there is a block cache.
+    /// Chooses the budget by measuring: the part of the block cache, up to seven eighths, with which lookups read the fewest blocks. The
+    /// cache pays for it. It follows the workload, the data, and a cache that is resized. 64 MiB that no cache pays for where options have
+    /// no block cache. This is the default.
     pub fn budget_auto(mut self) -> Self {
         self.settings.budget = Budget::Auto;
         self
@@ -178,7 +179,7 @@ impl ElasticFiltersBuilder {
         self
     }
 
-    /// Charges the budget to the block caches of the options that this is [installed](ElasticFilters::install) into and of the databases
+    /// Charges a budget in bytes, as the default is, to the block caches of the options that this is [installed](ElasticFilters::install) into and of the databases
     /// opened with them, so that filters and blocks together stay under the caches' capacity. A budget in bytes takes at most half of
     /// them. It gives way to what is pinned there: memtables, index blocks, iterators.
     pub fn charge_to_block_cache(mut self, charge: bool) -> Self {

@@ -227,6 +227,11 @@ extern "C" fn sb_filters_count_table_without_units(filters: &Filters) {
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn sb_filters_count_sought_table(filters: &Filters) {
+    guarded((), || filters.count_sought_table());
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn sb_filters_wasted_reads_per_lookup(filters: &Filters, budget_bytes: u64) -> f64 {
     guarded(-1.0, || {
         let visits = filters.visits_per_lookup();

@@ -55,10 +55,10 @@ impl Filters {
     ) -> Result<Arc<Self>, Error> {
         table::check(&settings)?;
         let settings_of_manager = ManagerSettings {
-            // Of a cache, from when it is known.
+            // Of a cache, from when one is known.
             budget_bytes: match settings.budget {
                 Budget::Bytes(bytes) => bytes as usize,
-                Budget::Auto => 0,
+                Budget::Auto => Budget::UNCHARGED_BYTES as usize,
             },
             negative_cache: settings.negative_cache,
             inherit_hotness: settings.inherit_hotness,
@@ -67,7 +67,7 @@ impl Filters {
         };
         let manager = Manager::with_policy(settings_of_manager, policy);
         let tables = Arc::new(Tables::new(engine, manager.clone(), settings.warm_start_every.is_some()));
-        let budget = BudgetControl::new(manager, settings.budget, settings.charge_to_block_cache);
+        let budget = BudgetControl::new(manager, &settings);
         let budget = Arc::new(budget);
         let maintenance_panics = Arc::new(AtomicU64::new(0));
         let maintenance = Maintenance::start(Tasks {
@@ -105,7 +105,7 @@ impl Filters {
 
     /// Changes the budget and gives the one that is in force then. A smaller one holds when this returns: units are evicted first.
     pub fn set_budget(&self, budget: Budget) -> Result<u64, Error> {
-        table::check(&Settings { budget, ..self.settings.clone() })?;
+        table::check_budget(&self.settings, budget)?;
         Ok(self.budget.ask(budget) as u64)
     }
 
@@ -117,6 +117,11 @@ impl Filters {
     /// An operation begins that must not fail for want of room in a cache.
     pub(crate) fn make_way(&self) {
         self.budget.make_way();
+    }
+
+    /// An iterator opened a table, and asked no units: what it reads is not counted.
+    pub(crate) fn count_sought_table(&self) {
+        self.budget.count_sought_table();
     }
 
     /// A cache refused an entry: ends the charge for a while. `false` if there is none.
