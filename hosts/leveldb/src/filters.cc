@@ -148,7 +148,7 @@ Status NewElasticFilterPolicy(const std::string& settings, const FilterPolicy** 
   }
   char error[512] = "";
   std::lock_guard<std::mutex> lock(policies_mutex);
-  FiltersRef filters(sb_filters_shared_instance(&kEngine, given.data(), given.size(), nullptr, error, sizeof(error)));
+  FiltersRef filters(sb_filters_shared_instance(&kEngine, given.data(), given.size(), error, sizeof(error)));
   if (filters == nullptr) {
     return Status::InvalidArgument("springbloom", error);
   }

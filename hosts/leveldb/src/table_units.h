@@ -14,15 +14,13 @@ struct TableUnits {
 
   const uint64_t number;
   const uint64_t file_size;
-  // `units` and `largest_sequence` may be asked for once this is true.
+  // `units` may be asked for once this is true.
   std::atomic<bool> are_open = false;
   // Guarded by the database's mutex, as is `deferred`.
   bool is_deferred = false;
   bool is_tried = false;
   bool is_forgotten = false;
   sb_table units = {};
-  // Of the table's entries.
-  uint64_t largest_sequence = 0;
   // Its place among the deferred tables, if it is one of them.
   std::list<TableUnits*>::iterator deferred;
 };

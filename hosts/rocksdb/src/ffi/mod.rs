@@ -7,8 +7,8 @@ mod layout;
 mod types;
 
 pub(crate) use imports::{
-    block_cache_in, engine, inspect_table, install, is_another_installed, list_tables, measure_indexes,
-    read_cache_trace, status,
+    engine, inspect_table, install, is_another_installed, list_tables, measure_indexes, read_cache_trace,
+    status,
 };
 
 #[cfg(test)]
