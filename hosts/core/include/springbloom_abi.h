@@ -246,6 +246,8 @@ void sb_table_close(const sb_filters* filters, sb_table* table, int obsolete) SB
 void sb_set_thread_bytes(size_t bytes) SB_NOEXCEPT;
 // A lookup had to read so many blocks of a table, with units or deferred, because no cache had them.
 void sb_filters_count_block_reads(const sb_filters* filters, uint64_t reads) SB_NOEXCEPT;
+// An iterator opened a table, and asks no units: what it will read is not counted.
+void sb_filters_count_sought_table(const sb_filters* filters) SB_NOEXCEPT;
 sb_digest sb_digest_of(sb_bytes key) SB_NOEXCEPT;
 // The hot path: whether the table may hold the key, and the segment that would. No lock, no allocation, no I/O. A "no" is recorded;
 // what a "maybe" turns out to be, the others are told.
@@ -261,9 +263,9 @@ typedef struct {
 // The same for each key of a batch. Faster for keys in the table's order, as neighbours may be in one segment.
 void sb_table_may_match_batch(const sb_table* table, const sb_comparator* comparator, sb_batch_key* keys,
                               size_t count) SB_NOEXCEPT;
-// The key was not found. `absent`: the table certainly has no entry of any age or kind for it, so that it may be remembered.
-void sb_table_record_wasted_read(const sb_table* table, uint32_t segment, sb_digest digest, sb_bytes key, int absent) SB_NOEXCEPT;
-void sb_table_record_true_positive(const sb_table* table, uint32_t segment) SB_NOEXCEPT;
+// What a lookup that a "maybe" let pass came to in the table: it found nothing, or what it looked for.
+void sb_table_record_missing(const sb_table* table, uint32_t segment) SB_NOEXCEPT;
+void sb_table_record_found(const sb_table* table, uint32_t segment) SB_NOEXCEPT;
 // Whether the table has the key was not found out: that takes a block which is not in memory, and the lookup was not to read it.
 void sb_table_record_not_read(const sb_table* table, uint32_t segment) SB_NOEXCEPT;
 

@@ -17,7 +17,8 @@ pub struct ElasticFilters {
 }
 
 impl ElasticFilters {
-    /// Starts from the defaults: 64 MiB, segments of about 8 MiB of data, 16 ribbon units of a bit per key.
+    /// Starts from the defaults: a [budget](ElasticFiltersBuilder::budget_auto) that is a part of the block cache, segments of about 8 MiB
+    /// of data, 16 ribbon units of a bit per key.
     pub fn builder() -> ElasticFiltersBuilder {
         ElasticFiltersBuilder::default()
     }
@@ -132,9 +133,9 @@ impl ElasticFiltersBuilder {
         self
     }
 
-    /// Chooses the budget by measuring: the part of the block cache, up to seven eighths, with which lookups read the fewest blocks. It
-    /// follows the workload, the data, and a cache that is resized. It needs
-    /// [`charge_to_block_cache`](Self::charge_to_block_cache), and is the best setting where there is a block cache.
+    /// Chooses the budget by measuring: the part of the block cache, up to seven eighths, with which lookups read the fewest blocks. The
+    /// cache pays for it. It follows the workload, the data, and a cache that is resized. 64 MiB that no cache pays for where options have
+    /// no block cache. This is the default.
     pub fn budget_auto(mut self) -> Self {
         self.settings.budget = Budget::Auto;
         self
@@ -178,7 +179,7 @@ impl ElasticFiltersBuilder {
         self
     }
 
-    /// Charges the budget to the block caches of the options that this is [installed](ElasticFilters::install) into and of the databases
+    /// Charges a budget in bytes, as the default is, to the block caches of the options that this is [installed](ElasticFilters::install) into and of the databases
     /// opened with them, so that filters and blocks together stay under the caches' capacity. A budget in bytes takes at most half of
     /// them. It gives way to what is pinned there: memtables, index blocks, iterators.
     pub fn charge_to_block_cache(mut self, charge: bool) -> Self {
@@ -191,14 +192,6 @@ impl ElasticFiltersBuilder {
     /// they are. Existing tables keep their index until a compaction rewrites them.
     pub fn small_index(mut self, small: bool) -> Self {
         self.settings.small_index = small;
-        self
-    }
-
-    /// Whether part of the budget (a 32nd, less where it does not pay) is a negative cache of absent keys that the units let pass, so
-    /// that a hot one wastes one read and not one per lookup. Default: yes. It does not take keys with more than 112 bytes behind the
-    /// common prefix of their table, nor keys of column families with user-defined timestamps.
-    pub fn negative_cache(mut self, remember: bool) -> Self {
-        self.settings.negative_cache = remember;
         self
     }
 
@@ -253,7 +246,6 @@ mod tests {
             .segment_data_bytes(64 << 10)
             .units("bloom:6x4".parse().expect("units"))
             .warm_start_every(None)
-            .negative_cache(false)
             .inherit_hotness(false)
             .assume_bytewise_equality(true)
             .write_units(false)
@@ -265,7 +257,6 @@ mod tests {
             ("segment_data_bytes", "64K"),
             ("units", "bloom:6x4"),
             ("warm_start_seconds", "0"),
-            ("negative_cache", "false"),
             ("inherit_hotness", "false"),
             ("assume_bytewise_equality", "true"),
             ("write_units", "false"),

@@ -7,7 +7,7 @@ use std::{
     slice,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     engine::{Cache, CacheAlarm, CacheCharge, Engine},
-    settings::Budget,
+    settings::{Budget, Settings},
 };
 
 /// The most of a cache that a budget may have which the program chose, in eighths.
@@ -33,8 +33,12 @@ pub(crate) struct BudgetControl {
     manager: Arc<Manager>,
     /// Whether caches pay for the budget. Until one is in use, what is asked for holds.
     is_charged: bool,
+    /// Whether there must be one.
+    needs_cache: bool,
     /// Whether it is measured which budget reads least. Outside of the mutex, which is held while a budget moves.
     is_auto: AtomicBool,
+    /// By iterators that asked no units.
+    sought_tables: AtomicU64,
     alarm: Arc<CacheAlarm>,
     caches: ChargedCaches,
     /// Held for a moment.
@@ -53,13 +57,15 @@ struct State {
 }
 
 impl BudgetControl {
-    pub(crate) fn new(manager: Arc<Manager>, budget: Budget, is_charged: bool) -> Self {
+    pub(crate) fn new(manager: Arc<Manager>, settings: &Settings) -> Self {
         let asked_bytes = manager.budget().budget_bytes();
-        let auto = (budget == Budget::Auto).then(AutoBudget::new);
+        let auto = (settings.budget == Budget::Auto).then(AutoBudget::new);
         Self {
             manager,
-            is_charged,
+            is_charged: settings.is_charged(),
+            needs_cache: settings.charge_to_block_cache,
             is_auto: AtomicBool::new(auto.is_some()),
+            sought_tables: AtomicU64::new(0),
             alarm: Arc::default(),
             caches: ChargedCaches::default(),
             standing: Mutex::new(Standing::Following),
@@ -96,7 +102,7 @@ impl BudgetControl {
             return Ok(None);
         }
         let Some((charge, is_first)) = self.caches.share(engine, cache, &self.alarm) else {
-            return match self.caches.is_empty() {
+            return match self.needs_cache && self.caches.is_empty() {
                 true => {
                     Err("the budget is to be charged to a block cache, and these options have none".into())
                 }
@@ -159,6 +165,13 @@ impl BudgetControl {
         self.alarm.ring();
     }
 
+    /// An iterator opened a table, and asked no units.
+    pub(crate) fn count_sought_table(&self) {
+        if self.is_auto() {
+            self.sought_tables.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
     fn in_force(&self) -> usize {
         self.manager.budget().budget_bytes()
     }
@@ -169,7 +182,7 @@ impl BudgetControl {
         if caches.is_empty() {
             // Nothing that was measured holds for the next cache.
             if let Some(auto) = &mut state.auto {
-                (*auto, state.asked_bytes) = (AutoBudget::new(), 0);
+                (*auto, state.asked_bytes) = (AutoBudget::new(), Budget::UNCHARGED_BYTES as usize);
             }
             self.set(state.asked_bytes);
             return Duration::ZERO;
@@ -181,7 +194,8 @@ impl BudgetControl {
         let now = Instant::now();
         let room = self.standing.lock().limit(now, budget, rooms.iter().sum());
         let capacity = caches.iter().map(|cache| cache.capacity()).sum();
-        self.choose(state, CacheLook { capacity, room, in_force: self.in_force() });
+        let sought_tables = self.sought_tables.load(Ordering::Relaxed);
+        self.choose(state, CacheLook { capacity, room, in_force: self.in_force(), sought_tables });
         let asked = state.asked_bytes;
         let budget = self.standing.lock().next(now, budget, room.min(asked), asked);
         self.move_to(budget, caches, &rooms);

@@ -227,6 +227,11 @@ extern "C" fn sb_filters_count_table_without_units(filters: &Filters) {
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn sb_filters_count_sought_table(filters: &Filters) {
+    guarded((), || filters.count_sought_table());
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn sb_filters_wasted_reads_per_lookup(filters: &Filters, budget_bytes: u64) -> f64 {
     guarded(-1.0, || {
         let visits = filters.visits_per_lookup();
@@ -614,24 +619,18 @@ unsafe extern "C" fn sb_table_may_match_batch(
 }
 
 /// # Safety
-/// `table` is alive and has the segment; `key` is readable.
+/// `table` is alive and has the segment.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_table_record_wasted_read(
-    table: *const OpenTable,
-    segment: u32,
-    digest: Digest,
-    key: Bytes,
-    absent: c_int,
-) {
+unsafe extern "C" fn sb_table_record_missing(table: *const OpenTable, segment: u32) {
     // SAFETY: borrowed for the call.
-    let (handle, key) = unsafe { (&(*table).handle, key.get()) };
-    guarded((), || handle.record_absent(segment, key, digest.into(), absent != 0));
+    let handle = unsafe { &(*table).handle };
+    guarded((), || handle.record_missing(segment));
 }
 
 /// # Safety
 /// `table` is alive and has the segment.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_table_record_true_positive(table: *const OpenTable, segment: u32) {
+unsafe extern "C" fn sb_table_record_found(table: *const OpenTable, segment: u32) {
     // SAFETY: borrowed for the call.
     let handle = unsafe { &(*table).handle };
     guarded((), || handle.record_found(segment));

@@ -1,6 +1,6 @@
 //! The instance that option strings share. A string cannot name an object, so there is one in a process.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering::Relaxed};
 
 use parking_lot::Mutex;
 
@@ -38,7 +38,9 @@ pub(crate) fn shared_instance(engine: &'static Engine, given: &Given<'_>) -> Res
     let settings = table::apply(others, given)?;
     if let Some(filters) = &*instance {
         match table::difference(&filters.settings, &settings) {
-            None => {
+            // Whether caches pay is decided when filters start.
+            None if in_use.is_some() || filters.settings.is_charged() == settings.is_charged() => {
+                filters.has_setting_without_effect.fetch_or(settings.has_one_without_effect, Relaxed);
                 let filters = filters.clone();
                 // A budget that moves waits for a cache.
                 drop(instance);
@@ -53,7 +55,7 @@ pub(crate) fn shared_instance(engine: &'static Engine, given: &Given<'_>) -> Res
                      same, or leave it out"
                 ));
             }
-            Some(_) => (),
+            _ => (),
         }
     }
     let filters = Filters::start(settings, engine).map_err(|error| error.to_string())?;

@@ -382,8 +382,7 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
   if (!MayBeUsed(why) && !MayBeUsed(why_prefixes)) {
     return s;
   }
-  auto reader = std::make_unique<ElasticTableReader>(std::move(*table_reader), std::move(family), reader_options.largest_seqno,
-                                                     reader_options.level);
+  auto reader = std::make_unique<ElasticTableReader>(std::move(*table_reader), std::move(family), reader_options.level);
   if (MayBeUsed(why_prefixes)) {
     OpenOrDefer(reader->PlantPrefixes(), why_prefixes, prefixes);
   }
@@ -439,8 +438,7 @@ Status ElasticTableFactory::NewUnfilteredReader(const FiltersRef& filters, const
   }
   ColumnFamilyRef family(filters, reader_options, is_for_writing_.load(std::memory_order_relaxed));
   family->WarnOfNoRoom();
-  auto reader = std::make_unique<ElasticTableReader>(std::move(*table_reader), std::move(family), reader_options.largest_seqno,
-                                                     reader_options.level);
+  auto reader = std::make_unique<ElasticTableReader>(std::move(*table_reader), std::move(family), reader_options.level);
   if (UnitTable::MayHavePrefixes(*RepOf(reader->Inner()).table_properties) && FiltersPrefixes(filters.get(), TableOptions())) {
     reader->PlantPrefixes().Defer();
   }
