@@ -1,6 +1,5 @@
 package org.springbloom.rocksdb;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -9,11 +8,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.rocksdb.BlockBasedTableConfig;
 import org.rocksdb.BloomFilter;
-import org.rocksdb.FlushOptions;
 import org.rocksdb.LRUCache;
 import org.rocksdb.Options;
 import org.rocksdb.RocksDB;
-import org.rocksdb.RocksIterator;
 import org.rocksdb.Statistics;
 import org.rocksdb.TickerType;
 
@@ -55,43 +52,6 @@ class PlainRocksJavaTest {
       database.verifyChecksum();
       database.compactRange();
       Stores.check(database, KEYS);
-    }
-  }
-
-  /** As without Springbloom: a filter policy asks for filters over prefixes, and nothing else does. */
-  @Test
-  void iteratorsFindTheKeysThatTheyFoundBefore() throws Exception {
-    RocksDB.loadLibrary();
-    try (BloomFilter bloom = new BloomFilter(10)) {
-      int stock = keysFrom("stock", new BlockBasedTableConfig());
-      assertEquals(stock, keysFrom("ours", new SpringbloomTableConfig(Stores.AMPLE)));
-      BlockBasedTableConfig withPolicy = new BlockBasedTableConfig().setFilterPolicy(bloom);
-      assertTrue(keysFrom("filtered", new SpringbloomTableConfig(Stores.AMPLE, withPolicy)) < stock);
-    }
-  }
-
-  /** All keys from one on, of a database with a prefix extractor. */
-  private int keysFrom(String name, BlockBasedTableConfig format) throws Exception {
-    try (Options options = Stores.options(format).useFixedLengthPrefixExtractor(4).setDisableAutoCompactions(true);
-        RocksDB database = Stores.open(options, folder.resolve(name));
-        FlushOptions flush = new FlushOptions()) {
-      for (int table = 0; table < 10; table++) {
-        for (int number = table; number < 10_000; number += 10) {
-          database.put(String.format("%04d/%04d", number / 100 * 2 + table % 2, number).getBytes(UTF_8), new byte[8]);
-        }
-        database.flush(flush);
-      }
-      if (format instanceof SpringbloomTableConfig) {
-        Stores.waitIdle();
-      }
-      try (RocksIterator iterator = database.newIterator()) {
-        int keys = 0;
-        for (iterator.seek("0051".getBytes(UTF_8)); iterator.isValid(); iterator.next()) {
-          keys++;
-        }
-        iterator.status();
-        return keys;
-      }
     }
   }
 
