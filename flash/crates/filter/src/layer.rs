@@ -128,7 +128,7 @@ impl Layer {
             Stamp::Of(found) => found,
             Stamp::Blank => 0,
         };
-        let part = "its pages";
+        let part = "pages";
         Err(FlashError::TornCopy { name: self.name.clone(), part, got: found, expected: generation })
     }
 

@@ -96,7 +96,7 @@ pub enum FlashError {
 
     /// The file system has no locks, and without one two processes could write.
     #[error(
-        "cannot lock {name}: its file system does not lock folders ({file_system}); put it on a local disk, such as one with ext4 or XFS"
+        "cannot lock {name}: its file system ({file_system}) does not lock folders; put it on a local disk, such as one with ext4 or XFS"
     )]
     NoLocks { name: String, file_system: String, source: io::Error },
 
@@ -132,7 +132,7 @@ pub enum FlashError {
 
     /// A copy that was made file by file while a writer changed the original. Keys may be missing.
     #[error(
-        "{name} was copied while it was written, and keys may be missing: {part} is of generation {got}, expected {expected}; make the \
+        "{name} was copied while it was written, and keys may be missing: it has {part} of generation {got}, expected {expected}; make the \
          copy with `springflash set copy`, `springflash index copy` or `copy_to`, or while no process has it open for writing; \
          `springflash set repair` and `springflash index repair` salvage what is left"
     )]

@@ -174,7 +174,7 @@ impl Wal {
     }
 
     fn torn_copy(&self, got: u64) -> FlashError {
-        let (name, part, expected) = (self.name().to_owned(), "a part of it", self.start.generation);
+        let (name, part, expected) = (self.name().to_owned(), "blocks", self.start.generation);
         FlashError::TornCopy { name, part, got, expected }
     }
 
