@@ -43,7 +43,7 @@ impl FolderLock {
             false => Err(io::ErrorKind::NotADirectory.into()),
         });
         let file = opened.map_err(FlashError::io("open", &name))?;
-        let refused = refusal(lock(&file, is_exclusive), folder)?;
+        let refused = refusal(lock(&file, is_exclusive)).ok_or_else(|| crate::FileStorage::in_use(folder))?;
         let lock = FolderLock { path: folder.to_owned(), folder: file, is_exclusive, log: OnceLock::new() };
         let is_locked = lock.lock_log()?;
         match refused {
@@ -59,14 +59,16 @@ impl FolderLock {
 
     /// Locks the log, if it is there. Returns whether it is locked. A file system that locks folders need not lock files.
     pub(crate) fn lock_log(&self) -> Result<bool, FlashError> {
-        let mut options = OpenOptions::new();
-        let opened =
-            options.read(true).write(self.is_exclusive).open(self.path.join(NAMES[0])).and_then(high);
-        // Who opens the log says what is wrong with it.
-        let Some(file) = opened.ok().filter(|file| file.metadata().is_ok_and(|found| found.is_file())) else {
+        let log = self.path.join(NAMES[0]);
+        // Who opens the log says what is wrong with it. Opening a pipe would wait.
+        if !std::fs::metadata(&log).is_ok_and(|found| found.is_file()) {
             return Ok(false);
-        };
-        let is_locked = refusal(lock(&file, self.is_exclusive), &self.path)?.is_none();
+        }
+        let opened = OpenOptions::new().read(true).write(self.is_exclusive).open(log).and_then(high);
+        let Ok(file) = opened else { return Ok(false) };
+        // Not by this process, which would have the folder locked.
+        let in_use = || FlashError::InUse { name: self.path.display().to_string(), is_own: false };
+        let is_locked = refusal(lock(&file, self.is_exclusive)).ok_or_else(in_use)?.is_none();
         if is_locked {
             let _ = self.log.set(file);
         }
@@ -88,12 +90,12 @@ fn lock(file: &File, is_exclusive: bool) -> Result<(), TryLockError> {
     if is_exclusive { file.try_lock() } else { file.try_lock_shared() }
 }
 
-/// The error of a file system that does not lock. Somebody else's lock is an error.
-fn refusal(locked: Result<(), TryLockError>, folder: &Path) -> Result<Option<io::Error>, FlashError> {
+/// The error of a file system that does not lock. `None` if somebody else has the lock.
+fn refusal(locked: Result<(), TryLockError>) -> Option<Option<io::Error>> {
     match locked {
-        Ok(()) => Ok(None),
-        Err(TryLockError::WouldBlock) => Err(crate::FileStorage::in_use(folder)),
-        Err(TryLockError::Error(error)) => Ok(Some(error)),
+        Ok(()) => Some(None),
+        Err(TryLockError::WouldBlock) => None,
+        Err(TryLockError::Error(error)) => Some(Some(error)),
     }
 }
 
@@ -121,7 +123,7 @@ mod tests {
             lock(&of_another, theirs).unwrap();
             let opened = FolderLock::new(folder.path(), ours);
             assert_eq!(opened.is_ok(), is_free, "{theirs} {ours}");
-            assert!(is_free || matches!(opened, Err(FlashError::InUse { .. })));
+            assert!(is_free || matches!(opened, Err(FlashError::InUse { is_own: false, .. })));
             of_another.unlock().unwrap();
         }
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no file of a lock");
