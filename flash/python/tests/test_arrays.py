@@ -217,6 +217,9 @@ assert seen.contains_many(["a", "b", "c"]) == [True, True, False]
         "pandas.Series(['a', 'b', 'b'], dtype='category')",
         "pandas.Series(['a', 'b', 'b'], dtype='string')",
         "pandas.Index(['a', 'b', 'b'])",
+        "pandas.array(['a', 'b', 'b'], dtype='string')",
+        "pandas.Categorical(['a', 'b', 'b'])",
+        "polars.Series(['a', 'b', 'b'], dtype=polars.Object)",
         "polars.Series(['a', 'b', 'b'])",
         "polars.Series(['a', 'b', 'b'], dtype=polars.Categorical)",
         "polars.Series(['a', 'b', 'b'], dtype=polars.Enum(['b', 'a']))",
@@ -246,6 +249,7 @@ import pandas, polars
 for table in (
     pandas.DataFrame({"a": ["b"]}), polars.DataFrame({"a": ["b"]}), pandas.Series([1]), polars.Series([1]), pandas.Series(["b", None]),
     polars.Series(["b", None]), pandas.Series(["b", float("nan")], dtype=object), polars.Series([["b"]]), pandas.Series([True]),
+    polars.Series([object()], dtype=polars.Object),
 ):
     try:
         seen.add_many(table)
@@ -254,6 +258,8 @@ for table in (
     else:
         raise AssertionError(f"{table} was taken")
 assert len(seen) == 0
+for empty in (pandas.Series([]), pandas.Series([], dtype=object), polars.Series([]), polars.Series([], dtype=polars.String)):
+    assert len(seen.add_new_many(empty)) == 0
 """
 
 

@@ -746,3 +746,40 @@ with FlashIndex(sys.argv[1] + "/it") as it, FlashFilter(sys.argv[1] + "/set", ca
     process = child(program, tmp_path)
     told, message = process.communicate()
     assert process.returncode == 0 and told == "told\n" * 3, message
+
+
+SUBINTERPRETER = """
+import sys
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+program = '''
+try:
+    import springflash
+except ImportError as error:
+    assert "subinterpreters" in str(error), error
+else:
+    with springflash.FlashFilter("set", capacity=10) as seen:
+        seen.add("a")
+        try:
+            springflash.FlashFilter("set")
+        except springflash.InUseError:
+            assert "a" in seen
+        else:
+            raise AssertionError("it was opened twice")
+print("ended")
+'''
+if sys.argv[1] == "after":
+    exec(program)
+failed = getattr(interpreters, "exec", getattr(interpreters, "run_string", None))(interpreters.create(), program)
+assert failed is None, failed
+exec(program)
+"""
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_subinterpreter_works_or_is_refused(tmp_path, child, monkeypatch, when):
+    monkeypatch.chdir(tmp_path)
+    told, errors = child(SUBINTERPRETER, when).communicate()
+    assert errors == "" and told.count("ended") == (3 if when == "after" else 2)

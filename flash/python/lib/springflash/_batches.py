@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import Any
@@ -28,15 +29,19 @@ class Column:
         self.arrow: Any = None
         #: Makes what the caller gets of a list of bool.
         self._answers: Callable[[list[bool]], Any] = list
-        if _is_of("pandas", items, "Series", "Index"):
+        if _is_of("pandas", items, "Series", "Index", "api.extensions.ExtensionArray"):
             self._answers = _numpy_answers
             # An array of objects as it is; others, which Arrow may read faster, as what they export.
             items = items.to_numpy() if items.dtype == object else items
         elif _is_of("polars", items, "Series"):
             polars = sys.modules["polars"]
             self._answers = functools.partial(polars.Series, "", dtype=polars.Boolean)
-            # PyArrow does not read their codes.
-            items = items.cast(polars.String) if items.dtype in (polars.Categorical, polars.Enum) else items
+            if items.dtype in (polars.Categorical, polars.Enum):
+                # PyArrow does not read their codes.
+                items = items.cast(polars.String)
+            elif items.dtype == polars.Object:
+                # Arrow would read the addresses of the objects.
+                items = items.to_list()
         elif _is_of("numpy", items, "ndarray"):
             self._answers = _numpy_answers
         if _is_of("numpy", items, "ndarray"):
@@ -81,7 +86,7 @@ class Column:
 def _is_of(package: str, items: Any, *kinds: str) -> bool:
     """Whether it is of a class of a package, which is not imported for that."""
     module = sys.modules.get(package)
-    return module is not None and isinstance(items, tuple(getattr(module, kind) for kind in kinds))
+    return module is not None and isinstance(items, tuple(operator.attrgetter(kind)(module) for kind in kinds))
 
 
 def _numpy_answers(answers: list[bool]) -> Any:
@@ -170,6 +175,8 @@ def _arrow_array(arrow: Any, items: Any) -> Any:
     kind = items.type
     if types.is_dictionary(kind):
         kind = kind.value_type
+    if types.is_null(kind) and len(items) == 0:
+        return items.cast(arrow.binary())
     if types.is_fixed_size_binary(kind):
         if kind.byte_width == 0:
             raise TypeError("items of no bytes")
