@@ -107,7 +107,8 @@ class FlashFilter(Filter, Closes):
     ``when_full`` says what :meth:`add` does with a new key when the filter holds ``capacity`` keys: ``"raise"`` :exc:`FullError`, or
     ``"grow"``: add a filter of twice the capacity. A filter *made* with ``"grow"`` keeps its rate below the one asked for, for a sixth
     to a third more bits; one that grows later stays below 1.5 times of it. When it has grown, adding keys first reads
-    a page for each key and older filter, in batches, so that known keys do not fill it again. ``"overfill"`` goes on: the rate rises up to 1.
+    a page for each key and older layer, in batches, so that known keys do not fill it again. ``"overfill"`` goes on: the rate rises up to
+    1.
 
     ``memory`` is a budget in bytes. More memory means fewer writes. ``progress(done, total)`` is called as in :meth:`verify` while the
     filter is made or a killed writer's log is read; an interrupt ends that, and nothing was made or

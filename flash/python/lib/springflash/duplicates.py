@@ -304,7 +304,7 @@ def main() -> None:
     parser.add_argument("shards", nargs="+", help=FORMS)
     parser.add_argument("--field", default="text", help="field or column of the text (default: text)")
     parser.add_argument("--paragraphs", action="store_true", help="compare lines within documents instead of documents")
-    parser.add_argument("--root", help="name shards by their paths below this folder, in the output, too: for equal names in several folders")
+    parser.add_argument("--root", help="name shards, and outputs, by their paths below this folder: for equal names in several folders")
     parser.add_argument(
         "--on-bad-line",
         choices=["stop", "skip"],
