@@ -537,6 +537,8 @@ def test_equal_names_in_two_folders_need_a_root(tmp_path):
         write(shard, [text, "same"])
     code, told = program(tmp_path, *shards)
     assert code == 2 and "--root" in told and all(str(shard) in told for shard in shards), told
+    code, told = program(tmp_path, shards[0], shards[0])
+    assert code == 2 and "twice" in told
     assert program(tmp_path, *shards, "--root", tmp_path / "other")[0] == 2 and not (tmp_path / "out").exists()
     for _ in range(2):
         assert program(tmp_path, *shards, "--root", tmp_path / "in")[0] == 0

@@ -161,7 +161,7 @@ def _lines(file: Path, name: str, target: Path, how: How, is_json: bool) -> Iter
                         number += 1
                         try:
                             batch.append((line if line is not None and not is_json else _document(line, how), line or b""))
-                        except (ValueError, RecursionError) as error:
+                        except ValueError as error:
                             bad.take(f"{file}:{number}", error)
                     yield [text for text, _ in batch]
 
@@ -205,9 +205,13 @@ def _document(line: bytes | None, how: How) -> bytes:
     if not line.strip():
         raise ValueError("the line is blank, expected a JSON object")
     try:
-        row, is_marked = json.loads(line.decode()), False
+        decoded, is_marked = line.decode(), False
     except UnicodeDecodeError:
-        row, is_marked = json.loads(_BYTE.sub(_MARK + r"\1", line.decode("utf-8", "surrogateescape"))), True
+        decoded, is_marked = _BYTE.sub(_MARK + r"\1", line.decode("utf-8", "surrogateescape")), True
+    try:
+        row = json.loads(decoded)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"the line is no JSON object ({error})") from None
     text = row.get(how.field) if isinstance(row, dict) else None
     if not isinstance(text, str):
         raise ValueError(f"expected an object with text in {how.field!r}")

@@ -128,6 +128,8 @@ def _named_shards(files: list[Path], root: str | os.PathLike[str] | None) -> dic
             name = os.path.relpath(file, root)
             if name.split(os.sep)[0] == os.pardir:
                 raise ValueError(f"{file} is not below {os.fspath(root)}, expected shards of that folder")
+        if shards.get(name) == file:
+            raise ValueError(f"{file} is there twice, expected each shard once")
         if name in shards:
             raise ValueError(f"{shards[name]} and {file} have the same name; a root (--root) that holds both folders tells them apart")
         shards[name] = file
