@@ -29,7 +29,8 @@ OPENERS = {".gz": gzip.open, ".zst": zstd.open}
 
 def write(file, texts):
     if file.suffix == ".parquet":
-        pa.parquet.write_table(pa.table({"id": list(range(len(texts))), "text": texts}), file)
+        # Pages of few rows: one page is held as a whole.
+        pa.parquet.write_table(pa.table({"id": list(range(len(texts))), "text": texts}), file, write_batch_size=8)
         return
     lines = [text if ".txt" in file.suffixes else json.dumps({"id": 1, "text": text}) for text in texts]
     with OPENERS.get(file.suffix, open)(file, "wt", encoding="utf-8") as out:
