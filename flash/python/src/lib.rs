@@ -29,6 +29,7 @@ mod _springflash {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         error::export(module)
     }
 }

@@ -14,6 +14,7 @@ mod flush_order;
 pub mod fpr;
 mod geometry;
 mod header;
+mod insert_new;
 mod layer;
 mod lookup;
 mod memory;

@@ -143,6 +143,7 @@ impl FlashFilter {
             state: RwLock::new(Arc::new(State { layers, pending })),
             wal: Mutex::new(wal),
             writer: Mutex::new(writer),
+            telling: Mutex::new(()),
             group_commit: GroupCommit::default(),
             cache: PageCache::new(memory.cache_pages),
             lookup_keys: memory.lookup_keys,

@@ -42,6 +42,13 @@ def _remove(generation: Folder) -> None:
     os.rmdir(generation)
 
 
+def _is_first(seen: set[bytes], key: Key) -> bool:
+    """Whether a key was not seen before. It is from now on."""
+    before = len(seen)
+    seen.add(key.encode() if isinstance(key, str) else bytes(key))
+    return len(seen) > before
+
+
 class RotatingFilter(Closes):
     """A set whose old keys expire: generations of :class:`FlashFilter` in one folder. New keys go to the newest one.
 
@@ -219,17 +226,38 @@ class RotatingFilter(Closes):
         done = 0
         for (batch,) in together(each(column)):
             with self._lock:
-                try:
-                    self._keep_up()
-                except FullError as full:
-                    full.added = done
-                    raise
                 self._add_batch(batch, done)
             done += len(batch)
             told(progress, done, column.count)
 
+    def add_new(self, key: Key) -> bool:
+        """Adds a key, as :meth:`add` does, and tells whether it is new, as :meth:`FlashFilter.add_new` does."""
+        return bool(self.add_new_many([key])[0])
+
+    def add_new_many(self, keys: Iterable[Key], progress: Progress | None = None) -> Any:
+        """Adds keys, as :meth:`add_many` does, and tells which no generation had, as :meth:`FlashFilter.add_new_many` does."""
+        column = Column(keys, "keys")
+        new = bytearray()
+        for (batch,) in together(each(column)):
+            with self._lock:
+                known, seen = self._contains_batch(batch), set[bytes]()
+                answers = bytes(not is_known and _is_first(seen, key) for key, is_known in zip(batch, known))
+                try:
+                    self._add_batch(batch, len(new))
+                except FullError as full:
+                    full.new = column.answers([bytes(new), answers[: full.added - len(new)]])
+                    raise
+            new += answers
+            told(progress, len(new), column.count)
+        return column.answers([bytes(new)])
+
     def _add_batch(self, rest: list[Key], done: int) -> None:
         """`done` are those before it in the call."""
+        try:
+            self._keep_up()
+        except FullError as full:
+            full.added = done
+            raise
         while rest:
             try:
                 self._generations[max(self._generations)].add_many(rest)
@@ -247,15 +275,15 @@ class RotatingFilter(Closes):
         with self._lock:
             return any(key in generation for generation in self._live())
 
-    def contains_many(self, keys: Iterable[Key], progress: Progress | None = None) -> list[bool]:
-        """For each key, in order, whether it may be in a generation. False is certain."""
+    def contains_many(self, keys: Iterable[Key], progress: Progress | None = None) -> Any:
+        """For each key, in order, whether it may be in a generation, as :meth:`FlashFilter.contains_many` tells. False is certain."""
         column = Column(keys, "keys")
-        answers: list[bool] = []
+        answers = bytearray()
         for (batch,) in together(each(column)):
             with self._lock:
-                answers += self._contains_batch(batch)
+                answers += bytes(self._contains_batch(batch))
             told(progress, len(answers), column.count)
-        return answers
+        return column.answers([bytes(answers)])
 
     def _contains_batch(self, keys: list[Key]) -> list[bool]:
         answers = [False] * len(keys)
@@ -275,9 +303,9 @@ class RotatingFilter(Closes):
         return FilterInfo(
             **sums,
             false_positive_rate=1 - absent,
-            false_positive_rate_asked=self._rate,
+            target_false_positive_rate=self._rate,
             is_full=False,
-            filters=len(of_each),
+            layers=len(of_each),
         )
 
     def commit(self) -> None:
