@@ -377,14 +377,21 @@ impl Bench {
         let what = format!("{bits} | {} | reader {reader}, {}", name_of(filters), times.len());
         report(&what, opened.cost(before, times));
         let manifest = opened.db.manifest();
-        let tables: Vec<u64> =
-            manifest.all_sst_views().map(|view| view.sst.info.filter_offset / (16 + VALUE_BYTES as u64)).collect();
+        let tables: Vec<u64> = manifest
+            .all_sst_views()
+            .map(|view| view.sst.info.filter_offset / (16 + VALUE_BYTES as u64))
+            .collect();
         println!("# keys of tables: {tables:?}");
         if let Some(elastic) = &opened.elastic {
             let stats = elastic.stats();
             println!(
                 "# {} tables known, {} segments, {} refused, {:?} of {}, {:?}",
-                stats.tables, stats.segments, stats.refused_tables, stats.used, stats.budget_bytes, elastic.requested()
+                stats.tables,
+                stats.segments,
+                stats.refused_tables,
+                stats.used,
+                stats.budget_bytes,
+                elastic.requested()
             );
         }
     }

@@ -209,3 +209,44 @@ async fn tables_that_compaction_replaced_are_forgotten() {
         assert!(known <= live + 1, "generation {generation}: {known} tables known, {live} are there");
     }
 }
+
+/// Lookups went elsewhere for long, and come back.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_table_that_was_forgotten_by_mistake_is_known_again() {
+    let store = empty_store();
+    let elastic = start(200_000);
+    let db = Db::builder(PATH, store.clone()).with_settings(many_l0());
+    let db = db.with_filter_policies(vec![elastic.policy(PATH, store.clone())]);
+    let db = db.build().await.expect("it opens");
+    let write = async |part: u64| {
+        let mut batch = WriteBatch::new();
+        (0..5000u64).for_each(|n| batch.put((part << 32 | 2 * n).to_be_bytes(), [1; 50]));
+        db.write(batch).await.expect("the store works");
+        flush(&db).await;
+    };
+    let absent = async |part: u64| {
+        for n in 0..2000u64 {
+            let found = db.get((part << 32 | (2 * n + 1)).to_be_bytes()).await;
+            assert_eq!(found.expect("the store works"), None);
+        }
+        // A look at the tables may still go on.
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    };
+    for part in 0..2 {
+        write(part).await;
+        absent(part).await;
+    }
+    assert_eq!(elastic.stats().tables, 2);
+    write(2).await;
+    for _ in 0..3 {
+        absent(2).await;
+    }
+    assert_eq!(elastic.stats().tables, 1, "tables that nobody asks");
+    absent(0).await;
+    assert!(elastic.wait_idle(Duration::from_secs(30)).await);
+    let before = elastic.stats().outcomes.rejected;
+    absent(0).await;
+    let rejected = elastic.stats().outcomes.rejected - before;
+    assert!(rejected > 1900, "{rejected} of 2000 absent keys");
+    db.close().await.expect("the store works");
+}
