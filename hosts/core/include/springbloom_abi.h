@@ -80,7 +80,7 @@ typedef struct {
 // ---- settings and sharing -------------------------------------------------------------------------------------------
 
 // How many settings there are, and which of them is the budget.
-enum { SB_SETTINGS = 10, SB_SETTING_BUDGET = 0 };
+enum { SB_SETTINGS = 11, SB_SETTING_BUDGET = 0 };
 // Name of a setting, in memory that stays.
 sb_bytes sb_setting_name(size_t index) SB_NOEXCEPT;
 // A setting as an option string gives it.
@@ -131,6 +131,8 @@ double sb_filters_wasted_reads_per_lookup(const sb_filters* filters, uint64_t bu
 int sb_filters_assumes_bytewise_equality(const sb_filters* filters) SB_NOEXCEPT;
 // Whether new tables get units.
 int sb_filters_writes_units(const sb_filters* filters) SB_NOEXCEPT;
+// Whether they get an index that needs little memory, unless the options of the engine ask for another one.
+int sb_filters_shrinks_index(const sb_filters* filters) SB_NOEXCEPT;
 // Whether they get units over further prefixes.
 int sb_filters_writes_further_prefixes(const sb_filters* filters) SB_NOEXCEPT;
 
@@ -248,9 +250,9 @@ typedef struct {
 // The same for each key of a batch. Faster for keys in the table's order, as neighbours may be in one segment.
 void sb_table_may_match_batch(const sb_table* table, const sb_comparator* comparator, sb_batch_key* keys,
                               size_t count) SB_NOEXCEPT;
-// The key was not found. `absent`: the table certainly has no entry of any age or kind for it, so that it may be remembered.
-void sb_table_record_wasted_read(const sb_table* table, uint32_t segment, sb_digest digest, sb_bytes key, int absent) SB_NOEXCEPT;
-void sb_table_record_true_positive(const sb_table* table, uint32_t segment) SB_NOEXCEPT;
+// What a lookup that a "maybe" let pass came to in the table: it found nothing, or what it looked for.
+void sb_table_record_missing(const sb_table* table, uint32_t segment) SB_NOEXCEPT;
+void sb_table_record_found(const sb_table* table, uint32_t segment) SB_NOEXCEPT;
 // Whether the table has the key was not found out: that takes a block which is not in memory, and the lookup was not to read it.
 void sb_table_record_not_read(const sb_table* table, uint32_t segment) SB_NOEXCEPT;
 

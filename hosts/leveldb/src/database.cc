@@ -63,12 +63,7 @@ int Database::TryToOpen(OpenTable* table) {
   spec.comparator = OrderOf(*selected_.user_comparator);
   spec.head = Bytes(head);
   spec.block_offset = block.handle.offset();
-  const int why =
-      outcome == UnitBlock::kFound ? sb_table_open(selected_.filters.get(), family_, &spec, &table->units) : SB_CORRUPT;
-  if (why == SB_OPENED) {
-    table->largest_sequence = block.largest_sequence;
-  }
-  return why;
+  return outcome == UnitBlock::kFound ? sb_table_open(selected_.filters.get(), family_, &spec, &table->units) : SB_CORRUPT;
 }
 
 void Database::Open(const std::shared_ptr<OpenTable>& table) {
@@ -178,8 +173,7 @@ Database::Lookup::Lookup(const Database& database, const OpenTable& table, const
     : table_(table),
       order_(OrderOf(*database.selected_.user_comparator)),
       user_key_(UserKey(internal_key)),
-      digest_(LookupDigest(user_key_, *database.family_)),
-      sequence_(SequenceOf(internal_key)) {}
+      digest_(LookupDigest(user_key_, *database.family_)) {}
 
 bool Database::Lookup::MayMatch() {
   return sb_table_may_match(&table_.units, &order_, digest_, Bytes(user_key_), &segment_) != 0;
@@ -187,12 +181,10 @@ bool Database::Lookup::MayMatch() {
 
 void Database::Lookup::Record(bool is_found) const {
   if (is_found) {
-    sb_table_record_true_positive(&table_.units, segment_);
-    return;
+    sb_table_record_found(&table_.units, segment_);
+  } else {
+    sb_table_record_missing(&table_.units, segment_);
   }
-  // A snapshot may hide an entry that others see.
-  const bool is_absent = sequence_ >= table_.largest_sequence;
-  sb_table_record_wasted_read(&table_.units, segment_, digest_, Bytes(user_key_), is_absent ? 1 : 0);
 }
 
 }  // namespace springbloom

@@ -25,8 +25,6 @@ struct OpenTable {
   // What is below may be asked for once this is true.
   std::atomic<bool> has_units = false;
   sb_table units = {};
-  // Of the table's entries.
-  uint64_t largest_sequence = 0;
   // Its place among the deferred tables, if it is one of them.
   std::optional<std::list<std::shared_ptr<OpenTable>>::iterator> deferred;
   bool is_tried = false;

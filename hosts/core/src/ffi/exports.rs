@@ -44,7 +44,7 @@ fn guarded<T>(on_panic: T, run: impl FnOnce() -> T) -> T {
 }
 
 // `SB_SETTINGS`.
-const _: () = assert!(SETTINGS.len() == 10);
+const _: () = assert!(SETTINGS.len() == 11);
 
 #[unsafe(no_mangle)]
 extern "C" fn sb_setting_name(index: usize) -> Bytes {
@@ -212,6 +212,11 @@ extern "C" fn sb_filters_assumes_bytewise_equality(filters: &Filters) -> c_int {
 #[unsafe(no_mangle)]
 extern "C" fn sb_filters_writes_units(filters: &Filters) -> c_int {
     guarded(1, || c_int::from(filters.settings.write_units))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn sb_filters_shrinks_index(filters: &Filters) -> c_int {
+    guarded(0, || c_int::from(filters.settings.shrinks_index()))
 }
 
 #[unsafe(no_mangle)]
@@ -579,24 +584,18 @@ unsafe extern "C" fn sb_table_may_match_batch(
 }
 
 /// # Safety
-/// `table` is alive and has the segment; `key` is readable.
+/// `table` is alive and has the segment.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_table_record_wasted_read(
-    table: *const OpenTable,
-    segment: u32,
-    digest: Digest,
-    key: Bytes,
-    absent: c_int,
-) {
+unsafe extern "C" fn sb_table_record_missing(table: *const OpenTable, segment: u32) {
     // SAFETY: borrowed for the call.
-    let (handle, key) = unsafe { (&(*table).handle, key.get()) };
-    guarded((), || handle.record_absent(segment, key, digest.into(), absent != 0));
+    let handle = unsafe { &(*table).handle };
+    guarded((), || handle.record_missing(segment));
 }
 
 /// # Safety
 /// `table` is alive and has the segment.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_table_record_true_positive(table: *const OpenTable, segment: u32) {
+unsafe extern "C" fn sb_table_record_found(table: *const OpenTable, segment: u32) {
     // SAFETY: borrowed for the call.
     let handle = unsafe { &(*table).handle };
     guarded((), || handle.record_found(segment));

@@ -33,12 +33,14 @@ pub struct Settings {
     pub warm_start_every: Option<Duration>,
     /// Whether the budget is charged to a cache of the engine.
     pub charge_to_block_cache: bool,
-    /// Whether absent keys that the units let pass are remembered.
-    pub negative_cache: bool,
+    /// Whether new tables get an index that needs little memory, where the engine has options for it and the budget is charged.
+    pub small_index: bool,
     /// Whether a new table starts with the hotness of the segments whose keys it holds.
     pub inherit_hotness: bool,
     /// Which beginnings of keys new tables have units over, beside the prefixes of an extractor.
     pub further_prefixes: FurtherPrefixes,
+    /// Whether a setting was given that has no effect any more.
+    pub has_one_without_effect: bool,
 }
 
 impl Default for Settings {
@@ -51,9 +53,18 @@ impl Default for Settings {
             write_units: true,
             warm_start_every: Some(Duration::from_secs(60)),
             charge_to_block_cache: false,
-            negative_cache: true,
+            small_index: true,
             inherit_hotness: true,
             further_prefixes: FurtherPrefixes::default(),
+            has_one_without_effect: false,
         }
+    }
+}
+
+impl Settings {
+    /// Whether new tables get an index that needs little memory: where a block cache pays for filters, every byte of index takes one from
+    /// data.
+    pub(crate) fn shrinks_index(&self) -> bool {
+        self.small_index && self.charge_to_block_cache
     }
 }

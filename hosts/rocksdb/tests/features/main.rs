@@ -4,6 +4,7 @@
 mod common;
 
 mod activity;
+mod cache_trace;
 mod column_families;
 mod comparators;
 mod copies;
@@ -13,14 +14,15 @@ mod cpp;
 mod held_reads;
 mod ingestion;
 mod inheritance;
+mod memory_curve;
 mod memory_only;
 mod moves;
-mod negative_cache;
 mod options;
 mod other_readers;
 mod prefix_oracle;
 mod prefixes;
 mod residency;
+mod small_index;
 mod switching;
 #[cfg(not(crate_without_timestamps))]
 mod timestamps;
