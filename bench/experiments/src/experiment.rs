@@ -30,8 +30,9 @@ pub(crate) enum Here {
 pub(crate) enum Layout {
     /// A line for each filter of each run.
     Filters,
-    /// A line for each run, with its label or its name, and each of `figures`; a column for each filter.
-    Runs { labels: Vec<String>, figures: Vec<String> },
+    /// A line for each run, with its label or its name, and each of `figures`; a column for each of `columns`, or for each filter where
+    /// there are none.
+    Runs { labels: Vec<String>, figures: Vec<String>, columns: Vec<String> },
 }
 
 impl Experiment {

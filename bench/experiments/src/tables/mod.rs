@@ -1,12 +1,13 @@
 //! Tables of measurements that are compared with no paper.
 
 mod filters;
+mod rivals;
 mod runs;
 
 use std::fmt::{self, Display};
 
 use springbloom_console::{distinct, is_unprintable};
-use springbloom_records::Record;
+use springbloom_records::{Figure, Record, Unit};
 
 use crate::experiment::Layout;
 use crate::lab::Lab;
@@ -23,11 +24,12 @@ impl Table {
     pub(crate) fn of<'a>(layout: &'a Layout, runs: &'a [Run], lab: &'a Lab) -> Self {
         match layout {
             Layout::Filters => filters::table(runs.iter().filter_map(|run| lab.get(&run.name))),
-            Layout::Runs { labels, figures } => {
+            Layout::Runs { labels, figures, columns } => {
                 let label = |at: usize, run: &'a Run| labels.get(at).unwrap_or(&run.name).as_str();
                 let lines = runs.iter().enumerate();
                 let lines = lines.filter_map(|(at, run)| Some((label(at, run), lab.get(&run.name)?)));
-                runs::table(&lines.collect::<Vec<_>>(), figures)
+                let lines: Vec<_> = lines.collect();
+                if columns.is_empty() { runs::table(&lines, figures) } else { rivals::table(&lines, figures, columns) }
             }
         }
     }
@@ -55,6 +57,30 @@ pub(crate) fn shown(text: &str) -> String {
 /// A column's title for each of `configs`.
 fn columns(configs: &[&str]) -> impl Iterator<Item = String> {
     configs.iter().map(|config| format!("`{}`", shown(config)))
+}
+
+/// What figures are called.
+const NAMES: [(&str, &str); 11] = [
+    ("all_reads_per_get", "all reads per lookup"),
+    ("wasted_reads_per_get", "wasted reads per lookup"),
+    ("data_reads_per_get", "reads of data per lookup"),
+    ("index_reads_per_get", "reads of indexes per lookup"),
+    ("filter_reads_per_get", "reads of filters per lookup"),
+    ("get_p99_us", "99th percentile, us"),
+    ("cpu_us_per_op", "processor time, us"),
+    ("lookups_ratio", "rate, ratio"),
+    ("load_time_ratio", "time, ratio"),
+    ("load_cpu_ratio", "processor time, ratio"),
+    ("load_written_ratio", "bytes written, ratio"),
+];
+
+fn called(name: &str) -> String {
+    let known = NAMES.iter().find(|(known, _)| *known == name);
+    known.map_or_else(|| shown(name), |(_, text)| (*text).to_owned())
+}
+
+fn cell(figure: &Figure) -> String {
+    figure.text(if matches!(figure.unit, Unit::PerLookup | Unit::Ratio) { 3 } else { 2 })
 }
 
 /// The configurations of `records` that have this figure, each once.
