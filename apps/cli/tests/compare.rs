@@ -310,10 +310,13 @@ fn one_cache_pays_for_all_memory() {
     ];
     for kind in ["lru-one-shard", "lru", "hyper-clock"] {
         let document = json(
-            &[&memory[..], &configs, &["--set", &format!("cache_kind={kind}"), "--budget", "100KiB"]].concat(),
+            &[&memory[..], &configs, &["--set", &format!("cache_kind={kind}"), "--budget", "100KiB"]]
+                .concat(),
         );
         let all = rows(&document);
-        let [none, bloom, partitioned, small_index, tiered, elastic, auto] = all.as_slice() else { panic!("seven rows") };
+        let [none, bloom, partitioned, small_index, tiered, elastic, auto] = all.as_slice() else {
+            panic!("seven rows")
+        };
         assert_eq!(document["settings"]["block_cache"]["kind"].as_str(), Some(kind));
         // 12 MB of records with 200 KB of indexes and 125 KB of filters: not all of them fit beside data.
         let index_reads = |row| number(row, "index_reads_per_get");
@@ -358,10 +361,19 @@ fn one_cache_pays_for_all_memory() {
 
 #[test]
 fn the_best_stock_configuration_of_the_same_memory_is_named() {
-    let arguments = ["--memory-per-key", "3", "--records", "100000", "--configs", "partitioned:10,ribbon:4,ribbon:24,elastic:auto"];
+    let arguments = [
+        "--memory-per-key",
+        "3",
+        "--records",
+        "100000",
+        "--configs",
+        "partitioned:10,ribbon:4,ribbon:24,elastic:auto",
+    ];
     // Filters of 24 bits do not fit beside a block: they are no rivals, whatever they read.
     compare(&arguments).assert().success().stdout(
-        contains("all reads").and(contains("times as many blocks as the best stock configuration")).and(contains(", ribbon:24.").not()),
+        contains("all reads")
+            .and(contains("times as many blocks as the best stock configuration"))
+            .and(contains(", ribbon:24.").not()),
     );
 }
 
@@ -488,7 +500,10 @@ fn bad_input_is_refused_with_exit_code_2() {
         (&["--load-only", "--ops", "8"], "'--load-only' cannot be used with '--ops"),
         (&["--memory-per-key", "2", "--block-cache", "1MiB"], "cannot be used with"),
         (&["--memory-per-key", "0"], "expected a number from 0.01"),
-        (&["--memory-per-key", "1", "--records", "1000"], "have no room for a block, expected at least 4 KiB"),
+        (
+            &["--memory-per-key", "1", "--records", "1000"],
+            "have no room for a block, expected at least 4 KiB",
+        ),
         (
             &["--memory-per-key", "0.4", "--records", "20000", "--configs", "bloom:4,elastic:4"],
             "the budget of elastic:4, 9.77 KiB, is charged to a block cache of 7.81 KiB, half of which stays for blocks",

@@ -28,8 +28,9 @@ impl TieredCache {
     /// With options of another table format.
     pub fn install(&self, options: &mut Options) {
         // SAFETY: options and cache live through the call, in which the options take a share of the cache.
-        let refused =
-            unsafe { springbloom_baselines_use_tiered_cache(options.as_raw_ptr().cast(), self.0.cast_const()) };
+        let refused = unsafe {
+            springbloom_baselines_use_tiered_cache(options.as_raw_ptr().cast(), self.0.cast_const())
+        };
         assert_eq!(refused, 0, "options of block-based tables");
     }
 }

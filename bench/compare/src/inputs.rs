@@ -75,7 +75,9 @@ impl Compare {
         let Inputs { records, configs, common, .. } = inputs;
         let charged =
             || configs.iter().filter(|config| config.elastic().is_some_and(|elastic| elastic.is_charged()));
-        if let Some(cache) = common.block_cache.filter(|cache| cache.pays_for_all && cache.bytes < CACHE_BYTES_MIN) {
+        if let Some(cache) =
+            common.block_cache.filter(|cache| cache.pays_for_all && cache.bytes < CACHE_BYTES_MIN)
+        {
             return Err(bad_input(format!(
                 "--memory-per-key: {} in all have no room for a block, expected at least {}",
                 Size { bytes: cache.bytes },

@@ -67,7 +67,9 @@ impl FromStr for Config {
         let filters = Filters::of(text, name, &own)?;
         if !own.is_empty() && !matches!(filters, Filters::Elastic(_)) {
             let (own, expected) = (own.join("@"), TableOptions::expected());
-            return Err(format!("{text}: expected {expected} after @, as others are settings of elastic filters; got @{own}"));
+            return Err(format!(
+                "{text}: expected {expected} after @, as others are settings of elastic filters; got @{own}"
+            ));
         }
         Ok(Config { filters, tables })
     }

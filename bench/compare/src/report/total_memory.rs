@@ -25,9 +25,13 @@ pub(super) fn to_best_stock(rows: &[Row], figures: &[Figure]) -> Vec<Figure> {
     for row in rows.iter().filter(|row| is_ours(&row.config)) {
         let (config, threads) = (row.config.as_str(), row.threads);
         let rivals = rows.iter().filter(|rival| rival.threads == threads && !is_ours(&rival.config));
-        let least = rows.iter().filter_map(|row| of("memory_bytes", &row.config, threads)).fold(f64::INFINITY, f64::min);
-        let fitting = rivals
-            .filter(|rival| of("memory_bytes", &rival.config, threads).is_some_and(|bytes| bytes <= least * MORE_MEMORY));
+        let least = rows
+            .iter()
+            .filter_map(|row| of("memory_bytes", &row.config, threads))
+            .fold(f64::INFINITY, f64::min);
+        let fitting = rivals.filter(|rival| {
+            of("memory_bytes", &rival.config, threads).is_some_and(|bytes| bytes <= least * MORE_MEMORY)
+        });
         let reads = |rival: &&Row| of(ALL_READS, &rival.config, threads);
         let best = fitting.filter_map(|rival| Some((reads(&rival)?, rival.config.as_str())));
         let Some((_, best)) = best.min_by(|(one, _), (other, _)| one.total_cmp(other)) else { continue };
@@ -36,10 +40,13 @@ pub(super) fn to_best_stock(rows: &[Row], figures: &[Figure]) -> Vec<Figure> {
         if found.iter().any(|figure| figure.of == labels) {
             continue;
         }
-        let ratios = rows.iter().filter(|own| own.config == config && own.threads == threads).filter_map(|own| {
-            let rival = rows.iter().find(|rival| rival.config == best && (rival.salt, rival.threads) == (own.salt, threads))?;
-            Some(own.value(ALL_READS)? / rival.value(ALL_READS)?)
-        });
+        let ratios =
+            rows.iter().filter(|own| own.config == config && own.threads == threads).filter_map(|own| {
+                let rival = rows.iter().find(|rival| {
+                    rival.config == best && (rival.salt, rival.threads) == (own.salt, threads)
+                })?;
+                Some(own.value(ALL_READS)? / rival.value(ALL_READS)?)
+            });
         found.extend(Figure::over(RATIO, labels, ratios, Unit::Ratio));
     }
     found
@@ -48,8 +55,12 @@ pub(super) fn to_best_stock(rows: &[Row], figures: &[Figure]) -> Vec<Figure> {
 /// What these say in words.
 pub(super) fn sentences(figures: &[Figure]) -> impl Iterator<Item = String> {
     figures.iter().filter(|figure| figure.name == RATIO).map(|figure| {
-        let [config, rival] = ["config", "rival"].map(|label| figure.of.get(label).map_or("", String::as_str));
-        format!("{config} reads {} times as many blocks as the best stock configuration, {rival}.", figure.text(2))
+        let [config, rival] =
+            ["config", "rival"].map(|label| figure.of.get(label).map_or("", String::as_str));
+        format!(
+            "{config} reads {} times as many blocks as the best stock configuration, {rival}.",
+            figure.text(2)
+        )
     })
 }
 
@@ -92,7 +103,9 @@ mod tests {
         let said: Vec<_> = sentences(&all).collect();
         assert_eq!(
             said,
-            ["elastic:auto reads 0.87 (0.75-1.00) times as many blocks as the best stock configuration, ribbon:4."]
+            [
+                "elastic:auto reads 0.87 (0.75-1.00) times as many blocks as the best stock configuration, ribbon:4."
+            ]
         );
     }
 

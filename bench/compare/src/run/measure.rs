@@ -149,7 +149,10 @@ mod tests {
         assert_eq!((sum.gets, sum.wasted_reads()), (4, Some(4)));
         sum.found_in_batches = 1;
         assert_eq!(sum.wasted_reads(), None);
-        assert_eq!((sum.calls(Call::Put).count(), sum.calls(Call::Put).mean()), (4, Duration::from_micros(75)));
+        assert_eq!(
+            (sum.calls(Call::Put).count(), sum.calls(Call::Put).mean()),
+            (4, Duration::from_micros(75))
+        );
         assert_eq!((sum.calls(Call::Get).count(), sum.calls(Call::Scan).count()), (2, 0));
     }
 }

@@ -124,7 +124,11 @@ fn experiment(file: &File, entry: &ExperimentEntry, row: &Row, runs: &Runs) -> R
         let columns = entry.columns.iter().map(|column| filled(column, row));
         let layout = match entry.figures.is_empty() {
             true => Layout::Filters,
-            false => Layout::Runs { labels, figures: entry.figures.clone(), columns: columns.collect::<Result<_>>()? },
+            false => Layout::Runs {
+                labels,
+                figures: entry.figures.clone(),
+                columns: columns.collect::<Result<_>>()?,
+            },
         };
         Here::Tabled { runs: runs.named(entry.runs.iter().chain(&lines))?, layout }
     } else {

@@ -13,6 +13,11 @@ use crate::experiment::Layout;
 use crate::lab::Lab;
 use crate::run::Run;
 
+/// Figures of a table with a line for each filter.
+pub(crate) const OF_FILTERS: [&str; 3] = ["filter_bytes", "wasted_reads_per_get", "filter_reads_per_get"];
+/// Figures of a table with a line for each run, in addition to those that it names.
+pub(crate) const OF_RUNS: [&str; 3] = ["filter_bytes", "memory_bytes", "all_reads_to_best_stock"];
+
 /// Cells in Markdown.
 pub(crate) struct Table {
     pub(crate) titles: Vec<String>,
@@ -29,7 +34,11 @@ impl Table {
                 let lines = runs.iter().enumerate();
                 let lines = lines.filter_map(|(at, run)| Some((label(at, run), lab.get(&run.name)?)));
                 let lines: Vec<_> = lines.collect();
-                if columns.is_empty() { runs::table(&lines, figures) } else { rivals::table(&lines, figures, columns) }
+                if columns.is_empty() {
+                    runs::table(&lines, figures)
+                } else {
+                    rivals::table(&lines, figures, columns)
+                }
             }
         }
     }

@@ -17,8 +17,13 @@ pub(super) fn table(lines: &[(&str, &Record)], figures: &[String], filters: &[St
         };
         let ours = |config: &&str| to_best(record, config).map_or("-".to_owned(), |figure| figure.text(2));
         let rows = figures.iter().map(|name| (called(name), of_figure(name)));
-        let to_best = (format!("to {BEST}, {}", best(record).map_or("-".to_owned(), |best| format!("`{}`", shown(best)))),
-            names.iter().map(ours).collect());
+        let to_best = (
+            format!(
+                "to {BEST}, {}",
+                best(record).map_or("-".to_owned(), |best| format!("`{}`", shown(best)))
+            ),
+            names.iter().map(ours).collect(),
+        );
         let rows: Vec<(String, Vec<String>)> = rows.chain([to_best]).collect();
         let label = |at| if at == 0 { (*label).to_owned() } else { String::new() };
         rows.into_iter()

@@ -4,8 +4,10 @@
 //! hit; what leaves that pool enters the other one as if it were new. So metadata leaves after both times, and so does a data block that
 //! was hit; one that was not, after the second.
 
+use std::collections::BTreeMap;
+
 /// What a block holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Data,
     Index,
@@ -25,7 +27,8 @@ struct Bin {
 /// What competes for a cache.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Requests {
-    bins: Vec<Bin>,
+    /// Objects and the sum of their rates, by kind, size and logarithm of the rate.
+    bins: BTreeMap<(Kind, u64, i64), (f64, f64)>,
 }
 
 /// Reads per lookup.
@@ -45,7 +48,9 @@ impl Reads {
 /// Charged for each entry beyond its block: its handle, its key, and what the allocator rounds up.
 const ENTRY_BYTES: f64 = 160.0;
 /// Bins for each factor of two in rates.
-const STEPS: f64 = 16.0;
+const STEPS: f64 = 8.0;
+/// Objects of nearly one size are of one size.
+const SIZE_STEP_BYTES: f64 = 64.0;
 /// Share of the cache for entries of high priority.
 const HIGH_SHARE: f64 = 0.5;
 /// Longer than any object waits, in lookups.
@@ -54,21 +59,23 @@ const FOREVER: f64 = 1e15;
 impl Requests {
     /// Adds objects of `bytes` each, by their rates.
     pub(super) fn add(&mut self, kind: Kind, bytes: f64, rates: &[f64]) {
-        let bin = |rate: f64| (rate.log2() * STEPS).floor() as i64;
-        let asked = || rates.iter().copied().filter(|&rate| rate > 0.0);
-        let Some(least) = asked().map(bin).min() else { return };
-        let mut sums: Vec<(f64, f64)> = Vec::new();
-        for rate in asked() {
-            let at = (bin(rate) - least) as usize;
-            if sums.len() <= at {
-                sums.resize(at + 1, (0.0, 0.0));
-            }
-            sums[at].0 += 1.0;
-            sums[at].1 += rate;
+        let bytes = ((bytes + ENTRY_BYTES) / SIZE_STEP_BYTES).round() * SIZE_STEP_BYTES;
+        for &rate in rates.iter().filter(|&&rate| rate > 0.0) {
+            let step = (rate.log2() * STEPS).floor() as i64;
+            let sums = self.bins.entry((kind, bytes as u64, step)).or_insert((0.0, 0.0));
+            sums.0 += 1.0;
+            sums.1 += rate;
         }
-        let bytes = bytes + ENTRY_BYTES;
-        let bins = sums.into_iter().filter(|(objects, _)| *objects > 0.0);
-        self.bins.extend(bins.map(|(objects, sum)| Bin { kind, rate: sum / objects, objects, bytes }));
+    }
+
+    fn bins(&self) -> Vec<Bin> {
+        let bin = |(&(kind, bytes, _), &(objects, sum)): (&(Kind, u64, i64), &(f64, f64))| Bin {
+            kind,
+            rate: sum / objects,
+            objects,
+            bytes: bytes as f64,
+        };
+        self.bins.iter().map(bin).collect()
     }
 
     /// Reads per lookup with a cache of `capacity` bytes, of which `pinned` stay. `None` without room for anything else.
@@ -77,16 +84,17 @@ impl Requests {
         if free < 0.02 * capacity {
             return None;
         }
-        let limit = HIGH_SHARE * capacity;
-        let usage = |low| {
-            let high = bisect(|high| self.usage(high, low).0, limit);
-            let (high_bytes, low_bytes) = self.usage(high, low);
+        // Entries of high priority stay while they have room.
+        let (limit, bins) = ((HIGH_SHARE * capacity).min(free), self.bins());
+        let used = |low| {
+            let high = bisect(|high| usage(&bins, high, low).0, limit);
+            let (high_bytes, low_bytes) = usage(&bins, high, low);
             (high, high_bytes + low_bytes)
         };
-        let low = bisect(|low| usage(low).1, free);
-        let times = (usage(low).0, low);
+        let low = bisect(|low| used(low).1, free);
+        let times = (used(low).0, low);
         let mut reads = Reads::default();
-        for bin in &self.bins {
+        for bin in &bins {
             let missed = bin.objects * bin.rate * bin.missed(times);
             match bin.kind {
                 Kind::Data => reads.data += missed,
@@ -96,21 +104,22 @@ impl Requests {
         }
         Some(reads)
     }
+}
 
-    /// Bytes in both pools.
-    fn usage(&self, high: f64, low: f64) -> (f64, f64) {
-        let mut sums = (0.0, 0.0);
-        for bin in &self.bins {
-            let Bin { rate, objects, bytes, .. } = *bin;
-            let missed = bin.missed((high, low));
-            let [left_high, left_low, left_both] = [high, low, high + low].map(|time| (-rate * time).exp());
-            // A share of the time since a hit, or since a miss.
-            let (hit, new) = if bin.kind == Kind::Data { (1.0 - missed, missed) } else { (1.0, 0.0) };
-            sums.0 += objects * bytes * hit * (1.0 - left_high);
-            sums.1 += objects * bytes * (new * (1.0 - left_low) + hit * (left_high - left_both));
-        }
-        sums
+/// Bytes in both pools.
+fn usage(bins: &[Bin], high: f64, low: f64) -> (f64, f64) {
+    let mut sums = (0.0, 0.0);
+    for bin in bins {
+        let Bin { rate, objects, bytes, .. } = *bin;
+        let [left_high, left_low] = [high, low].map(|time| (-rate * time).exp());
+        let left_both = left_high * left_low;
+        // A share of the time since a hit, or since a miss.
+        let new = if bin.kind == Kind::Data { left_both / (left_both + 1.0 - left_low) } else { 0.0 };
+        let hit = 1.0 - new;
+        sums.0 += objects * bytes * hit * (1.0 - left_high);
+        sums.1 += objects * bytes * (new * (1.0 - left_low) + hit * (left_high - left_both));
     }
+    sums
 }
 
 impl Bin {
@@ -134,7 +143,7 @@ fn bisect(bytes: impl Fn(f64) -> f64, limit: f64) -> f64 {
         return FOREVER;
     }
     let (mut least, mut most) = (1e-3f64.ln(), FOREVER.ln());
-    for _ in 0..48 {
+    for _ in 0..26 {
         let middle = (least + most) / 2.0;
         if bytes(middle.exp()) < limit { least = middle } else { most = middle }
     }
@@ -161,7 +170,13 @@ mod tests {
         // Of an LRU cache of 1,000 of 10,000 objects under this law, by simulation.
         let mut lru: Vec<usize> = Vec::new();
         let (mut missed, mut random) = (0, 1u64);
-        let sums: Vec<f64> = rates.iter().scan(0.0, |sum, rate| { *sum += rate; Some(*sum) }).collect();
+        let sums: Vec<f64> = rates
+            .iter()
+            .scan(0.0, |sum, rate| {
+                *sum += rate;
+                Some(*sum)
+            })
+            .collect();
         const LOOKUPS: usize = 30_000;
         for lookup in 0..2 * LOOKUPS {
             random = springbloom_workload::hash::mix(random + 1);

@@ -44,7 +44,9 @@ impl Shape {
         let equal = vec![1.0 / families as f64; families];
         match self {
             Self::Halving => (halves.map(|half| half / sum).collect(), vec![0.5; families]),
-            Self::OneAbsent => (equal, (0..families).map(|family| f64::from(u8::from(family == 0))).collect()),
+            Self::OneAbsent => {
+                (equal, (0..families).map(|family| f64::from(u8::from(family == 0))).collect())
+            }
             _ => (equal, vec![0.5; families]),
         }
     }

@@ -87,7 +87,9 @@ impl Row {
             recommended: stock[0].reads.iter().copied().map(rounded).collect(),
             best_stock: memories().map(|memory| rounded(best(memory).map(|(reads, _)| reads))).collect(),
             springbloom: ours::reads(&store).into_iter().map(rounded).collect(),
-            best_stock_is: memories().map(|memory| best(memory).map_or("", |(_, name)| name).to_owned()).collect(),
+            best_stock_is: memories()
+                .map(|memory| best(memory).map_or("", |(_, name)| name).to_owned())
+                .collect(),
         }
     }
 
@@ -104,8 +106,12 @@ impl Map {
         let clock = Clock::start();
         let mut wanted = Vec::new();
         for shape in Shape::ALL {
-            for record_bytes in RECORD_BYTES.into_iter().filter(|&bytes| !self.quick || bytes == RECORD_BYTES[1]) {
-                let popularities = Popularity::ALL.into_iter().filter(|popularity| !self.quick || *popularity == Popularity::ALL[0]);
+            for record_bytes in
+                RECORD_BYTES.into_iter().filter(|&bytes| !self.quick || bytes == RECORD_BYTES[1])
+            {
+                let popularities = Popularity::ALL
+                    .into_iter()
+                    .filter(|popularity| !self.quick || *popularity == Popularity::ALL[0]);
                 wanted.extend(popularities.map(|popularity| (shape, record_bytes, popularity)));
             }
         }
@@ -124,15 +130,20 @@ impl Map {
         let figures = counts(&rows);
         output::report(|out| {
             if self.json {
-                let settings = Settings { is_modelled: true, memory_bytes_per_key: MEMORY, rows: rows.clone() };
+                let settings =
+                    Settings { is_modelled: true, memory_bytes_per_key: MEMORY, rows: rows.clone() };
                 return clock.write_record(out, 1, &settings, figures);
             }
-            writeln!(out, "reads per lookup of RocksDB as recommended / with its best settings / of Springbloom, modelled")?;
+            writeln!(
+                out,
+                "reads per lookup of RocksDB as recommended / with its best settings / of Springbloom, modelled"
+            )?;
             let memories = MEMORY.map(|memory| format!("{memory} B/key"));
             let titles = ["shape", "record", "popularity"].into_iter();
             let mut table = TextTable::new(titles.chain(memories.iter().map(String::as_str)));
             for row in &rows {
-                let head = [row.shape.to_owned(), format!("{} B", row.record_bytes), row.popularity.to_owned()];
+                let head =
+                    [row.shape.to_owned(), format!("{} B", row.record_bytes), row.popularity.to_owned()];
                 table.add_row(head.into_iter().chain((0..MEMORY.len()).map(|memory| cell(row, memory))));
             }
             writeln!(out, "{table}")?;
@@ -152,7 +163,8 @@ fn cell(row: &Row, memory: usize) -> String {
 
 /// How many cells are gains, even, and losses.
 fn counts(rows: &[Row]) -> Vec<Figure> {
-    let ratios: Vec<_> = rows.iter().flat_map(|row| (0..MEMORY.len()).filter_map(|memory| row.ratio(memory))).collect();
+    let ratios: Vec<_> =
+        rows.iter().flat_map(|row| (0..MEMORY.len()).filter_map(|memory| row.ratio(memory))).collect();
     let count = |what: &str, is: &dyn Fn(f64) -> bool| {
         let cells = ratios.iter().filter(|ratio| is(**ratio)).count();
         Figure::new("cells", labels([("cells", what.to_owned())]), cells as f64, Unit::Count)
@@ -173,11 +185,15 @@ mod tests {
     #[test]
     fn the_model_agrees_with_the_store() {
         let row = Row::of(Shape::Halving, 424, Popularity::Zipf99);
+        println!("{row:?}");
         for (memory, recommended, ours) in MEASURED {
             let at = MEMORY.iter().position(|&known| known == memory).expect("a memory of the map");
             for (modelled, measured) in [(row.recommended[at], recommended), (row.springbloom[at], ours)] {
                 let modelled = modelled.expect("room");
-                assert!((modelled / measured - 1.0).abs() < DEVIATION, "{memory} B: {modelled}, measured {measured}");
+                assert!(
+                    (modelled / measured - 1.0).abs() < DEVIATION,
+                    "{memory} B: {modelled}, measured {measured}"
+                );
             }
         }
     }

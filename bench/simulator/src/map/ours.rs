@@ -15,9 +15,9 @@ const NOT_FOR_UNITS: f64 = 0.06;
 const UNIT_OVERHEAD: f64 = 1.02;
 const UNITS_MAX: u32 = 16;
 /// Of a block cache, that a budget may take.
-const SHARE_MAX: f64 = 0.5;
+const SHARE_MAX: f64 = 0.875;
 /// Budgets that are tried, in bits per key beyond bookkeeping.
-const BITS: [f64; 14] = [0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 13.0];
+const BITS: [f64; 11] = [0.0, 0.3, 0.6, 1.0, 1.5, 2.2, 3.0, 4.0, 5.5, 7.5, 10.0];
 
 /// Units of the segments of each family's levels.
 struct Units {
@@ -47,8 +47,18 @@ pub(super) fn reads(store: &Store) -> Vec<Option<f64>> {
         let units = allot(store, &met, bits * store.all_keys() / 8.0);
         let mut requests = Requests::default();
         let asked = store.asked(&units, layout, &[]);
-        asked.put(store, layout, &vec![0.0; store.families], Cached { index: true, filter: false }, &mut requests);
-        let budget = if bits > 0.0 { (bookkeeping + bits * store.all_keys() / 8.0) / (1.0 - NOT_FOR_UNITS) } else { 0.0 };
+        asked.put(
+            store,
+            layout,
+            &vec![0.0; store.families],
+            Cached { index: true, filter: false },
+            &mut requests,
+        );
+        let budget = if bits > 0.0 {
+            (bookkeeping + bits * store.all_keys() / 8.0) / (1.0 - NOT_FOR_UNITS)
+        } else {
+            0.0
+        };
         for (memory, best) in MEMORY.into_iter().zip(&mut best) {
             let capacity = memory * store.all_keys();
             if budget > SHARE_MAX * capacity {

@@ -28,7 +28,12 @@ pub(super) fn svg(rows: &[Row]) -> String {
     let mut put = |x: usize, y: usize, anchor: &str, what: &str| {
         _ = writeln!(text, "<text x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\">{what}</text>");
     };
-    put(8, 20, "start", "Blocks read per lookup: Springbloom to the best settings of RocksDB, at the same memory in all (modelled)");
+    put(
+        8,
+        20,
+        "start",
+        "Blocks read per lookup: Springbloom to the best settings of RocksDB, at the same memory in all (modelled)",
+    );
     for (number, name) in popularities.iter().enumerate() {
         let left = LEFT + number * group;
         put(left, 44, "start", &format!("{name}; bytes of memory for each key:"));
@@ -50,9 +55,15 @@ pub(super) fn svg(rows: &[Row]) -> String {
             let ratio = row.ratio(memory);
             let (colour, what) = (colour(ratio), ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}")));
             let (wide, high) = (CELL.0 - 2, CELL.1 - 2);
-            _ = writeln!(text, "<rect x=\"{x}\" y=\"{y}\" width=\"{wide}\" height=\"{high}\" fill=\"{colour}\"/>");
+            _ = writeln!(
+                text,
+                "<rect x=\"{x}\" y=\"{y}\" width=\"{wide}\" height=\"{high}\" fill=\"{colour}\"/>"
+            );
             let (x, y) = (x + wide / 2, y + 13);
-            _ = writeln!(text, "<text x=\"{x}\" y=\"{y}\" text-anchor=\"middle\" font-size=\"10\">{what}</text>");
+            _ = writeln!(
+                text,
+                "<text x=\"{x}\" y=\"{y}\" text-anchor=\"middle\" font-size=\"10\">{what}</text>"
+            );
         }
     }
     text + "</svg>\n"

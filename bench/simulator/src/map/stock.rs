@@ -51,13 +51,20 @@ pub(super) fn all(store: &Store) -> Vec<Stock> {
         let blocks = if at == 0 { "" } else { ", 16 KiB blocks" };
         if at == 0 {
             found.push(tried(store, "Bloom 10, all in partitions".to_owned(), &bloom, layout(0), true, true));
-            found.push(tried(store, "Bloom 10, all in partitions, restart 16".to_owned(), &bloom, layout(1), true, true));
+            found.push(tried(
+                store,
+                "Bloom 10, all in partitions, restart 16".to_owned(),
+                &bloom,
+                layout(1),
+                true,
+                true,
+            ));
         }
         let mut choices = vec![same("no filter", 0.0, 1.0)];
-        for bits in [2.0, 2.8, 3.5, 4.2, 5.6, 7.0] {
-            choices.push(same(&format!("Ribbon {bits}"), bits, ribbon_rate(bits)));
+        for bits in if at == 0 { &[1.4, 2.8, 4.2, 5.6, 7.0][..] } else { &[2.8, 4.2, 5.6] } {
+            choices.push(same(&format!("Ribbon {bits}"), *bits, ribbon_rate(*bits)));
         }
-        choices.extend([1.5, 2.0, 3.0, 4.0, 5.0].into_iter().filter_map(|bits| by_hand(store, bits)));
+        choices.extend([2.0, 3.0, 4.5].into_iter().filter_map(|bits| by_hand(store, bits)));
         for choice in &choices {
             let asked = asked(store, choice, layout(1));
             for (what, index, filter) in [
@@ -85,7 +92,14 @@ fn tried(store: &Store, name: String, choice: &Choice, layout: Layout, index: bo
     with(store, name, choice, &asked(store, choice, layout), layout, Cached { index, filter })
 }
 
-fn with(store: &Store, name: String, choice: &Choice, asked: &Asked, layout: Layout, cached: Cached) -> Stock {
+fn with(
+    store: &Store,
+    name: String,
+    choice: &Choice,
+    asked: &Asked,
+    layout: Layout,
+    cached: Cached,
+) -> Stock {
     let mut requests = Requests::default();
     asked.put(store, layout, &choice.bits, cached, &mut requests);
     let index = |at: usize| store.blocks(store.levels[at], layout.block_bytes) * layout.index_entry_bytes;

@@ -285,7 +285,14 @@ impl Key {
 
 impl Asked {
     /// Adds data blocks, and parts of indexes and filters that are cached, to what competes for a cache.
-    pub(super) fn put(&self, store: &Store, layout: Layout, filter_bits: &[f64], cached: Cached, to: &mut Requests) {
+    pub(super) fn put(
+        &self,
+        store: &Store,
+        layout: Layout,
+        filter_bits: &[f64],
+        cached: Cached,
+        to: &mut Requests,
+    ) {
         for (at, data) in self.data.iter().enumerate() {
             let (family, level) = (at / store.levels.len(), store.levels[at % store.levels.len()]);
             to.add(Kind::Data, layout.block_bytes, data);
