@@ -69,7 +69,7 @@ fn columns(configs: &[&str]) -> impl Iterator<Item = String> {
 }
 
 /// What figures are called.
-const NAMES: [(&str, &str); 11] = [
+const NAMES: [(&str, &str); 12] = [
     ("all_reads_per_get", "all reads per lookup"),
     ("wasted_reads_per_get", "wasted reads per lookup"),
     ("data_reads_per_get", "reads of data per lookup"),
@@ -77,6 +77,7 @@ const NAMES: [(&str, &str); 11] = [
     ("filter_reads_per_get", "reads of filters per lookup"),
     ("get_p99_us", "99th percentile, us"),
     ("cpu_us_per_op", "processor time, us"),
+    ("cells", "cells of the map, by our reads to those of the best stock settings"),
     ("lookups_ratio", "rate, ratio"),
     ("load_time_ratio", "time, ratio"),
     ("load_cpu_ratio", "processor time, ratio"),

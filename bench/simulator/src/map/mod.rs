@@ -53,6 +53,8 @@ struct Row {
     recommended: Vec<Option<f64>>,
     best_stock: Vec<Option<f64>>,
     springbloom: Vec<Option<f64>>,
+    /// The same with blocks of 16 KiB.
+    springbloom_16k: Vec<Option<f64>>,
     best_stock_is: Vec<String>,
 }
 
@@ -80,13 +82,15 @@ impl Row {
             fitting.min_by(|(one, _), (other, _)| one.total_cmp(other))
         };
         let memories = || 0..MEMORY.len();
+        let ours = |block_bytes| ours::reads(&store, block_bytes).into_iter().map(rounded).collect();
         Row {
             shape: shape.name(),
             record_bytes,
             popularity: popularity.name(),
             recommended: stock[0].reads.iter().copied().map(rounded).collect(),
             best_stock: memories().map(|memory| rounded(best(memory).map(|(reads, _)| reads))).collect(),
-            springbloom: ours::reads(&store).into_iter().map(rounded).collect(),
+            springbloom: ours(stock::BLOCK_BYTES[0]),
+            springbloom_16k: ours(stock::BLOCK_BYTES[1]),
             best_stock_is: memories()
                 .map(|memory| best(memory).map_or("", |(_, name)| name).to_owned())
                 .collect(),
@@ -148,7 +152,7 @@ impl Map {
             }
             writeln!(out, "{table}")?;
             for figure in &figures {
-                let what = figure.of.get("cells").map_or("", String::as_str);
+                let what = figure.of.get("config").map_or("", String::as_str);
                 writeln!(out, "{what}: {} of {} cells", figure.value, rows.len() * MEMORY.len())?;
             }
             Ok(())
@@ -167,7 +171,7 @@ fn counts(rows: &[Row]) -> Vec<Figure> {
         rows.iter().flat_map(|row| (0..MEMORY.len()).filter_map(|memory| row.ratio(memory))).collect();
     let count = |what: &str, is: &dyn Fn(f64) -> bool| {
         let cells = ratios.iter().filter(|ratio| is(**ratio)).count();
-        Figure::new("cells", labels([("cells", what.to_owned())]), cells as f64, Unit::Count)
+        Figure::new("cells", labels([("config", what.to_owned())]), cells as f64, Unit::Count)
     };
     vec![
         count("at most .8 of the best stock reads", &|ratio| ratio <= GAIN),

@@ -2,7 +2,7 @@
 
 use super::cache::Requests;
 use super::cells::MEMORY;
-use super::stock::{BLOCK_BYTES, INDEX_ENTRY_BYTES, PINNED_BYTES, top_bytes};
+use super::stock::{INDEX_ENTRY_BYTES, PINNED_BYTES, top_bytes};
 use super::store::{Cached, Layout, Passes, Store};
 
 /// Bookkeeping of an open table, of one segment, and of a manager, as `ARCHITECTURE.md` describes them; measured (c1cc2b72).
@@ -32,9 +32,9 @@ impl Passes for Units {
     }
 }
 
-/// Reads per lookup at each memory.
-pub(super) fn reads(store: &Store) -> Vec<Option<f64>> {
-    let layout = Layout { block_bytes: BLOCK_BYTES[0], index_entry_bytes: INDEX_ENTRY_BYTES[1] };
+/// Reads per lookup at each memory, with blocks of this size.
+pub(super) fn reads(store: &Store, block_bytes: f64) -> Vec<Option<f64>> {
+    let layout = Layout { block_bytes, index_entry_bytes: INDEX_ENTRY_BYTES[1] };
     let met = store.not_there_by_segment();
     let segments: usize = met.iter().map(Vec::len).sum();
     let segments = segments as f64;
