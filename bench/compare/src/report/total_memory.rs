@@ -99,12 +99,12 @@ mod tests {
         let ratios: Vec<_> = all.iter().filter(|figure| figure.name == RATIO).collect();
         let [ratio] = ratios[..] else { panic!("{ratios:?}") };
         assert_eq!(ratio.of["rival"], "ribbon:4");
-        assert_eq!(ratio.text(2), "0.87 (0.75-1.00)");
+        assert_eq!(ratio.text(2), "0.88 (0.75-1.00)");
         let said: Vec<_> = sentences(&all).collect();
         assert_eq!(
             said,
             [
-                "elastic:auto reads 0.87 (0.75-1.00) times as many blocks as the best stock configuration, ribbon:4."
+                "elastic:auto reads 0.88 (0.75-1.00) times as many blocks as the best stock configuration, ribbon:4."
             ]
         );
     }

@@ -15,7 +15,11 @@ mod stock;
 mod store;
 
 use std::io::Write;
+use std::num::NonZero;
+use std::panic::resume_unwind;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use anyhow::{Context, Result};
 use clap::Args;
@@ -120,12 +124,7 @@ impl Map {
             }
         }
         let step = Step::start("modelling", wanted.len() as u64);
-        let model = |(shape, record_bytes, popularity)| {
-            let row = Row::of(shape, record_bytes, popularity);
-            step.advance(1);
-            row
-        };
-        let rows: Vec<_> = wanted.into_iter().map(model).collect();
+        let rows = modelled(&wanted, &step);
         drop(step);
         if let Some(path) = &self.svg {
             output::write_whole(path, picture::svg(&rows).as_bytes())
@@ -158,6 +157,28 @@ impl Map {
             Ok(())
         })
     }
+}
+
+/// The rows of these, as many at a time as the machine has processors.
+fn modelled(wanted: &[(Shape, u32, Popularity)], step: &Step) -> Vec<Row> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut rows = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(&(shape, record_bytes, popularity)) = wanted.get(at) else { return rows };
+            rows.push((at, Row::of(shape, record_bytes, popularity)));
+            step.advance(1);
+        }
+    };
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    let mut rows: Vec<(usize, Row)> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let rows = threads.into_iter().map(|thread| thread.join());
+        rows.flat_map(|rows| rows.unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    });
+    rows.sort_by_key(|(at, _)| *at);
+    rows.into_iter().map(|(_, row)| row).collect()
 }
 
 fn cell(row: &Row, memory: usize) -> String {
