@@ -32,41 +32,33 @@ impl Passes for Units {
     }
 }
 
-/// Reads per lookup at each memory, with blocks of this size.
-pub(super) fn reads(store: &Store, block_bytes: f64) -> Vec<Option<f64>> {
+/// Reads per lookup at each memory, with blocks of this size: with parts of indexes that come and go, and with whole ones that stay.
+pub(super) fn reads(store: &Store, block_bytes: f64) -> [Vec<Option<f64>>; 2] {
     let layout = Layout { block_bytes, index_entry_bytes: INDEX_ENTRY_BYTES[1] };
     let met = store.not_there_by_segment();
-    let segments: usize = met.iter().map(Vec::len).sum();
-    let segments = segments as f64;
+    let segments = met.iter().map(Vec::len).sum::<usize>() as f64;
     let bookkeeping =
         MANAGER_BYTES + store.tables() * TABLE_BYTES + (segments - store.tables()).max(0.0) * SEGMENT_BYTES;
     let index = |at: usize| store.blocks(store.levels[at], layout.block_bytes) * layout.index_entry_bytes;
-    let top = store.families as f64 * top_bytes(store, index);
-    let mut best = vec![None::<f64>; MEMORY.len()];
+    let families = store.families as f64;
+    let of_parts = families * top_bytes(store, index);
+    let whole = families * (0..store.levels.len()).map(index).sum::<f64>() + store.tables() * PINNED_BYTES;
+    let no_filters = vec![0.0; store.families];
+    let mut best = [of_parts, whole].map(|_| vec![None::<f64>; MEMORY.len()]);
     for bits in BITS {
-        let units = allot(store, &met, bits * store.all_keys() / 8.0);
-        let mut requests = Requests::default();
-        let asked = store.asked(&units, layout, &[]);
-        asked.put(
-            store,
-            layout,
-            &vec![0.0; store.families],
-            Cached { index: true, filter: false },
-            &mut requests,
-        );
-        let budget = if bits > 0.0 {
-            (bookkeeping + bits * store.all_keys() / 8.0) / (1.0 - NOT_FOR_UNITS)
-        } else {
-            0.0
-        };
-        for (memory, best) in MEMORY.into_iter().zip(&mut best) {
-            let capacity = memory * store.all_keys();
-            if budget > SHARE_MAX * capacity {
-                continue;
-            }
-            let Some(reads) = requests.reads(capacity, top + budget) else { continue };
-            if best.is_none_or(|best| reads.all() < best) {
-                *best = Some(reads.all());
+        let units = bits * store.all_keys() / 8.0;
+        let budget = if bits > 0.0 { (bookkeeping + units) / (1.0 - NOT_FOR_UNITS) } else { 0.0 };
+        let asked = store.asked(&allot(store, &met, units), layout, &[]);
+        for (best, (index, pinned)) in best.iter_mut().zip([(true, of_parts), (false, whole)]) {
+            let mut requests = Requests::default();
+            asked.put(store, layout, &no_filters, Cached { index, filter: false }, &mut requests);
+            for (memory, best) in MEMORY.into_iter().zip(best) {
+                let capacity = memory * store.all_keys();
+                if budget > SHARE_MAX * capacity {
+                    continue;
+                }
+                let Some(reads) = requests.reads(capacity, pinned + budget) else { continue };
+                *best = Some(best.map_or(reads.all(), |best| best.min(reads.all())));
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::cells::{MEMORY, Popularity, RECORD_BYTES};
-use super::{GAIN, LOSS, Row};
+use super::{EVEN, GAIN, LOSS, Row};
 
 const CELL: (usize, usize) = (38, 20);
 const LEFT: usize = 290;
@@ -74,7 +74,7 @@ fn colour(ratio: Option<f64>) -> &'static str {
     match ratio {
         None => "#eee",
         Some(ratio) if ratio <= GAIN => "#7bc47f",
-        Some(ratio) if ratio < 0.97 => "#c9e8c5",
+        Some(ratio) if ratio < EVEN => "#c9e8c5",
         Some(ratio) if ratio <= LOSS => "#eeeee4",
         Some(ratio) if ratio <= 1.15 => "#f8d7b0",
         Some(_) => "#ee9c86",
