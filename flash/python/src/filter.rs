@@ -140,6 +140,10 @@ impl Filter {
         self.handle.both(py, &other.handle, &progress, FlashFilter::merge_from)
     }
 
+    fn _copy(&self, py: Python<'_>, folder: PathBuf, progress: Progress) -> PyResult<()> {
+        self.handle.with_watch(py, &progress, |filter, watch| filter.copy_to(&folder, watch))
+    }
+
     fn _info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (info, is_full) = self.handle.with(py, |filter| Ok((filter.info(), filter.is_full())))?;
         let keys: f64 = info.layers.iter().map(|layer| layer.estimated_keys).sum();

@@ -19,7 +19,7 @@ mod _springflash {
     use super::*;
 
     #[pymodule_export]
-    use super::error::_in_use;
+    use super::error::{_in_use, _no_locks};
     #[pymodule_export]
     use super::filter::Filter;
     #[pymodule_export]

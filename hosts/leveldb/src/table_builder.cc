@@ -39,7 +39,6 @@ class UnitWriter {
     }
     const Slice key(internal_key.data(), internal_key.size() - kKeyTrailerSize);
     sb_builder_add(builder_.get(), springbloom::Bytes(key), key.size() + value.size());
-    block_.largest_sequence = std::max(block_.largest_sequence, springbloom::SequenceOf(internal_key));
   }
 
   // Empty: the table gets no units.
@@ -61,7 +60,7 @@ class UnitWriter {
  private:
   const sb_filters* filters_;
   bool is_sound_ = true;
-  springbloom::UnitBlock block_{.handle = {}, .identity = springbloom::NewIdentity(), .largest_sequence = 0};
+  springbloom::UnitBlock block_{.handle = {}, .identity = springbloom::NewIdentity()};
   springbloom::BuilderPtr builder_;
 };
 
@@ -119,8 +118,12 @@ struct TableBuilder::Rep {
     if (selected.filters == nullptr) {
       filter.emplace(options.filter_policy);
       filter->StartBlock(0);
-    } else if (sb_filters_writes_units(selected.filters.get())) {
+    } else if (!sb_filters_writes_units(selected.filters.get())) {
+      return;
+    } else if (selected.MayFilter()) {
       units.emplace(selected);
+    } else {
+      sb_filters_count_written_without_units(selected.filters.get());
     }
   }
 

@@ -1,6 +1,9 @@
 //! What lookups, or scans of prefixes, cost with SlateDB's Bloom filters and with elastic ones in the same memory: GETs, money, time.
 //!
-//!     cargo run --release --locked --example gets -- [keys=1200000] [seed=1] [parts=memory,restart,writer,scans]
+//!     cargo run --release --locked --example gets -- [keys=1200000] [seed=1] [parts=memory,restart,writer,scans] [bits=1,2,4,8,12]
+//!         [segment=BYTES] [told=no]
+//!
+//! `segment`: `segment_data_bytes`, the default if it is not given. `told=no`: reads do not tell the filters what they found.
 
 #[path = "../tests/support/mod.rs"]
 mod support;
@@ -16,6 +19,7 @@ use futures::{StreamExt, stream};
 use rand::{RngExt, SeedableRng, rngs::SmallRng, seq::SliceRandom};
 use slatedb::{
     BloomFilterPolicy, Db, DbReader, DbReaderMode, FilterPolicy, WriteBatch,
+    bytes::Bytes,
     config::{DbReaderOptions, Settings},
     db_cache::{
         CacheFetch, CacheLoader, CachedEntry, CachedKey, DbCache, SplitCache,
@@ -95,9 +99,13 @@ impl Workload {
     }
 }
 
+/// What SlateDB's cache takes for an elastic filter beside its head.
+const HEAD_BYTES: u64 = 160;
+
 /// Bytes of a tree: of its data, its indexes, its filter blocks.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tree {
+    tables: u64,
     data: u64,
     indexes: u64,
     filters: u64,
@@ -113,14 +121,16 @@ struct Bench {
     scans: bool,
     /// Those that the filters of all tables hold together.
     entries: u64,
+    segment_data_bytes: Option<u64>,
+    is_told: bool,
 }
 
 struct Opened {
     db: DbReader,
     scans: bool,
     meter: Arc<Meter>,
-    /// Started as long as the reader is.
-    _elastic: Option<ElasticFilters>,
+    elastic: Option<ElasticFilters>,
+    is_told: bool,
 }
 
 /// Room for filters alone, so that memory for filters is what is compared. SlateDB's own caches share it with indexes.
@@ -200,8 +210,11 @@ impl Bench {
                 false => (Arc::new(policy), None),
             };
         }
-        let elastic =
-            ElasticFilters::builder().budget_bytes(budget as usize).segment_data_bytes(2 << 20).start();
+        let builder = ElasticFilters::builder().budget_bytes(budget as usize);
+        let elastic = match self.segment_data_bytes {
+            Some(bytes) => builder.segment_data_bytes(bytes).start(),
+            None => builder.start(),
+        };
         let policy = match self.scans {
             true => elastic.prefix_policy(folder_of(filters), meter.clone(), extractor),
             false => elastic.policy(folder_of(filters), meter.clone()),
@@ -252,15 +265,15 @@ impl Bench {
         let mut tree = Tree::default();
         for view in manifest.all_sst_views() {
             let info = &view.sst.info;
+            tree.tables += 1;
             tree.data += info.filter_offset;
             tree.indexes += info.index_len;
             tree.filters += info.filter_len;
         }
-        let (l0, runs, tables) =
-            (manifest.l0().len(), manifest.compacted().len(), manifest.all_sst_views().count());
+        let (l0, runs) = (manifest.l0().len(), manifest.compacted().len());
         db.close().await.expect("the store works");
         println!(
-            "# {}: {l0} tables in level 0, {runs} runs, {tables} tables, {tree:?}, {:.0?}",
+            "# {}: {l0} tables in level 0, {runs} runs, {tree:?}, {:.0?}",
             name_of(filters),
             begin.elapsed()
         );
@@ -281,7 +294,8 @@ impl Bench {
     async fn open(&self, store: Arc<dyn ObjectStore>, filters: Filters, tree: Tree, bits: f64) -> Opened {
         let meter = Meter::new(store);
         let filter_bytes = (bits * self.entries as f64 / 8.0) as u64;
-        let in_cache = if filters == ELASTIC { 2 * tree.filters } else { filter_bytes };
+        let in_cache =
+            if filters == ELASTIC { tree.filters + tree.tables * HEAD_BYTES } else { filter_bytes };
         let (policy, elastic) = self.policy(filters, &meter, filter_bytes.saturating_sub(in_cache));
         // A cache counts some bytes more for each entry.
         let in_cache = in_cache + in_cache / 8;
@@ -296,7 +310,8 @@ impl Bench {
             .with_options(options)
             .with_db_cache(cache, 0)
             .with_filter_policies(vec![policy]);
-        Opened { db: db.build().await.expect("it opens"), scans: self.scans, meter, _elastic: elastic }
+        let db = db.build().await.expect("it opens");
+        Opened { db, scans: self.scans, meter, elastic, is_told: self.is_told }
     }
 
     async fn load_all(&self) -> [Tree; 11] {
@@ -308,8 +323,8 @@ impl Bench {
     }
 
     /// Each first without delay, one at a time; then with a delay, some at once.
-    async fn measure_memory(&self, trees: &[Tree; 11]) {
-        for bits in [1.0, 2.0, 4.0, 8.0, 12.0] {
+    async fn measure_memory(&self, trees: &[Tree; 11], bits: &[f64]) {
+        for &bits in bits {
             for kind in [Kind::Fresh, Kind::Popular, Kind::Mixed] {
                 for filters in candidates(bits) {
                     let opened = self.open(self.copy.clone(), filters, trees[filters as usize], bits).await;
@@ -361,6 +376,24 @@ impl Bench {
         }
         let what = format!("{bits} | {} | reader {reader}, {}", name_of(filters), times.len());
         report(&what, opened.cost(before, times));
+        let manifest = opened.db.manifest();
+        let tables: Vec<u64> = manifest
+            .all_sst_views()
+            .map(|view| view.sst.info.filter_offset / (16 + VALUE_BYTES as u64))
+            .collect();
+        println!("# keys of tables: {tables:?}");
+        if let Some(elastic) = &opened.elastic {
+            let stats = elastic.stats();
+            println!(
+                "# {} tables known, {} segments, {} refused, {:?} of {}, {:?}",
+                stats.tables,
+                stats.segments,
+                stats.refused_tables,
+                stats.used,
+                stats.budget_bytes,
+                elastic.requested()
+            );
+        }
     }
 }
 
@@ -387,12 +420,20 @@ impl Opened {
                     let mut found = self.db.scan_prefix(prefix, ..).await.expect("the store works");
                     found.next().await.expect("the store works").is_some()
                 }
-                false => self.db.get(key(number)).await.expect("the store works").is_some(),
+                false => self.get(key(number)).await.is_some(),
             };
             assert_eq!(is_found, number % 2 == 0, "{number}");
             begin.elapsed().as_secs_f64() * 1e6
         };
         stream::iter(keys).map(lookup).buffer_unordered(at_once).collect().await
+    }
+
+    async fn get(&self, key: String) -> Option<Bytes> {
+        let found = match &self.elastic {
+            Some(elastic) if self.is_told => elastic.get(&self.db, key).await,
+            _ => self.db.get(key).await,
+        };
+        found.expect("the store works")
     }
 
     /// Of lookups that took these times, since the store had so many reads.
@@ -441,7 +482,14 @@ async fn main() {
     let temporary = tempfile::tempdir().expect("there is room");
     let folder = temporary.path().display().to_string();
     let (keys, seed) = (number("keys", 1_200_000), number("seed", 1));
-    let bench = Bench { folder, copy: Arc::default(), keys, seed, scans: false, entries: keys };
+    let segment_data_bytes = setting("segment").map(|text| text.parse().expect("a number"));
+    let is_told = setting("told") != Some("no");
+    let bits: Vec<f64> = setting("bits").unwrap_or("1,2,4,8,12").split(',').flat_map(str::parse).collect();
+    let bench_in = |folder: String, scans: bool, entries: u64| {
+        let copy = Arc::default();
+        Bench { folder, copy, keys, seed, scans, entries, segment_data_bytes, is_told }
+    };
+    let bench = bench_in(folder, false, keys);
     let said = |program: &str, arguments: &[&str]| {
         let output = Command::new(program).args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).output();
         output
@@ -467,14 +515,14 @@ async fn main() {
         let folder = temporary.path().join("scans");
         std::fs::create_dir(&folder).expect("there is room");
         let folder = folder.display().to_string();
-        let mut bench = Bench { folder, copy: Arc::default(), keys, seed, scans: true, entries: 0 };
+        let mut bench = bench_in(folder, true, 0);
         let trees = bench.load_all().await;
         bench.entries = trees[10].filters * 8 / 10;
         heading(&format!(
             "Scans of prefixes that {KEYS_PER_PREFIX} keys have, bits for each of {} prefixes of tables",
             bench.entries
         ));
-        bench.measure_memory(&trees).await;
+        bench.measure_memory(&trees, &bits).await;
     }
     if !["memory", "restart", "writer"].iter().any(|part| parts.contains(part)) {
         return;
@@ -482,7 +530,7 @@ async fn main() {
     let trees = bench.load_all().await;
     if parts.contains("memory") {
         heading("Memory");
-        bench.measure_memory(&trees).await;
+        bench.measure_memory(&trees, &bits).await;
     }
     if parts.contains("restart") {
         heading("The first lookups after a start, of fresh absent keys: 15 ms a request, 16 lookups at once");

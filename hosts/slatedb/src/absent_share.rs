@@ -1,5 +1,5 @@
-//! Which of the reads that a segment's units let pass were wasted. SlateDB does not say; what the units reject tells how many lookups are
-//! for absent keys, and so how many of these pass.
+//! Which of the reads that a segment's units let pass were wasted, where nobody says (`reads.rs`): what the units reject tells how many
+//! lookups are for absent keys, and so how many of these pass.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -40,6 +40,13 @@ impl AbsentShare {
 
     fn store(&self, share: f32, untold: f32) {
         self.0.store(pack(share.clamp(LEAST, MOST), untold), Relaxed);
+    }
+
+    /// A lookup ended, and told whether the segment holds its key.
+    pub(crate) fn told(&self, is_absent: bool) {
+        let (share, untold) = self.load();
+        let told = if is_absent { 1.0 } else { 0.0 };
+        self.store(share + (told - share) / MEMORY, untold);
     }
 
     /// So many units rejected a key. It stands for those that passed as well.

@@ -1,54 +1,28 @@
 //! The handle of programs: one budget for the filters of all databases that get their policy from it.
 
 use std::{
-    collections::{HashMap, VecDeque},
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use parking_lot::Mutex;
+use bytes::Bytes;
 use slatedb::{
-    FilterPolicy, PrefixExtractor, PrefixTarget,
+    DbReadOps, FilterPolicy, PrefixExtractor,
+    config::ReadOptions,
     object_store::{ObjectStore, path::Path},
 };
-use springbloom_manager::{Manager, ManagerSettings, ScopeId, Stats, TableId, allocated_bytes};
-use tokio::{runtime::Handle, sync::watch};
-use xxhash_rust::xxh3::xxh3_64_with_seed;
+use springbloom_manager::{Manager, ManagerSettings, Stats};
+use tokio::sync::watch;
 
 use crate::{
-    head::UnitsName,
-    policy::ElasticPolicy,
-    requests::Requests,
-    sweep::units_folder,
-    table::TABLE_BYTES,
-    unit_objects::{Counters, UnitObjects},
+    database::Databases, known_tables::KNOWN_BYTES, policy::ElasticPolicy, reads::Reads,
+    unit_objects::Counters,
 };
 
-/// What is known of a table stays for so long after its filter left SlateDB's cache.
-const FORGET_AFTER: Duration = Duration::from_secs(600);
-
 /// Elastic filters under one memory budget.
-///
-/// ```
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), slatedb::Error> {
-/// use std::sync::Arc;
-/// use slatedb::{Db, object_store::memory::InMemory};
-/// use springbloom_slatedb::ElasticFilters;
-///
-/// let store = Arc::new(InMemory::new());
-/// let elastic = ElasticFilters::builder().budget_bytes(64 << 20).start();
-/// let policy = elastic.policy("orders", store.clone());
-/// let db = Db::builder("orders", store).with_filter_policies(vec![policy]).build().await?;
-/// db.put(b"key", b"value").await?;
-/// db.close().await?;
-/// elastic.wait_written().await;
-/// # Ok(())
-/// # }
-/// ```
 pub struct ElasticFilters(Arc<Filters>);
 
 /// Settings of [`ElasticFilters`].
@@ -89,9 +63,7 @@ impl Builder {
     pub fn start(self) -> ElasticFilters {
         let manager = Manager::new(ManagerSettings {
             budget_bytes: self.budget_bytes,
-            reader_bytes: allocated_bytes(TABLE_BYTES),
-            // An absence is never certain: the read may have ended at a tombstone, an expired value or a snapshot.
-            negative_cache: false,
+            reader_bytes: KNOWN_BYTES,
             ..ManagerSettings::default()
         });
         ElasticFilters(Arc::new(Filters {
@@ -99,8 +71,9 @@ impl Builder {
             segment_data_bytes: self.segment_data_bytes,
             counters: Arc::default(),
             writing: watch::Sender::new(0),
-            next_scope: AtomicU64::new(0),
-            closed_tables: Mutex::default(),
+            next_id: AtomicU64::new(0),
+            databases: Databases::default(),
+            reads: Reads::default(),
             manager,
         }))
     }
@@ -112,8 +85,11 @@ impl ElasticFilters {
         Builder { budget_bytes: 64 << 20, segment_data_bytes: 8 << 20 }
     }
 
-    /// The policy for the database at `path` of `store`, which must be those of the database. Its `Db`, `DbReader`s and compactors should
-    /// share it: each policy pays for the tables that it knows. New tables have their units in the folder `springbloom` of the database.
+    /// The policy for the database at `path` of `store`, which must be those of the database, for its `Db`, `DbReader`s and compactors. New
+    /// tables have their units in the folder `springbloom` of the database.
+    ///
+    /// Policies for the same path, `Arc` of the store and runtime share what is loaded. When the last of them is dropped, and its readers
+    /// are closed, its bytes are free.
     ///
     /// # Panics
     /// Outside of a Tokio runtime. Requests for units are made on this one.
@@ -121,8 +97,9 @@ impl ElasticFilters {
         self.policy_over(path.into(), store, None)
     }
 
-    /// A further policy for the same database, beside the one for its keys: filters for `scan_prefix`, over the prefixes that `extractor`
-    /// gives. They are an object of their own. Lookups do not ask them.
+    /// A further policy for the same database, next to the one for its keys: filters over the prefixes that `extractor` gives, for
+    /// `scan_prefix`, and for `scan` of a range whose keys all have such a prefix. They are an object of their own. Lookups do not ask
+    /// them.
     ///
     /// # Panics
     /// Outside of a Tokio runtime.
@@ -141,13 +118,41 @@ impl ElasticFilters {
         store: Arc<dyn ObjectStore>,
         extractor: Option<Arc<dyn PrefixExtractor>>,
     ) -> Arc<dyn FilterPolicy> {
-        let Self(filters) = self;
-        let scope = ScopeId(filters.next_scope.fetch_add(1, Relaxed));
-        let requests = Requests::new(Handle::current(), filters.is_closed.clone());
-        let folder = units_folder(&path).to_string();
-        let (filters, folders) = (filters.clone(), Mutex::default());
-        let database = Database { filters, scope, store, requests, folder, folders, extractor };
-        Arc::new(ElasticPolicy::new(Arc::new(database)))
+        Arc::new(ElasticPolicy::new(self.0.databases.get_or_insert(&self.0, &path, store, extractor)))
+    }
+
+    /// `db.get(key)`, of a `Db`, `DbReader`, `DbSnapshot` or `DbTransaction`, that tells the filters what it found. They then need not
+    /// estimate which reads were wasted, and choose units better.
+    ///
+    /// # Errors
+    /// As `db.get(key)`.
+    pub async fn get<K: AsRef<[u8]> + Send>(
+        &self,
+        db: &(impl DbReadOps + Sync),
+        key: K,
+    ) -> Result<Option<Bytes>, slatedb::Error> {
+        self.get_with_options(db, key, &ReadOptions::default()).await
+    }
+
+    /// `db.get_with_options(key, options)`, as [`get`](Self::get). Options with a `filter_context` are left as they are, and then the
+    /// filters are told nothing.
+    ///
+    /// # Errors
+    /// As `db.get_with_options(key, options)`.
+    pub async fn get_with_options<K: AsRef<[u8]> + Send>(
+        &self,
+        db: &(impl DbReadOps + Sync),
+        key: K,
+        options: &ReadOptions,
+    ) -> Result<Option<Bytes>, slatedb::Error> {
+        if options.filter_context.is_some() {
+            return db.get_with_options(key, options).await;
+        }
+        let read = self.0.reads.begin();
+        let options = options.clone().with_filter_context(Some(read.context()));
+        let found = db.get_with_options(key, &options).await?;
+        read.end(found.is_some());
+        Ok(found)
     }
 
     /// Changes the budget, and gives the one in force then. A lower one may block the thread for a quarter of a second, for reads of units;
@@ -184,91 +189,51 @@ impl ElasticFilters {
 }
 
 /// What policies and tables share.
-struct Filters {
+pub(crate) struct Filters {
     is_closed: Arc<AtomicBool>,
     segment_data_bytes: u64,
     counters: Arc<Counters>,
     writing: watch::Sender<usize>,
-    next_scope: AtomicU64,
-    closed_tables: Mutex<VecDeque<(Instant, TableId)>>,
+    next_id: AtomicU64,
+    databases: Databases,
+    reads: Reads,
     manager: Arc<Manager>,
+}
+
+impl Filters {
+    pub(crate) fn is_closed(&self) -> &Arc<AtomicBool> {
+        &self.is_closed
+    }
+
+    pub(crate) fn segment_data_bytes(&self) -> u64 {
+        self.segment_data_bytes
+    }
+
+    pub(crate) fn counters_and_writing(&self) -> (Arc<Counters>, watch::Sender<usize>) {
+        (self.counters.clone(), self.writing.clone())
+    }
+
+    /// A number that nothing else has, for a database or a table.
+    pub(crate) fn next_id(&self) -> u64 {
+        self.next_id.fetch_add(1, Relaxed)
+    }
+
+    pub(crate) fn databases(&self) -> &Databases {
+        &self.databases
+    }
+
+    pub(crate) fn reads(&self) -> &Reads {
+        &self.reads
+    }
+
+    pub(crate) fn manager(&self) -> &Arc<Manager> {
+        &self.manager
+    }
 }
 
 impl Drop for Filters {
     fn drop(&mut self) {
         // The manager waits for its thread, which may wait for a request.
         self.is_closed.store(true, Relaxed);
-    }
-}
-
-/// A database with a policy, for its keys or for their prefixes.
-pub(crate) struct Database {
-    filters: Arc<Filters>,
-    scope: ScopeId,
-    store: Arc<dyn ObjectStore>,
-    requests: Requests,
-    folder: String,
-    /// Its own, and those of databases that it is a clone of.
-    folders: Mutex<HashMap<String, Arc<UnitObjects>>>,
-    /// Of the prefixes.
-    extractor: Option<Arc<dyn PrefixExtractor>>,
-}
-
-impl Database {
-    pub(crate) fn manager(&self) -> &Manager {
-        &self.filters.manager
-    }
-
-    pub(crate) fn segment_data_bytes(&self) -> u64 {
-        self.filters.segment_data_bytes
-    }
-
-    pub(crate) fn scope(&self) -> ScopeId {
-        self.scope
-    }
-
-    /// That of the prefixes which the filters are over; `None`: they are over keys.
-    pub(crate) fn extractor(&self) -> Option<&dyn PrefixExtractor> {
-        self.extractor.as_deref()
-    }
-
-    /// The prefix of `bytes`, which `target` holds, if it has one.
-    pub(crate) fn prefix_of<'b>(&self, target: &PrefixTarget, bytes: &'b [u8]) -> Option<&'b [u8]> {
-        bytes.get(..self.extractor()?.prefix_len(target)?)
-    }
-
-    /// Where units of new tables go.
-    pub(crate) fn folder(&self) -> &str {
-        &self.folder
-    }
-
-    pub(crate) fn objects(&self, folder: &str) -> Arc<UnitObjects> {
-        let mut folders = self.folders.lock();
-        if let Some(objects) = folders.get(folder) {
-            return objects.clone();
-        }
-        let (counters, writing) = (self.filters.counters.clone(), self.filters.writing.clone());
-        let objects =
-            Arc::new(UnitObjects::new(self.store.clone(), folder, self.requests.clone(), counters, writing));
-        folders.insert(folder.to_owned(), objects.clone());
-        objects
-    }
-
-    /// Another policy that has the table too has a state of its own.
-    pub(crate) fn table_id(&self, name: UnitsName) -> TableId {
-        TableId(xxh3_64_with_seed(&name.to_bytes(), self.scope.0))
-    }
-
-    /// A filter of the table was closed. Forgets the tables that have been closed for long.
-    pub(crate) fn closed(&self, table: TableId) {
-        let now = Instant::now();
-        let mut closed = self.filters.closed_tables.lock();
-        closed.push_back((now, table));
-        while let Some(&(since, table)) = closed.front()
-            && now - since > FORGET_AFTER
-        {
-            closed.pop_front();
-            self.manager().forget_closed(table);
-        }
     }
 }

@@ -67,8 +67,8 @@ pub(crate) fn encode(place: &Place, directory: &[u8]) -> Vec<u8> {
     [&MAGIC[..], &place, &xxh3_64(&place).to_le_bytes(), directory].concat()
 }
 
-/// `None` for what cannot be used, such as a head over keys where it must be `over_prefixes`.
-pub(crate) fn decode(bytes: &[u8], over_prefixes: bool) -> Option<(Place, Directory)> {
+/// Where the units are, and the bytes of the directory. `None` for what is no head.
+pub(crate) fn place(bytes: &[u8]) -> Option<(Place, &[u8])> {
     let bytes = bytes.strip_prefix(&MAGIC)?;
     let (length, rest) = bytes.split_first_chunk()?;
     let (folder, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
@@ -77,8 +77,13 @@ pub(crate) fn decode(bytes: &[u8], over_prefixes: bool) -> Option<(Place, Direct
     if xxh3_64(&bytes[..bytes.len() - rest.len()]) != u64::from_le_bytes(*stored) {
         return None;
     }
-    let place =
-        Place { folder: std::str::from_utf8(folder).ok()?.to_owned(), name: UnitsName::of_bytes(name)? };
+    let folder = std::str::from_utf8(folder).ok()?.to_owned();
+    Some((Place { folder, name: UnitsName::of_bytes(name)? }, directory))
+}
+
+/// `None` for what cannot be used, such as a head over keys where it must be `over_prefixes`.
+pub(crate) fn decode(bytes: &[u8], over_prefixes: bool) -> Option<(Place, Directory)> {
+    let (place, directory) = place(bytes)?;
     let directory = Directory::parse(directory).ok()?;
     (directory.contents().are_prefixes() == over_prefixes
         && directory.layout().identity() == place.name.identity())

@@ -2,17 +2,23 @@
 //! GETs.
 //!
 //! A table's filter block holds a small head alone (`head.rs`). Its units lie in an object of their own beside the tables
-//! (`unit_objects.rs`), and are read in the background, as many as the budget has room for. SlateDB tells a filter neither its table nor
-//! how a read ended; `absent_share.rs` estimates that. Invariants: a lookup waits for no filter I/O; what is absent, damaged or unknown
-//! "may match"; budget and faults change cost, never answers.
+//! (`unit_objects.rs`), and are read in the background, as many as the budget has room for. SlateDB tells a filter neither its table
+//! (`known_tables.rs` sees which ones lookups still ask) nor how a read ended: [`ElasticFilters::get`] does (`reads.rs`), and otherwise
+//! `absent_share.rs` estimates it. What policies of one database share (`database.rs`) ends with the last of them. Invariants: a lookup
+//! waits for no filter I/O; what is absent, damaged or unknown "may match"; budget and faults change cost, never answers.
 
 #![warn(missing_docs, unreachable_pub)]
 #![forbid(unsafe_code)]
 
 mod absent_share;
+mod database;
 mod elastic_filters;
+mod folders;
 mod head;
+mod known_tables;
 mod policy;
+mod range;
+mod reads;
 mod requests;
 mod sweep;
 mod table;
@@ -21,3 +27,8 @@ mod unit_objects;
 pub use elastic_filters::{Builder, ElasticFilters, Requested};
 pub use springbloom_manager::Stats;
 pub use sweep::{SweepError, Swept, sweep};
+
+/// Its program is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -8,7 +8,7 @@ use springbloom_filter::UnitSettings;
 use springbloom_format::{BlockWriter, Directory, FinishedBlock, PrefixWriter};
 
 use crate::{
-    elastic_filters::Database,
+    database::Database,
     head::{self, Place, UnitsName},
     table::Table,
 };
@@ -42,7 +42,7 @@ impl FilterPolicy for ElasticPolicy {
     }
 
     fn decode(&self, data: &[u8]) -> Arc<dyn Filter> {
-        Arc::new(Table::new(self.database.clone(), data))
+        Arc::new(Table::read(self.database.clone(), data))
     }
 
     /// A guess: a fence and 20 bytes for each segment of at most 64 Ki keys, a folder.
@@ -51,6 +51,10 @@ impl FilterPolicy for ElasticPolicy {
     }
 
     fn supports_prefix_queries(&self) -> bool {
+        self.database.extractor().is_some()
+    }
+
+    fn supports_range_queries(&self) -> bool {
         self.database.extractor().is_some()
     }
 }
@@ -120,6 +124,6 @@ impl FilterBuilder for Builder {
             self.database.objects(&place.folder).write(name, block.slice(units_at..));
             Some(head::encode(&place, &block[..units_at]))
         });
-        Arc::new(Table::new(self.database.clone(), &head.unwrap_or_default()))
+        Arc::new(Table::built(self.database.clone(), head.unwrap_or_default()))
     }
 }

@@ -29,6 +29,10 @@ impl Requests {
         Self { runtime, is_closed }
     }
 
+    pub(crate) fn are_in(&self, runtime: &Handle) -> bool {
+        self.runtime.id() == runtime.id()
+    }
+
     /// Waits for an answer, outside of the runtime. `None` if it takes too long, or if the runtime or the filters end first.
     pub(crate) fn wait<T: Send + 'static>(
         &self,

@@ -9,11 +9,15 @@ use std::{
 use futures::{StreamExt, TryStreamExt};
 use slatedb::{
     SstReader,
+    admin::Admin,
     object_store::{self, ObjectMeta, ObjectStore, ObjectStoreExt, path::Path},
 };
 use ulid::Ulid;
 
-use crate::head::UnitsName;
+use crate::{
+    folders::{path_of, tables, units_text},
+    head::UnitsName,
+};
 
 /// Requests that are made at once.
 const AT_ONCE: usize = 16;
@@ -37,16 +41,24 @@ pub enum SweepError {
     /// A table could not be read.
     #[error("a table could not be read")]
     Table(#[from] slatedb::Error),
-}
-
-/// The folder of a database for units of its tables.
-pub(crate) fn units_folder(database: &Path) -> Path {
-    database.clone().join("springbloom")
+    /// There are units, but no database. Nothing was deleted.
+    #[error(
+        "{units} has units, but there is no manifest of a database at {database}: give `sweep` its path and its store"
+    )]
+    NoDatabase {
+        /// Folder of the units.
+        units: Path,
+        /// What was given as the path of the database.
+        database: Path,
+    },
 }
 
 /// Deletes the units in the folder of the database at `path` that are older than `min_age` and whose table is in its folder of tables no
 /// more. Any process may do it, at any time, once a day for example. `min_age` must be longer than a table takes from the end of its filter
-/// to the end of its upload: an hour is. Lists both folders and makes two GETs for each table, three where several units may be its own.
+/// to the end of its upload: an hour is. Lists both folders, reads the manifest and makes two GETs for each table, three where several
+/// units may be its own.
+///
+/// Refuses to delete units where it finds no database: with another store or path, all units would look unused.
 ///
 /// A compressed filter block does not tell which: then all stay whose first and last key are those of the table.
 pub async fn sweep(
@@ -56,8 +68,16 @@ pub async fn sweep(
 ) -> Result<Swept, SweepError> {
     let path = path.into();
     // Before the tables, so that none is missed that was written meanwhile.
-    let units: Vec<ObjectMeta> = store.list(Some(&units_folder(&path))).try_collect().await?;
-    let tables: Vec<ObjectMeta> = store.list(Some(&path.clone().join("compacted"))).try_collect().await?;
+    let units_folder = path_of(&units_text(&path));
+    let units: Vec<ObjectMeta> = store.list(Some(&units_folder)).try_collect().await?;
+    if units.is_empty() {
+        return Ok(Swept::default());
+    }
+    let Some(manifest) = Admin::builder(path.clone(), store.clone()).build().read_manifest(None).await?
+    else {
+        return Err(SweepError::NoDatabase { units: units_folder, database: path });
+    };
+    let tables: Vec<ObjectMeta> = store.list(Some(&tables(&path, &manifest))).try_collect().await?;
     let reader = &SstReader::new(path, store.clone(), None, None);
     let ids = tables.into_iter().filter_map(|table| {
         let id = Ulid::from_string(table.location.filename()?.strip_suffix(".sst")?).ok()?;

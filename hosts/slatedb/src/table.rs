@@ -1,19 +1,13 @@
-//! The filter of a table: its head, and the manager's handle to what is resident of its units.
+//! The filter of a table: its head, and what all filters of the table share.
 
-use std::sync::{
-    Arc, OnceLock,
-    atomic::{AtomicU32, Ordering::Relaxed},
-};
+use std::sync::{Arc, OnceLock};
 
-use bytes::BufMut;
+use bytes::{BufMut, Bytes};
 use slatedb::{Filter, FilterQuery, FilterTarget, PrefixTarget};
 use springbloom_filter::KeyDigest;
-use springbloom_manager::{BytewiseOrder, Fences, TableHandle, TableSpec};
+use springbloom_manager::BytewiseOrder;
 
-use crate::{absent_share::AbsentShare, elastic_filters::Database, head};
-
-/// A table for whose bookkeeping the budget has no room is tried again once in so many questions.
-const RETRY_EVERY: u32 = 1024;
+use crate::{database::Database, head, known_tables::Known, range::shared_prefix, reads::Passed};
 
 /// Clones of SlateDB's share it.
 #[derive(Clone)]
@@ -23,86 +17,96 @@ struct Shared {
     database: Arc<Database>,
     /// As SlateDB stores it.
     head: Box<[u8]>,
-    /// Set once the manager knows the table.
-    open: OnceLock<Open>,
-    refused: AtomicU32,
-    is_usable: bool,
+    /// `None`: the head cannot be used.
+    known: OnceLock<Option<Arc<Known>>>,
 }
 
-struct Open {
-    handle: TableHandle,
-    absent: Box<[AbsentShare]>,
-}
-
-/// What one takes beside its head, and beside 8 bytes for each segment.
-pub(crate) const TABLE_BYTES: usize = size_of::<Shared>() + 2 * size_of::<usize>();
+/// What one takes in SlateDB's cache beside its head.
+const TABLE_BYTES: usize = size_of::<Shared>() + 4 * size_of::<usize>();
 
 impl Table {
-    pub(crate) fn new(database: Arc<Database>, head: &[u8]) -> Self {
-        let (open, refused) = Default::default();
-        let mut shared = Shared { database, head: head.into(), open, refused, is_usable: true };
-        shared.is_usable = shared.try_open().is_some();
-        Self(Arc::new(shared))
+    /// The filter of a table that was just built. It may never be asked, as in a compactor, and so the table is not known yet.
+    pub(crate) fn built(database: Arc<Database>, head: Vec<u8>) -> Self {
+        Self(Arc::new(Shared { database, head: head.into(), known: OnceLock::new() }))
+    }
+
+    /// The filter of a table that is about to be asked.
+    pub(crate) fn read(database: Arc<Database>, head: &[u8]) -> Self {
+        let table = Self::built(database, head.to_vec());
+        table.0.known();
+        table
     }
 }
 
 impl Shared {
-    /// `None` if the head cannot be used. Nothing is set while there is no room.
-    fn try_open(&self) -> Option<()> {
-        let (place, directory) = head::decode(&self.head, self.database.extractor().is_some())?;
-        let segments = || 0..directory.segment_count();
-        let firsts = segments().map(|segment| directory.fence(segment));
-        let registered = self.database.manager().register(TableSpec {
-            id: self.database.table_id(place.name),
-            scope: self.database.scope(),
-            level: None,
-            order: &BytewiseOrder,
-            shapes: segments().map(|segment| directory.shape(segment)).collect(),
-            fences: Fences::pack(firsts, Some(directory.last_key()), &BytewiseOrder)?,
-            source: self.database.objects(&place.folder),
-            locator: &place.name.to_bytes(),
-            warm_start: None,
-        });
-        if let Some(handle) = registered {
-            let absent = segments().map(|_| AbsentShare::default()).collect();
-            // Two threads may have tried.
-            self.open.set(Open { handle, absent }).ok();
+    fn known(&self) -> Option<&Known> {
+        let known = self.known.get_or_init(|| self.find()).as_deref()?;
+        if known.open().is_none() && known.is_to_be_tried() {
+            known.try_open(self.database.tables(), || {
+                let (place, directory) = head::decode(&self.head, self.over_prefixes())?;
+                self.database.open(&place, &directory)
+            });
         }
-        Some(())
+        Some(known)
     }
 
-    fn open(&self) -> Option<&Open> {
-        let open = self.open.get();
-        if open.is_none()
-            && self.is_usable
-            && self.refused.fetch_add(1, Relaxed) % RETRY_EVERY == RETRY_EVERY - 1
-        {
-            self.try_open();
+    fn find(&self) -> Option<Arc<Known>> {
+        let tables = self.database.tables();
+        let (place, _) = head::place(&self.head)?;
+        // Where SlateDB keeps no filters, each lookup makes one of each table, and all but the first find it.
+        if let Some(known) = tables.get(place.name) {
+            return Some(known);
         }
-        open
+        let (place, _) = head::decode(&self.head, self.over_prefixes())?;
+        Some(tables.get_or_insert(place.name))
+    }
+
+    fn over_prefixes(&self) -> bool {
+        self.database.extractor().is_some()
+    }
+
+    /// What the filter has in place of what is asked for: a key or a prefix. `None`: it cannot tell.
+    fn entry_of(&self, target: &FilterTarget) -> Option<Bytes> {
+        let prefix = match target {
+            FilterTarget::Point(key) => return (!self.over_prefixes()).then(|| key.clone()),
+            FilterTarget::Prefix(prefix) => prefix.clone(),
+            FilterTarget::Range { lower, upper } => shared_prefix(lower, upper)?,
+        };
+        let length = self.database.prefix_of(&PrefixTarget::Prefix(prefix.clone()), &prefix)?.len();
+        Some(prefix.slice(..length))
     }
 }
 
 impl Filter for Table {
     fn might_match(&self, query: &FilterQuery) -> bool {
-        let database = &self.0.database;
-        let key = match &query.target {
-            FilterTarget::Point(key) if database.extractor().is_none() => Some(&key[..]),
-            FilterTarget::Prefix(prefix) => database.prefix_of(&PrefixTarget::Prefix(prefix.clone()), prefix),
-            FilterTarget::Point(_) | FilterTarget::Range { .. } => None,
-        };
-        let Some(key) = key else { return true };
-        let Some(Open { handle, absent }) = self.0.open() else { return true };
-        let segment = handle.segment_of(key, &BytewiseOrder);
-        let Some(absent) = absent.get(segment as usize) else { return true };
-        let units = handle.resident_units(segment);
-        let rejection = handle.rejection(segment, KeyDigest::of(key));
-        match rejection {
-            Some(_) if units > 0 => absent.rejected(units),
-            _ => (),
+        let Self(shared) = self;
+        let Some(entry) = shared.entry_of(&query.target) else { return true };
+        let Some(known) = shared.known() else { return true };
+        shared.database.count_question(known);
+        let open = known.open();
+        let Some(open) = &*open else { return true };
+        let segment = open.handle().segment_of(&entry, &BytewiseOrder);
+        let Some(absent) = open.absent(segment) else { return true };
+        let units = open.handle().resident_units(segment);
+        let read = shared.database.read_of(query.context.as_ref());
+        match open.handle().rejection(segment, KeyDigest::of(&entry)) {
+            Some(rejection) => {
+                match read {
+                    Some(_) => absent.told(true),
+                    None if units > 0 => absent.rejected(units),
+                    None => (),
+                }
+                open.handle().record(segment, rejection);
+                false
+            }
+            None => {
+                let passed = Passed { open: open.clone(), segment, units };
+                if read.is_none_or(|read| !read.notes(passed)) {
+                    open.handle().record(segment, absent.passed(units));
+                }
+                true
+            }
         }
-        handle.record(segment, rejection.unwrap_or_else(|| absent.passed(units)));
-        rejection.is_none()
     }
 
     fn encode(&self, writer: &mut dyn BufMut) {
@@ -110,7 +114,7 @@ impl Filter for Table {
     }
 
     fn size(&self) -> usize {
-        self.0.head.len()
+        self.0.head.len() + TABLE_BYTES
     }
 
     fn clamp_allocated_size(&self) -> Arc<dyn Filter> {
@@ -120,10 +124,8 @@ impl Filter for Table {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        if let Some(Open { handle, .. }) = self.open.take() {
-            let id = handle.id();
-            drop(handle);
-            self.database.closed(id);
+        if let Some(Some(known)) = self.known.take() {
+            self.database.tables().let_go(known);
         }
     }
 }

@@ -18,7 +18,7 @@ use springbloom_format::{FormatError, UnitLayout};
 use springbloom_manager::{TableUnits, UnitReadError, UnitSource, UnitVisitor};
 use tokio::sync::watch;
 
-use crate::{head::UnitsName, requests::Requests};
+use crate::{folders::path_of, head::UnitsName, requests::Requests};
 
 /// How long the units of a new table are kept in memory at least, so that this process need not read them.
 const FRESH_FOR: Duration = Duration::from_secs(5);
@@ -67,7 +67,7 @@ impl UnitObjects {
         writing: watch::Sender<usize>,
     ) -> Self {
         let (fresh, missing) = Default::default();
-        Self { store, folder: Path::from(folder), requests, counters, fresh, missing, writing }
+        Self { store, folder: path_of(folder), requests, counters, fresh, missing, writing }
     }
 
     /// Begins to write an object. Until it is there, this process reads the units from memory, and others do without.

@@ -202,7 +202,8 @@ async fn what_is_no_head_may_match() {
         assert!(filter.might_match(&FilterQuery::point("key".into())));
         let mut encoded = Vec::new();
         filter.encode(&mut encoded);
-        assert_eq!((encoded, filter.size()), (head.to_vec(), head.len()));
+        assert_eq!(encoded, head);
+        assert!(filter.size() > head.len(), "what it takes in SlateDB's cache");
     }
     let nothing = policy.builder().build();
     assert!(nothing.might_match(&FilterQuery::point("key".into())));

@@ -2,7 +2,7 @@
 
 mod support;
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, ops::Bound, sync::Arc, time::Duration};
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng, seq::IndexedRandom};
 use slatedb::{
@@ -32,6 +32,37 @@ fn key(number: u32) -> Vec<u8> {
 }
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+
+type Bounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
+
+/// Bounds of which the keys have a prefix in common, or nearly.
+fn bounds_near(prefix: &[u8], random: &mut SmallRng) -> Bounds {
+    let mut end = || {
+        let mut key = prefix.to_vec();
+        match random.random_range(0..4) {
+            0 => key.push(random.random()),
+            1 => {
+                let last = key.last_mut().expect("it has three bytes");
+                *last = last.wrapping_add(1);
+            }
+            2 => key.truncate(key.len() - 1),
+            _ => (),
+        }
+        let included = random.random_bool(0.5);
+        if included { Bound::Included(key) } else { Bound::Excluded(key) }
+    };
+    (end(), end())
+}
+
+fn is_empty(bounds: &Bounds) -> bool {
+    match bounds {
+        (Bound::Included(from), Bound::Included(to)) => from > to,
+        (Bound::Included(from) | Bound::Excluded(from), Bound::Included(to) | Bound::Excluded(to)) => {
+            from >= to
+        }
+        _ => false,
+    }
+}
 
 fn policies(elastic: &ElasticFilters, store: &Arc<dyn ObjectStore>) -> Vec<Arc<dyn FilterPolicy>> {
     let over_prefixes = elastic.prefix_policy(PATH, store.clone(), Arc::new(Until(SEPARATOR)));
@@ -160,6 +191,15 @@ async fn a_million_answers_are_right() {
             assert_eq!(got, expected, "{prefix:?}, round {round}, seed {seed}");
             let got = all_of(reader.scan_prefix(&prefix, ..).await.expect("the store works")).await;
             assert_eq!(got, expected, "reader: {prefix:?}, round {round}, seed {seed}");
+            let bounds = bounds_near(&prefix, &mut random);
+            if !is_empty(&bounds) {
+                let inside = model.range(bounds.clone());
+                let expected: Vec<_> = inside.map(|(key, value)| (key.clone(), value.clone())).collect();
+                let got = all_of(db.scan(bounds.clone()).await.expect("the store works")).await;
+                assert_eq!(got, expected, "{bounds:?}, round {round}, seed {seed}");
+                let got = all_of(reader.scan(bounds.clone()).await.expect("the store works")).await;
+                assert_eq!(got, expected, "reader: {bounds:?}, round {round}, seed {seed}");
+            }
         }
         reader.close().await.expect("the store works");
         let stats = elastic.stats();

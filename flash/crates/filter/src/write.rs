@@ -391,13 +391,19 @@ fn commit(wal: &mut Wal, updates: &[Update]) -> Result<(), FlashError> {
     })
 }
 
-/// Syncs the pages and starts a new generation of the log with the pending updates.
+/// Syncs the pages, stamps the files and starts a new generation of the log with the pending updates.
 fn start_generation(wal: &mut Wal, state: &State, insertions: u64) -> Result<(), FlashError> {
     state.newest().sync()?;
+    // After the sync, as no order holds within one read of a copying program.
+    for layer in &state.layers {
+        layer.stamp(wal.next_generation())?;
+        layer.sync()?;
+    }
     let pending = &state.pending;
     let chain = Chain {
         insertions,
         pending_updates: pending.len(),
+        is_stamped: true,
         layers: state.layers.iter().map(|layer| (layer.header, layer.ones())).collect(),
     };
     let mut waiting = (0..pending.groups()).flat_map(|group| pending.updates_of(group));

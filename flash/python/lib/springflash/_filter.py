@@ -202,6 +202,14 @@ class FlashFilter(Filter, Closes):
             told(progress, done, column.count)
         return column.answers(parts)
 
+    def copy(self, path: Path, progress: Progress | None = None) -> None:
+        """Makes a durable copy of what is open, in a folder that is empty or absent: all keys that were added before. Adding waits for it.
+
+        Use this for a backup while a filter is open for writing. Of that, programs which copy files make what raises
+        :exc:`DamagedError`, unless it lacks nothing. ``progress(done, total)`` is told the bytes. What ends early leaves nothing.
+        """
+        self._copy(absolute(path), progress)
+
     def info(self) -> FilterInfo:
         """Sizes and rates."""
         return FilterInfo(**self._info())

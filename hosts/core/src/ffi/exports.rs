@@ -21,7 +21,7 @@ use super::types::{
     PREFIXES, RetryFn, Setting, TableSpec, UNKNOWN_CONTENTS, UNREADABLE, write_message,
 };
 use crate::{
-    engine::{Access, Bytes, Cache, Engine, FileAccess, SpillFiles},
+    engine::{Access, Bytes, Cache, CacheCharge, Engine, FileAccess, SpillFiles},
     instance::{
         Filters,
         shared::{give_up_shared_instance, shared_instance, shared_instance_if_any},
@@ -77,22 +77,20 @@ unsafe extern "C" fn sb_filters_shared_instance(
     engine: *const Engine,
     settings: *const Setting,
     count: usize,
-    cache: *const c_void,
     error: *mut c_char,
     error_size: usize,
 ) -> *const Filters {
     // A pointer to nothing may be null.
     let settings = if count == 0 { ptr::dangling() } else { settings };
     // SAFETY: borrowed for the call; the engine stays.
-    let (engine, settings, cache) =
-        unsafe { (&*engine, slice::from_raw_parts(settings, count), Cache::at(cache)) };
+    let (engine, settings) = unsafe { (&*engine, slice::from_raw_parts(settings, count)) };
     // SAFETY: as above.
     let text = |bytes: Bytes| unsafe { String::from_utf8_lossy(bytes.get()) };
     let made = guarded(Err("an internal fault".to_owned()), || {
         let settings: Vec<_> =
             settings.iter().map(|setting| (text(setting.name), text(setting.value))).collect();
         let given: Vec<_> = settings.iter().map(|(name, value)| (&**name, &**value)).collect();
-        shared_instance(engine, &given, &cache)
+        shared_instance(engine, &given)
     });
     match made {
         Ok(filters) => Arc::into_raw(filters),
@@ -145,9 +143,41 @@ extern "C" fn sb_filters_count_written_without_units(filters: &Filters) {
     guarded((), || _ = filters.tables.written_without_units.fetch_add(1, Relaxed));
 }
 
+/// # Safety
+/// See `include/springbloom_abi.h`: `charge` is writable, `error` for `error_size` bytes.
 #[unsafe(no_mangle)]
-extern "C" fn sb_filters_make_room(filters: &Filters, bytes: u64) {
-    guarded((), || filters.make_room(bytes));
+unsafe extern "C" fn sb_filters_use_cache(
+    filters: &Filters,
+    cache: *const c_void,
+    identity: *const c_void,
+    charge: &mut *const CacheCharge,
+    error: *mut c_char,
+    error_size: usize,
+) -> c_int {
+    // SAFETY: borrowed for the call.
+    let cache = unsafe { Cache::at(cache, identity) };
+    match guarded(Err("an internal fault".to_owned()), || filters.use_cache(&cache)) {
+        Ok(share) => *charge = share.map_or(ptr::null(), Arc::into_raw),
+        Err(message) => {
+            // SAFETY: the buffer is the caller's.
+            unsafe { write_message(error, error_size, &message) };
+            return 0;
+        }
+    }
+    1
+}
+
+/// # Safety
+/// The caller gives up a share that it owns.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_cache_use_release(charge: *const CacheCharge) {
+    // SAFETY: the share is the caller's to give.
+    guarded((), || unsafe { Arc::decrement_strong_count(charge) });
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn sb_filters_make_way(filters: &Filters) {
+    guarded((), || filters.make_way());
 }
 
 #[unsafe(no_mangle)]
@@ -194,6 +224,11 @@ unsafe extern "C" fn sb_filters_settings_text(
 #[unsafe(no_mangle)]
 extern "C" fn sb_filters_count_table_without_units(filters: &Filters) {
     guarded((), || _ = filters.tables.without_units.fetch_add(1, Relaxed));
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn sb_filters_count_sought_table(filters: &Filters) {
+    guarded((), || filters.count_sought_table());
 }
 
 #[unsafe(no_mangle)]
@@ -584,24 +619,18 @@ unsafe extern "C" fn sb_table_may_match_batch(
 }
 
 /// # Safety
-/// `table` is alive and has the segment; `key` is readable.
+/// `table` is alive and has the segment.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_table_record_wasted_read(
-    table: *const OpenTable,
-    segment: u32,
-    digest: Digest,
-    key: Bytes,
-    absent: c_int,
-) {
+unsafe extern "C" fn sb_table_record_missing(table: *const OpenTable, segment: u32) {
     // SAFETY: borrowed for the call.
-    let (handle, key) = unsafe { (&(*table).handle, key.get()) };
-    guarded((), || handle.record_absent(segment, key, digest.into(), absent != 0));
+    let handle = unsafe { &(*table).handle };
+    guarded((), || handle.record_missing(segment));
 }
 
 /// # Safety
 /// `table` is alive and has the segment.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_table_record_true_positive(table: *const OpenTable, segment: u32) {
+unsafe extern "C" fn sb_table_record_found(table: *const OpenTable, segment: u32) {
     // SAFETY: borrowed for the call.
     let handle = unsafe { &(*table).handle };
     guarded((), || handle.record_found(segment));

@@ -29,7 +29,7 @@ layout!(
     path: 0, session: 16, file_number: 32, level: 40, contents: 44, comparator: 48, head: 64, block_offset: 80, family: 88
 );
 layout!(BatchKey, 40, key: 0, digest: 16, segment: 32, may_match: 36);
-layout!(CacheCalls, 48, charge: 0, capacity: 8, room: 16, update: 24, watch: 32, release: 40);
+layout!(CacheCalls, 48, charge: 0, capacity: 8, room: 16, update: 24, end: 32, release: 40);
 layout!(
     Engine, 64,
     table_extension: 0, older_table_extension: 8, database_file: 16, lock_file: 24, hotness_file: 32, hotness_file_new: 40,

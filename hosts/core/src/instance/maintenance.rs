@@ -1,4 +1,4 @@
-//! The host's thread: writes hotness files, forgets tables whose files are gone, follows the block cache, and has other threads open
+//! The host's thread: writes hotness files, forgets tables whose files are gone, follows the block caches, and has other threads open
 //! deferred tables when there is room.
 //!
 //! It never holds the `Filters` that own it, so it cannot drop the last reference to them. Dropping the
@@ -17,7 +17,7 @@ use std::{
 use springbloom_manager::JoinedThread;
 
 use crate::{
-    budget::budget_control::BudgetControl,
+    budget::{budget_control::BudgetControl, charged_caches::LastLook},
     tables::{Tables, deferred::TRIES_MAX},
 };
 
@@ -108,15 +108,17 @@ impl Tasks {
         let mut check = Timer::every(TABLE_CHECK_INTERVAL);
         let mut save = self.save_every.map(Timer::every);
         self.budget.wake_this_thread();
+        let mut last_look = LastLook::now(Duration::ZERO);
         loop {
             let timers = [Some(&check), save.as_ref()];
             let next = timers.into_iter().flatten().map(|timer| timer.due);
-            let next = next.chain(self.budget.next_look()).min().unwrap_or(check.due);
+            let next = next.chain(self.budget.next_look(&last_look)).min().unwrap_or(check.due);
             if stop.wait(next.saturating_duration_since(Instant::now())) {
                 break;
             }
-            if self.budget.next_look().is_some_and(|due| Instant::now() >= due) {
-                self.contained(|| self.budget.look_at_cache());
+            if self.budget.next_look(&last_look).is_some_and(|due| Instant::now() >= due) {
+                last_look = LastLook::now(Duration::ZERO);
+                self.contained(|| last_look = LastLook::now(self.budget.look_at_caches()));
             }
             if check.is_due() {
                 self.contained(|| tables.files.forget_deleted());

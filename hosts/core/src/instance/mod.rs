@@ -10,7 +10,7 @@ pub(crate) mod shared;
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -24,9 +24,12 @@ use self::{
 };
 use crate::{
     budget::budget_control::BudgetControl,
-    engine::{Cache, Engine},
+    engine::{Cache, CacheCharge, Engine},
     error::Error,
-    settings::{Budget, Settings, table},
+    settings::{
+        Budget, Settings,
+        table::{self, WITHOUT_EFFECT},
+    },
     tables::Tables,
 };
 
@@ -36,6 +39,8 @@ pub struct Filters {
     _maintenance: Maintenance,
     /// As they were started. The budget may be another one now.
     pub(crate) settings: Settings,
+    /// Whether anybody gave a setting that has no effect any more.
+    pub(crate) has_setting_without_effect: AtomicBool,
     pub(crate) tables: Arc<Tables>,
     maintenance_panics: Arc<AtomicU64>,
     budget: Arc<BudgetControl>,
@@ -55,19 +60,18 @@ impl Filters {
     ) -> Result<Arc<Self>, Error> {
         table::check(&settings)?;
         let settings_of_manager = ManagerSettings {
-            // Of a cache, from when it is known.
+            // Of a cache, from when one is known.
             budget_bytes: match settings.budget {
                 Budget::Bytes(bytes) => bytes as usize,
-                Budget::Auto => 0,
+                Budget::Auto => Budget::UNCHARGED_BYTES as usize,
             },
-            negative_cache: settings.negative_cache,
             inherit_hotness: settings.inherit_hotness,
             reader_bytes: allocated_bytes(engine.reader_bytes),
             ..ManagerSettings::default()
         };
         let manager = Manager::with_policy(settings_of_manager, policy);
         let tables = Arc::new(Tables::new(engine, manager.clone(), settings.warm_start_every.is_some()));
-        let budget = BudgetControl::new(manager, settings.budget);
+        let budget = BudgetControl::new(manager, &settings);
         let budget = Arc::new(budget);
         let maintenance_panics = Arc::new(AtomicU64::new(0));
         let maintenance = Maintenance::start(Tasks {
@@ -76,7 +80,14 @@ impl Filters {
             budget: budget.clone(),
             panics: maintenance_panics.clone(),
         });
-        Ok(Arc::new(Self { _maintenance: maintenance, settings, tables, maintenance_panics, budget }))
+        Ok(Arc::new(Self {
+            _maintenance: maintenance,
+            has_setting_without_effect: settings.has_one_without_effect.into(),
+            settings,
+            tables,
+            maintenance_panics,
+            budget,
+        }))
     }
 
     /// What is in force, for a log.
@@ -90,6 +101,9 @@ impl Filters {
         if !write_units {
             text += ", for reading alone: new tables get stock filters";
         }
+        if self.has_setting_without_effect.load(Ordering::Relaxed) {
+            text += &format!("; {WITHOUT_EFFECT} was given, which has no effect any more: leave it out");
+        }
         text
     }
 
@@ -98,17 +112,14 @@ impl Filters {
         self.tables.manager.budget().budget_bytes()
     }
 
-    /// Charges the budget to the cache if the settings ask for it and no cache pays yet. Errors with a message if there is none.
-    pub fn charge_to(&self, cache: &Cache<'_>) -> Result<(), String> {
-        if !self.settings.charge_to_block_cache {
-            return Ok(());
-        }
-        self.budget.charge_to(self.tables.engine, cache)
+    /// Charges the budget to this cache, too, while the result lives, if the settings ask for it. Errors with a message if none can pay.
+    pub(crate) fn use_cache(&self, cache: &Cache<'_>) -> Result<Option<Arc<CacheCharge>>, String> {
+        self.budget.use_cache(self.tables.engine, cache)
     }
 
     /// Changes the budget and gives the one that is in force then. A smaller one holds when this returns: units are evicted first.
     pub fn set_budget(&self, budget: Budget) -> Result<u64, Error> {
-        table::check(&Settings { budget, ..self.settings.clone() })?;
+        table::check_budget(&self.settings, budget)?;
         Ok(self.budget.ask(budget) as u64)
     }
 
@@ -117,12 +128,17 @@ impl Filters {
         self.set_budget(Budget::Bytes(budget_bytes))
     }
 
-    /// The block cache that the budget is charged to, if it is, will have to hold `bytes` more.
-    pub(crate) fn make_room(&self, bytes: u64) {
-        self.budget.make_room(usize::try_from(bytes).unwrap_or(usize::MAX));
+    /// An operation begins that must not fail for want of room in a cache.
+    pub(crate) fn make_way(&self) {
+        self.budget.make_way();
     }
 
-    /// That cache refused an entry: ends the charge for a while. `false` if there is none.
+    /// An iterator opened a table, and asked no units: what it reads is not counted.
+    pub(crate) fn count_sought_table(&self) {
+        self.budget.count_sought_table();
+    }
+
+    /// A cache refused an entry: ends the charge for a while. `false` if there is none.
     pub(crate) fn yield_to_cache(&self) -> bool {
         self.budget.yield_to_cache()
     }

@@ -87,11 +87,11 @@ int main(int argc, char** argv) {
   const std::string name = "budget";
   const std::string wrong = "much";
   const sb_setting bad{Bytes(name), Bytes(wrong)};
-  Require(sb_filters_shared_instance(&kEngine, &bad, 1, nullptr, error, sizeof(error)) == nullptr && error[0] != '\0',
+  Require(sb_filters_shared_instance(&kEngine, &bad, 1, error, sizeof(error)) == nullptr && error[0] != '\0',
           "a budget that is no number is refused with a message");
   const std::string value = "1M";
   const sb_setting budget{Bytes(name), Bytes(value)};
-  sb_filters* filters = sb_filters_shared_instance(&kEngine, &budget, 1, nullptr, error, sizeof(error));
+  sb_filters* filters = sb_filters_shared_instance(&kEngine, &budget, 1, error, sizeof(error));
   Require(filters != nullptr, error);
 
   sb_builder* builder = sb_builder_new(filters, /*bytewise=*/1, Bytes(session), /*file_number=*/1, /*spill=*/nullptr);
@@ -130,11 +130,10 @@ int main(int argc, char** argv) {
       const std::string present = Key(2 * number);
       Require(sb_table_may_match(&table, &bytewise, sb_digest_of(Bytes(present)), Bytes(present), &segment) == 1,
               "a present key may match");
-      sb_table_record_true_positive(&table, segment);
+      sb_table_record_found(&table, segment);
       const std::string absent = Key(2 * number + 1);
-      const sb_digest digest = sb_digest_of(Bytes(absent));
-      if (sb_table_may_match(&table, &bytewise, digest, Bytes(absent), &segment) == 1) {
-        sb_table_record_wasted_read(&table, segment, digest, Bytes(absent), /*absent=*/0);
+      if (sb_table_may_match(&table, &bytewise, sb_digest_of(Bytes(absent)), Bytes(absent), &segment) == 1) {
+        sb_table_record_missing(&table, segment);
         ++passed;
       }
     }

@@ -40,13 +40,12 @@ rocksdb::Slice FolderOfDatabase(const TableReaderOptions& options) {
 
 }  // namespace
 
-ColumnFamily::ColumnFamily(FiltersRef given, const TableReaderOptions& options, bool may_write)
+ColumnFamily::ColumnFamily(FiltersRef given, const TableReaderOptions& options, bool is_for_writing)
     : filters(std::move(given)),
       comparator(options.internal_comparator.user_comparator()),
       statistics(options.ioptions.stats),
       file_system(options.ioptions.fs),
       log(options.ioptions.info_log),
-      is_for_writing(may_write),
       session_(options.cur_db_session_id),
       column_family_(release::ColumnFamilyOf(options)),
       family_(sb_column_family_open(filters.get(), Bytes(session_), Bytes(FolderOfDatabase(options)), is_for_writing ? 1 : 0,
@@ -55,7 +54,10 @@ ColumnFamily::ColumnFamily(FiltersRef given, const TableReaderOptions& options, 
 void ColumnFamily::LogOpening(const TableReaderOptions& options) const {
   rocksdb::Info(log, "springbloom: filter units are in use: %s", SettingsText(filters.get()).c_str());
   if (options.prefix_extractor != nullptr) {
-    rocksdb::Info(log, "springbloom: prefix_extractor is set: new tables get units over prefixes, which filter seeks");
+    rocksdb::Info(
+        log,
+        "springbloom: prefix_extractor is set: units over prefixes filter seeks if the table options have a filter_policy, or "
+        "further_prefixes are set, and no other ones");
   }
   if (options.ioptions.optimize_filters_for_hits) {
     rocksdb::Warn(log, "springbloom: optimize_filters_for_hits is set: tables of the last level get no units");

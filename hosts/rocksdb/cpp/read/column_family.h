@@ -56,7 +56,6 @@ class ColumnFamily {
   rocksdb::Statistics* const statistics;
   const std::shared_ptr<rocksdb::FileSystem> file_system;
   const std::shared_ptr<rocksdb::Logger> log;
-  const bool is_for_writing;
 
  private:
   friend class ColumnFamilyRef;

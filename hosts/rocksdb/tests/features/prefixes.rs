@@ -5,8 +5,7 @@ use std::path::Path;
 
 use rand::RngExt;
 use rocksdb::{
-    BlockBasedOptions, BottommostLevelCompaction, CompactOptions, DB, IteratorMode, Options, ReadOptions,
-    SliceTransform,
+    BlockBasedOptions, DB, IteratorMode, Options, ReadOptions, SliceTransform,
     perf::{PerfContext, PerfMetric, PerfStatsLevel, set_perf_stats},
 };
 use springbloom_rocksdb::{ElasticFilters, ElasticFiltersBuilder, UnitSettings};
@@ -27,6 +26,7 @@ fn runs(whole_keys: bool) -> Options {
     let mut tables = BlockBasedOptions::default();
     tables.disable_cache();
     tables.set_whole_key_filtering(whole_keys);
+    tables.set_bloom_filter(10.0, false);
     options.set_block_based_table_factory(&tables);
     options
 }
@@ -200,6 +200,81 @@ fn the_policy_learns_from_seeks_that_do_not_wait_and_in_total_order() {
     }
 }
 
+/// Of random databases, whose tables were written with a filter policy or without one, and are read with one or without.
+#[test]
+fn iterators_find_what_they_find_without_springbloom() {
+    let mut rng = rng("iterators_find_what_they_find_without_springbloom");
+    let mut rejected = 0;
+    for round in 0..24 {
+        let [is_written, is_read] = [round & 1, round & 2].map(|bit| bit > 0);
+        let (letters, whole_keys) = (rng.random_range(4..10u8), rng.random());
+        let random_key = |rng: &mut TestRng, least: usize| -> Vec<u8> {
+            (0..rng.random_range(least..8)).map(|_| b'a' + rng.random_range(0..letters)).collect()
+        };
+        let prefix_bytes = rng.random_range(1..5);
+        let is_fixed: bool = rng.random();
+        let with = |has_policy: bool| {
+            let mut options = small_tree();
+            options.set_prefix_extractor(if is_fixed {
+                SliceTransform::create_fixed_prefix(prefix_bytes)
+            } else {
+                let in_domain = |key: &[u8]| key.len() > 3;
+                SliceTransform::create("first letters", |key| &key[..3], Some(in_domain))
+            });
+            let mut tables = BlockBasedOptions::default();
+            tables.set_whole_key_filtering(whole_keys);
+            tables.set_block_size(256);
+            if has_policy {
+                tables.set_bloom_filter(10.0, false);
+            }
+            options.set_block_based_table_factory(&tables);
+            options
+        };
+        let (elastic, folder) = (ample(), folder());
+        let db = DB::open(&installed(&elastic, &with(is_written)), folder.path()).expect("open");
+        for _ in 0..rng.random_range(1..6) {
+            for _ in 0..400 {
+                db.put(random_key(&mut rng, 4), [7; 50]).expect("put");
+            }
+            db.flush().expect("flush");
+        }
+        drop(db);
+        let open = |options| DB::open_for_read_only(&options, folder.path(), false).expect("open");
+        let (stock, ours) = (open(with(is_read)), open(installed(&elastic, &with(is_read))));
+        assert!(elastic.wait_idle(IDLE_TIMEOUT));
+        let seeks_rejected = || {
+            let families = elastic.families();
+            let mut of_prefixes = families.iter().filter(|stats| stats.family.ends_with("(prefixes)"));
+            of_prefixes.next().map_or(0, |stats| stats.counts.rejected)
+        };
+        let before = seeks_rejected();
+        for _ in 0..1000 {
+            let target = random_key(&mut rng, 1);
+            let direction =
+                if rng.random() { rocksdb::Direction::Forward } else { rocksdb::Direction::Reverse };
+            let in_total_order = rng.random_bool(0.2);
+            let found = [&stock, &ours].map(|db| {
+                let mut read = ReadOptions::default();
+                read.set_total_order_seek(in_total_order);
+                let found = db.iterator_opt(IteratorMode::From(&target, direction), read);
+                let keys = found.map(|entry| entry.expect("the iterator is sound").0);
+                let is_promised = |key: &Box<[u8]>| {
+                    let bytes = if is_fixed { prefix_bytes } else { 3 };
+                    !is_read || in_total_order || (target.len() > 3 && key[..bytes] == target[..bytes])
+                };
+                keys.take(100).take_while(is_promised).collect::<Vec<_>>()
+            });
+            assert_eq!(found[0], found[1], "{target:?}, round {round}");
+            let values = [&stock, &ours].map(|db| db.get(&target).expect("get"));
+            assert_eq!(values[0], values[1], "{target:?}, round {round}");
+        }
+        let rejected_now = seeks_rejected() - before;
+        assert!(is_read || rejected_now == 0, "{rejected_now} seeks rejected, round {round}");
+        rejected += rejected_now;
+    }
+    assert!(rejected > 100, "{rejected} seeks rejected: the test shows nothing");
+}
+
 /// Each unit halves what absent prefixes waste: the targets are those of stock Bloom filters of so many bits.
 #[test]
 fn absent_prefixes_cost_what_the_units_let_pass() {
@@ -207,7 +282,6 @@ fn absent_prefixes_cost_what_the_units_let_pass() {
     for units in [1, 4, 6] {
         let elastic = ample_of_small_segments()
             .units(UnitSettings::ribbon(units).expect("so many units can be"))
-            .negative_cache(false)
             .build()
             .expect("the settings are sound");
         let folder = folder();
@@ -267,89 +341,6 @@ fn further_prefixes_are_asked_for_where_bounds_share_them() {
             let expected: Vec<_> =
                 model.range(from.clone()..end.clone()).map(|(key, _)| key.clone()).collect();
             assert_eq!(seek_between(&db, &from, &end), expected, "{from:?}..{end:?}");
-        }
-    }
-}
-
-/// A hot absent prefix that the units let pass wastes a read once, also where a bound ends the seek.
-#[test]
-fn absent_prefixes_are_remembered_with_and_without_a_bound() {
-    let elastic = ample_of_small_segments()
-        .units(UnitSettings::ribbon(1).expect("so many units can be"))
-        .build()
-        .expect("the settings are sound");
-    let folder = folder();
-    let db = filled(&elastic, folder.path());
-    for (first_prefix, bytes_of_end) in [(0, None), (200, Some(4)), (400, Some(5))] {
-        let wasted = || {
-            let before = elastic.stats().outcomes.wasted_reads;
-            for n in first_prefix..first_prefix + 200u32 {
-                let prefix = (2 * n + 1).to_be_bytes();
-                let mut read = ReadOptions::default();
-                read.set_prefix_same_as_start(true);
-                if let Some(bytes) = bytes_of_end {
-                    // The next prefix, or a key of this one.
-                    let end = [&(2 * n + if bytes == 4 { 2 } else { 1 }).to_be_bytes()[..], &[9]].concat();
-                    read.set_iterate_upper_bound(&end[..bytes]);
-                }
-                assert!(
-                    db.iterator_opt(IteratorMode::From(&prefix, rocksdb::Direction::Forward), read)
-                        .next()
-                        .is_none()
-                );
-            }
-            elastic.stats().outcomes.wasted_reads - before
-        };
-        let (first, second) = (wasted(), wasted());
-        eprintln!("a bound of {bytes_of_end:?} bytes: {first} wasted reads, then {second}");
-        assert!(first > 300, "{first} wasted reads: the test shows nothing");
-        // Behind a bound within the prefix there may be more of it.
-        let is_remembered = bytes_of_end != Some(5);
-        assert!(
-            if is_remembered { second < first / 10 } else { second > first / 2 },
-            "{first}, then {second}"
-        );
-    }
-}
-
-/// RocksDB steps over many versions of a key by a seek to its oldest one. In a table of the last level, whose entries all have the sequence
-/// number 0, that seek passes the key itself, and finds nothing with its prefix.
-#[test]
-fn a_seek_behind_a_key_does_not_prove_that_its_prefix_is_absent() {
-    let (elastic, folder) = (ample(), folder());
-    let mut options = runs(true);
-    options.set_prefix_extractor(SliceTransform::create_fixed_prefix(8));
-    let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
-    for n in 0..1000 {
-        db.put(format!("{:08}", 2 * n), "first").expect("put");
-    }
-    db.flush().expect("flush");
-    let mut compaction = CompactOptions::default();
-    compaction.set_bottommost_level_compaction(BottommostLevelCompaction::Force);
-    db.compact_range_opt(None::<&[u8]>, None::<&[u8]>, &compaction);
-    assert!(elastic.wait_idle(IDLE_TIMEOUT));
-    let read = || {
-        let mut read = ReadOptions::default();
-        read.set_prefix_same_as_start(true);
-        read
-    };
-    let snapshot = db.snapshot();
-    // With few units, so that some prefixes pass where they do not have to.
-    for budget_bytes in [AMPLE_BYTES, 600 << 10] {
-        elastic.set_budget_bytes(budget_bytes).expect("a budget");
-        for n in 0..1000 {
-            let key = format!("{:08}", 2 * n);
-            (0..10).for_each(|_| db.put(&key, "later").expect("put"));
-            let mut iterator = db.raw_iterator_opt(read());
-            iterator.seek(&key);
-            assert!(iterator.valid());
-            iterator.next();
-            assert!(!iterator.valid(), "the prefix has one key");
-            let mut of_snapshot = read();
-            of_snapshot.set_snapshot(&snapshot);
-            let mut iterator = db.raw_iterator_opt(of_snapshot);
-            iterator.seek(&key);
-            assert_eq!(iterator.value(), Some(&b"first"[..]), "{key}");
         }
     }
 }

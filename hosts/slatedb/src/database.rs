@@ -1,0 +1,168 @@
+//! What the policies of one database share. It ends with the last policy or filter that has it, and what it loaded with it.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Weak},
+};
+
+use parking_lot::Mutex;
+use slatedb::{
+    FilterContext, PrefixExtractor, PrefixTarget,
+    object_store::{ObjectStore, path::Path},
+};
+use springbloom_format::Directory;
+use springbloom_manager::{BytewiseOrder, Fences, ScopeId, TableId, TableSpec};
+use tokio::runtime::Handle;
+
+use crate::{
+    elastic_filters::Filters,
+    folders::units_text,
+    head::Place,
+    known_tables::{Known, KnownTables, Open},
+    reads::Token,
+    requests::Requests,
+    unit_objects::UnitObjects,
+};
+
+/// A database with its policies for keys, or those for prefixes by one extractor.
+pub(crate) struct Database {
+    filters: Arc<Filters>,
+    scope: ScopeId,
+    store: Arc<dyn ObjectStore>,
+    requests: Requests,
+    folder: String,
+    /// Its own, and those of databases that it is a clone of.
+    folders: Mutex<HashMap<String, Arc<UnitObjects>>>,
+    /// Of the prefixes.
+    extractor: Option<Arc<dyn PrefixExtractor>>,
+    tables: KnownTables,
+}
+
+/// Those that have a policy or a filter, by the folder of their units.
+#[derive(Default)]
+pub(crate) struct Databases(Mutex<HashMap<String, Vec<Weak<Database>>>>);
+
+impl Databases {
+    /// The one that has such policies already, or a new one.
+    pub(crate) fn get_or_insert(
+        &self,
+        filters: &Arc<Filters>,
+        path: &Path,
+        store: Arc<dyn ObjectStore>,
+        extractor: Option<Arc<dyn PrefixExtractor>>,
+    ) -> Arc<Database> {
+        let folder = units_text(path);
+        let runtime = Handle::current();
+        let name = extractor.as_ref().map(|extractor| extractor.name());
+        let mut databases = self.0.lock();
+        let same_folder = databases.entry(folder.clone()).or_default();
+        // Those that end now must do so without the lock.
+        let alive: Vec<_> = same_folder.iter().filter_map(Weak::upgrade).collect();
+        let found = alive.iter().find(|database| {
+            Arc::ptr_eq(&database.store, &store)
+                && database.requests.are_in(&runtime)
+                && database.extractor().map(|extractor| extractor.name()) == name
+        });
+        let database = found.cloned().unwrap_or_else(|| {
+            let requests = Requests::new(runtime, filters.is_closed().clone());
+            let (filters, scope) = (filters.clone(), ScopeId(filters.next_id()));
+            let (folders, tables) = Default::default();
+            let database = Database { filters, scope, store, requests, folder, folders, extractor, tables };
+            let database = Arc::new(database);
+            same_folder.push(Arc::downgrade(&database));
+            database
+        });
+        drop(databases);
+        database
+    }
+
+    fn remove_ended(&self, folder: &str) {
+        let mut databases = self.0.lock();
+        if let Some(same_folder) = databases.get_mut(folder) {
+            same_folder.retain(|database| database.strong_count() > 0);
+            if same_folder.is_empty() {
+                databases.remove(folder);
+            }
+        }
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        self.filters.databases().remove_ended(&self.folder);
+    }
+}
+
+impl Database {
+    pub(crate) fn segment_data_bytes(&self) -> u64 {
+        self.filters.segment_data_bytes()
+    }
+
+    /// That of the prefixes which the filters are over; `None`: they are over keys.
+    pub(crate) fn extractor(&self) -> Option<&dyn PrefixExtractor> {
+        self.extractor.as_deref()
+    }
+
+    /// The prefix of `bytes`, which `target` holds, if it has one.
+    pub(crate) fn prefix_of<'b>(&self, target: &PrefixTarget, bytes: &'b [u8]) -> Option<&'b [u8]> {
+        bytes.get(..self.extractor()?.prefix_len(target)?)
+    }
+
+    /// Where units of new tables go.
+    pub(crate) fn folder(&self) -> &str {
+        &self.folder
+    }
+
+    pub(crate) fn objects(&self, folder: &str) -> Arc<UnitObjects> {
+        let mut folders = self.folders.lock();
+        if let Some(objects) = folders.get(folder) {
+            return objects.clone();
+        }
+        let (counters, writing) = self.filters.counters_and_writing();
+        let objects =
+            Arc::new(UnitObjects::new(self.store.clone(), folder, self.requests.clone(), counters, writing));
+        folders.insert(folder.to_owned(), objects.clone());
+        objects
+    }
+
+    pub(crate) fn tables(&self) -> &KnownTables {
+        &self.tables
+    }
+
+    /// Lets the manager know a table. `None`: there is no room for it.
+    pub(crate) fn open(&self, place: &Place, directory: &Directory) -> Option<Open> {
+        let manager = self.filters.manager();
+        let segments = || 0..directory.segment_count();
+        let firsts = segments().map(|segment| directory.fence(segment));
+        let handle = manager.register(TableSpec {
+            // A number of its own each time: the one before may still be known until a lookup ends.
+            id: TableId(self.filters.next_id()),
+            scope: self.scope,
+            level: None,
+            order: &BytewiseOrder,
+            shapes: segments().map(|segment| directory.shape(segment)).collect(),
+            fences: Fences::pack(firsts, Some(directory.last_key()), &BytewiseOrder)?,
+            source: self.objects(&place.folder),
+            locator: &place.name.to_bytes(),
+            warm_start: None,
+        })?;
+        Open::new(handle, manager.clone(), segments().len())
+    }
+
+    /// Counts a question to a table, and looks now and then which tables get none.
+    pub(crate) fn count_question(self: &Arc<Self>, known: &Known) {
+        if known.count_question() && self.tables.begins_look() {
+            let database = Arc::downgrade(self);
+            self.requests.spawn(async move {
+                if let Some(database) = database.upgrade() {
+                    database.tables.look();
+                }
+            });
+        }
+    }
+
+    /// The read that a lookup belongs to, if it will be told how that ended.
+    pub(crate) fn read_of(&self, context: Option<&FilterContext>) -> Option<Token<'_>> {
+        self.filters.reads().token_of(context?)
+    }
+}

@@ -1,0 +1,297 @@
+//! The tables of a database that lookups ask, and which of them they ask no more.
+//!
+//! SlateDB tells a filter neither that compaction replaced its table nor that nobody has the table any more: the filter stays in SlateDB's
+//! cache. What tells is what lookups do. A table that got a share of the questions and then none, while the others got many, is gone, if a
+//! newer table came since. A mistake costs reads of units: the next question makes the table known again.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
+    },
+    time::Instant,
+};
+
+use arc_swap::{ArcSwapOption, Guard};
+use parking_lot::Mutex;
+use springbloom_manager::{Manager, Reservation, TableHandle, TableId, allocated_bytes};
+
+use crate::{absent_share::AbsentShare, head::UnitsName};
+
+/// A look at all tables comes after so many questions to one of them, but not before the pause.
+const LOOK_AFTER: u32 = 256;
+const LOOK_PAUSE_MILLIS: u64 = 20;
+/// Looks that must find a table without a question: lookups that wait for a read have asked some tables only.
+const SILENT_LOOKS: u32 = 2;
+/// Questions that a table would have got in the meantime, from what it got before.
+const MISSED_QUESTIONS: f32 = 32.0;
+/// Older questions count half after so many.
+const REMEMBERED_QUESTIONS: f32 = 1e6;
+/// A table for whose bookkeeping the budget has no room is tried again once in so many questions.
+const RETRY_EVERY: u32 = 1024;
+
+/// A table that the manager knows, and forgets when this is dropped.
+pub(crate) struct Open {
+    handle: TableHandle,
+    absent: Box<[AbsentShare]>,
+    _forgotten: Forgotten,
+    /// For the shares.
+    _paid: Reservation,
+}
+
+/// After the handle was dropped, so that the table's bytes are free at once.
+struct Forgotten {
+    manager: Arc<Manager>,
+    table: TableId,
+}
+
+impl Drop for Forgotten {
+    fn drop(&mut self) {
+        self.manager.forget(self.table);
+    }
+}
+
+impl Open {
+    /// `None`: there is no room for it.
+    pub(crate) fn new(handle: TableHandle, manager: Arc<Manager>, segments: usize) -> Option<Self> {
+        let paid = manager.reserve(allocated_bytes(segments * size_of::<AbsentShare>()));
+        let forgotten = Forgotten { manager, table: handle.id() };
+        let absent = (0..segments).map(|_| AbsentShare::default()).collect();
+        Some(Self { handle, absent, _forgotten: forgotten, _paid: paid? })
+    }
+
+    pub(crate) fn handle(&self) -> &TableHandle {
+        &self.handle
+    }
+
+    pub(crate) fn absent(&self, segment: u32) -> Option<&AbsentShare> {
+        self.absent.get(segment as usize)
+    }
+}
+
+/// What all filters of a table share, of all readers.
+pub(crate) struct Known {
+    name: UnitsName,
+    open: ArcSwapOption<Open>,
+    /// Held by who registers the table.
+    opening: Mutex<()>,
+    /// Since the last look.
+    questions: AtomicU32,
+    /// While it is not open.
+    tries: AtomicU32,
+}
+
+/// What a known table takes of the budget before its segments and units.
+pub(crate) const KNOWN_BYTES: usize = allocated_bytes(size_of::<Known>() + COUNTS)
+    + allocated_bytes(size_of::<Open>() + COUNTS)
+    // A map may be less than half full, and has a byte for each place.
+    + 5 * (size_of::<(UnitsName, Entry)>() + 1) / 2;
+/// Of an `Arc`.
+const COUNTS: usize = 2 * size_of::<usize>();
+
+impl Known {
+    /// What the manager has of the table, if it is open.
+    pub(crate) fn open(&self) -> Guard<Option<Arc<Open>>> {
+        self.open.load()
+    }
+
+    /// Whether to try to open it, at a question.
+    pub(crate) fn is_to_be_tried(&self) -> bool {
+        self.tries.fetch_add(1, Relaxed).is_multiple_of(RETRY_EVERY)
+    }
+
+    /// Opens the table unless it is open or another thread is at it.
+    pub(crate) fn try_open(&self, tables: &KnownTables, open: impl FnOnce() -> Option<Open>) {
+        let Some(_opening) = self.opening.try_lock() else { return };
+        if self.open.load().is_some() {
+            return;
+        }
+        if let Some(open) = open() {
+            self.open.store(Some(Arc::new(open)));
+            tables.opened(self.name);
+        }
+    }
+
+    /// Counts a question. Whether a [look](KnownTables::look) at all tables is due.
+    pub(crate) fn count_question(&self) -> bool {
+        self.questions.fetch_add(1, Relaxed) % LOOK_AFTER == LOOK_AFTER - 1
+    }
+}
+
+struct Entry {
+    known: Arc<Known>,
+    usage: Usage,
+}
+
+/// What lookups asked of a table that is open.
+#[derive(Clone, Copy, Debug, Default)]
+struct Usage {
+    /// Of the table, and of all tables in the same time.
+    questions: f32,
+    questions_of_all: f32,
+    /// Of all tables, since the last one of this table.
+    missed: f32,
+    silent_looks: u32,
+    /// Tables that were surely opened before the last question.
+    opened_before: u64,
+}
+
+impl Usage {
+    /// So many tables were opened before the look that was the last one.
+    fn look(&mut self, questions: f32, of_all: f32, opened_before: u64) {
+        if questions > 0.0 {
+            self.questions += questions;
+            self.questions_of_all += self.missed + of_all;
+            (self.missed, self.silent_looks) = (0.0, 0);
+            self.opened_before = self.opened_before.max(opened_before);
+        } else {
+            self.missed += of_all;
+            self.silent_looks += 1;
+        }
+        if self.questions_of_all > REMEMBERED_QUESTIONS {
+            self.questions /= 2.0;
+            self.questions_of_all /= 2.0;
+        }
+    }
+
+    /// Whether lookups ask it no more. One that was not asked yet is expected to get as much as the mean of so many tables.
+    fn is_over(&self, opened: u64, tables: usize) -> bool {
+        let share = (self.questions + 1.0) / (self.questions_of_all + tables as f32);
+        self.silent_looks >= SILENT_LOOKS
+            && self.opened_before < opened
+            && self.missed * share >= MISSED_QUESTIONS
+    }
+}
+
+/// All tables of a database that a filter is of, or that are open.
+pub(crate) struct KnownTables {
+    begin: Instant,
+    next_look_millis: AtomicU64,
+    tables: Mutex<Tables>,
+}
+
+#[derive(Default)]
+struct Tables {
+    by_name: HashMap<UnitsName, Entry>,
+    /// So many were opened so far, and before the last look.
+    opened: u64,
+    opened_before: u64,
+}
+
+impl Default for KnownTables {
+    fn default() -> Self {
+        Self { begin: Instant::now(), next_look_millis: AtomicU64::new(0), tables: Mutex::default() }
+    }
+}
+
+impl KnownTables {
+    pub(crate) fn get(&self, name: UnitsName) -> Option<Arc<Known>> {
+        self.tables.lock().by_name.get(&name).map(|entry| entry.known.clone())
+    }
+
+    pub(crate) fn get_or_insert(&self, name: UnitsName) -> Arc<Known> {
+        let mut tables = self.tables.lock();
+        let entry = tables.by_name.entry(name).or_insert_with(|| {
+            let (open, opening, questions, tries) = Default::default();
+            let known = Arc::new(Known { name, open, opening, questions, tries });
+            Entry { known, usage: Usage::default() }
+        });
+        entry.known.clone()
+    }
+
+    fn opened(&self, name: UnitsName) {
+        let mut tables = self.tables.lock();
+        tables.opened += 1;
+        let opened_before = tables.opened;
+        if let Some(entry) = tables.by_name.get_mut(&name) {
+            entry.usage = Usage { opened_before, ..Usage::default() };
+        }
+    }
+
+    /// A filter of the table is about to go.
+    pub(crate) fn let_go(&self, known: Arc<Known>) {
+        let mut tables = self.tables.lock();
+        // This one, and the map's.
+        if known.open.load().is_none() && Arc::strong_count(&known) <= 2 {
+            tables.by_name.remove(&known.name);
+        }
+    }
+
+    /// Whether the caller is to look now.
+    pub(crate) fn begins_look(&self) -> bool {
+        let now = self.begin.elapsed().as_millis() as u64;
+        let next = self.next_look_millis.load(Relaxed);
+        let later = now + LOOK_PAUSE_MILLIS;
+        now >= next && self.next_look_millis.compare_exchange(next, later, Relaxed, Relaxed).is_ok()
+    }
+
+    /// Closes the tables that lookups ask no more. O(tables).
+    pub(crate) fn look(&self) {
+        let mut closed = Vec::new();
+        let mut tables = self.tables.lock();
+        let Tables { by_name, opened, opened_before } = &mut *tables;
+        let take = |entry: &Entry| entry.known.questions.swap(0, Relaxed) as f32;
+        let questions: Vec<f32> = by_name.values().map(take).collect();
+        let (of_all, count) = (questions.iter().sum(), questions.len());
+        for (entry, questions) in by_name.values_mut().zip(questions) {
+            entry.usage.look(questions, of_all, *opened_before);
+            if entry.usage.is_over(*opened, count)
+                && let Some(open) = entry.known.open.swap(None)
+            {
+                entry.known.tries.store(0, Relaxed);
+                closed.push(open);
+            }
+        }
+        *opened_before = *opened;
+        by_name.retain(|_, Entry { known, .. }| known.open.load().is_some() || Arc::strong_count(known) > 1);
+        if by_name.capacity() > 4 * by_name.len() + 64 {
+            by_name.shrink_to_fit();
+        }
+        drop(tables);
+        // The manager may take a moment for each.
+        drop(closed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Looks until a table that had the first share of the questions, and then none, is over; `None` if it never is.
+    fn looks_until_over(share: f32, opened: u64, of_all: f32) -> Option<u32> {
+        let mut usage = Usage { opened_before: 1, ..Usage::default() };
+        for _ in 0..100 {
+            usage.look(share * of_all, of_all, 1);
+            assert!(!usage.is_over(1, 10));
+        }
+        (1..1000).find(|_| {
+            usage.look(0.0, of_all, opened);
+            usage.is_over(opened, 10)
+        })
+    }
+
+    #[test]
+    fn a_table_is_over_when_it_missed_what_it_used_to_get() {
+        // The second newest of five that each lookup asks: some forty lookups, but two looks at least.
+        assert_eq!(looks_until_over(0.2, 2, 256.0), Some(2));
+        // One of a hundred in a run below them.
+        let looks = looks_until_over(0.002, 2, 256.0).expect("it is over");
+        assert!((50..80).contains(&looks), "{looks} looks");
+    }
+
+    #[test]
+    fn a_table_stays_while_none_came_after_it() {
+        assert_eq!(looks_until_over(0.2, 1, 1e6), None);
+    }
+
+    #[test]
+    fn a_table_that_nobody_asked_yet_is_expected_to_get_the_mean() {
+        let mut usage = Usage { opened_before: 1, ..Usage::default() };
+        let missed = (1..1000).find(|_| {
+            usage.look(0.0, 100.0, 2);
+            usage.is_over(2, 50)
+        });
+        assert_eq!(missed, Some(16), "times two questions of each table");
+    }
+}

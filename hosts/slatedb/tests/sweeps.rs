@@ -1,0 +1,81 @@
+//! Units whose table is gone are deleted, wherever the database is, and no others.
+
+mod support;
+
+use std::{sync::Arc, time::Duration};
+
+use futures::{StreamExt, TryStreamExt};
+use slatedb::{
+    Db, Settings, WriteBatch,
+    object_store::{ObjectStore, ObjectStoreExt, memory::InMemory, path::Path},
+};
+use springbloom_slatedb::{ElasticFilters, SweepError, Swept, sweep};
+use support::flush;
+
+/// With characters that paths of objects escape, with none, and with no name at all.
+const PATHS: [&str; 11] =
+    ["orders", "a/b/c", "/a//b/", "", "kunden/müller", "tenant#1", "user~7", "100%", "a b", "%23", "x%2Fy"];
+
+async fn objects(store: &dyn ObjectStore, part: &str) -> Vec<Path> {
+    let all = store.list(None).map(|object| object.expect("the store works").location);
+    all.filter(|path| futures::future::ready(path.as_ref().contains(part))).collect().await
+}
+
+/// A database of two tables with their units.
+async fn written(path: &str) -> Arc<dyn ObjectStore> {
+    let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+    let elastic = ElasticFilters::builder().start();
+    let settings = Settings { compactor_options: None, ..Settings::default() };
+    let db = Db::builder(path, store.clone()).with_settings(settings);
+    let db = db.with_filter_policies(vec![elastic.policy(path, store.clone())]).build().await;
+    let db = db.expect("it opens");
+    for table in 0..2u32 {
+        let mut batch = WriteBatch::new();
+        (0..2000u32).for_each(|key| batch.put((key + table).to_be_bytes(), b"value"));
+        db.write(batch).await.expect("the store works");
+        flush(&db).await;
+    }
+    db.close().await.expect("the store works");
+    elastic.wait_written().await;
+    store
+}
+
+#[tokio::test]
+async fn a_sweep_finds_the_tables_of_any_path() {
+    for path in PATHS {
+        let store = written(path).await;
+        let swept = sweep(path, store.clone(), Duration::ZERO).await.expect("the store works");
+        assert_eq!(swept, Swept { kept: 2, deleted: 0 }, "{path:?}");
+
+        let tables = objects(&*store, "compacted/").await;
+        store.delete(&tables[0]).await.expect("the store works");
+        let swept = sweep(path, store.clone(), Duration::ZERO).await.expect("the store works");
+        assert_eq!(swept, Swept { kept: 1, deleted: 1 }, "{path:?}");
+
+        store.delete(&tables[1]).await.expect("the store works");
+        let swept = sweep(path, store.clone(), Duration::ZERO).await.expect("the store works");
+        assert_eq!(swept, Swept { kept: 0, deleted: 1 }, "{path:?}");
+        assert_eq!(objects(&*store, "springbloom/").await, []);
+    }
+}
+
+/// As when units were copied without their tables, or the tables are in another store.
+#[tokio::test]
+async fn a_sweep_that_finds_no_database_deletes_nothing() {
+    for path in PATHS {
+        let store = written(path).await;
+        for part in ["compacted/", "manifest/"] {
+            let gone = futures::stream::iter(objects(&*store, part).await).map(Ok).boxed();
+            store.delete_stream(gone).try_collect::<Vec<_>>().await.expect("the store works");
+        }
+        let error = sweep(path, store.clone(), Duration::ZERO).await.expect_err("there is no database");
+        assert!(matches!(error, SweepError::NoDatabase { .. }), "{error}");
+        assert_eq!(objects(&*store, "springbloom/").await.len(), 2, "{path:?}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_swept_where_nothing_is() {
+    let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+    assert_eq!(sweep("orders", store, Duration::ZERO).await.expect("the store works"), Swept::default());
+}
