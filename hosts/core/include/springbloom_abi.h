@@ -136,22 +136,9 @@ int sb_filters_writes_further_prefixes(const sb_filters* filters) SB_NOEXCEPT;
 
 // ---- writing --------------------------------------------------------------------------------------------------------
 
-// Temporary files for what memory should not hold while a table is written. One thread at a time uses them. A function that gives a number
-// gives 0 on success; no failure is one of the table.
-typedef struct {
-  void* context;                                          // outlives the builder
-  void* (*create)(void* context)SB_NOEXCEPT;              // an empty file, owned; null on a failure
-  int (*append)(void* file, sb_bytes bytes) SB_NOEXCEPT;  // not after a failure
-  int (*read)(void* file, uint64_t offset, size_t size, uint8_t* into) SB_NOEXCEPT;
-  // Ends what is appended and maps it into memory, `size` bytes, until the file is freed; null: that cannot be done.
-  const uint8_t* (*map)(void* file, size_t size)SB_NOEXCEPT;
-  void (*free)(void* file) SB_NOEXCEPT;  // deletes it
-} sb_spill_files;
-
-// `bytewise`: whether the table's order is that of bytes. `session` and `file_number` as in sb_table_spec. `spill`: null: memory holds all
-// units until the table ends. Owned; release with sb_builder_free.
-sb_builder* sb_builder_new(const sb_filters* filters, int bytewise, sb_bytes session, uint64_t file_number,
-                           const sb_spill_files* spill) SB_NOEXCEPT;
+// `bytewise`: whether the table's order is that of bytes. `session` and `file_number` as in sb_table_spec. Owned; release with
+// sb_builder_free.
+sb_builder* sb_builder_new(const sb_filters* filters, int bytewise, sb_bytes session, uint64_t file_number) SB_NOEXCEPT;
 // Keys in the table's order, without timestamp. `entry_bytes`: key and value, uncompressed.
 void sb_builder_add(sb_builder* builder, sb_bytes key, uint64_t entry_bytes) SB_NOEXCEPT;
 // The prefixes of the entry's key, where the table gets units over them, in the order of the keys. Both, or this alone. `prefix`: by the
@@ -159,7 +146,7 @@ void sb_builder_add(sb_builder* builder, sb_bytes key, uint64_t entry_bytes) SB_
 void sb_builder_add_prefixes(sb_builder* builder, const sb_bytes* prefix, sb_bytes key, uint64_t entry_bytes) SB_NOEXCEPT;
 uint64_t sb_builder_key_count(const sb_builder* builder) SB_NOEXCEPT;
 uint64_t sb_builder_bytes_estimate(const sb_builder* builder) SB_NOEXCEPT;  // size of the block if it ended now
-uint64_t sb_builder_memory_bytes(const sb_builder* builder) SB_NOEXCEPT;    // that it takes now, mapped files left out
+uint64_t sb_builder_memory_bytes(const sb_builder* builder) SB_NOEXCEPT;    // that it takes now
 sb_bytes sb_builder_finish(sb_builder* builder) SB_NOEXCEPT;                // borrowed until sb_builder_free; empty: no units
 void sb_builder_free(sb_builder* builder) SB_NOEXCEPT;
 

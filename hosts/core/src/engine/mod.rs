@@ -7,7 +7,6 @@ mod cache;
 mod description;
 mod file_access;
 mod gate;
-mod spill_file;
 mod table_name;
 #[cfg(test)]
 pub(crate) mod test_engine;
@@ -18,5 +17,4 @@ pub use description::{CacheCalls, Engine, Name};
 pub(crate) use {
     cache::{CacheAlarm, CacheCharge},
     file_access::{Access, FileAccess, LogLevel},
-    spill_file::{MappedFile, SpillFile, SpillFiles},
 };

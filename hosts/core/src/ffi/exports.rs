@@ -21,7 +21,7 @@ use super::types::{
     PREFIXES, RetryFn, Setting, TableSpec, UNKNOWN_CONTENTS, UNREADABLE, write_message,
 };
 use crate::{
-    engine::{Access, Bytes, Cache, Engine, FileAccess, SpillFiles},
+    engine::{Access, Bytes, Cache, Engine, FileAccess},
     instance::{
         Filters,
         shared::{give_up_shared_instance, shared_instance, shared_instance_if_any},
@@ -220,21 +220,18 @@ extern "C" fn sb_filters_writes_further_prefixes(filters: &Filters) -> c_int {
 }
 
 /// # Safety
-/// `session` is readable; the context of `spill` outlives the builder.
+/// `session` is readable.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_builder_new(
     filters: &Filters,
     bytewise: c_int,
     session: Bytes,
     file_number: u64,
-    spill: Option<&SpillFiles>,
 ) -> Option<Box<UnitBuilder>> {
     // SAFETY: borrowed for the call.
     let session = unsafe { session.get() };
-    let (settings, memory, spill) = (&filters.settings, &filters.tables.builder_memory, spill.copied());
-    guarded(None, || {
-        Some(Box::new(UnitBuilder::new(settings, memory, bytewise != 0, session, file_number, spill)))
-    })
+    let (settings, memory) = (&filters.settings, &filters.tables.builder_memory);
+    guarded(None, || Some(Box::new(UnitBuilder::new(settings, memory, bytewise != 0, session, file_number))))
 }
 
 /// What a builder is given without a panic, or it gives up.

@@ -4,7 +4,7 @@ use std::mem::offset_of;
 
 use super::types::{BatchKey, Comparator, Digest, Setting, TableSpec};
 use crate::{
-    engine::{Access, Bytes, CacheCalls, Engine, SpillFiles},
+    engine::{Access, Bytes, CacheCalls, Engine},
     tables::open_table::OpenTable,
 };
 
@@ -21,7 +21,6 @@ const _: () = assert!(size_of::<OpenTable>() == 16 && align_of::<OpenTable>() ==
 layout!(Bytes, 16, data: 0, size: 8);
 layout!(Digest, 16, lo: 0, hi: 8);
 layout!(Access, 40, access: 0, read: 8, exists: 16, log: 24, free: 32);
-layout!(SpillFiles, 48, context: 0, create: 8, append: 16, read: 24, map: 32, free: 40);
 layout!(Setting, 32, name: 0, value: 16);
 layout!(Comparator, 16, comparator: 0, compare: 8);
 layout!(

@@ -54,7 +54,6 @@ impl<'f> Store<'f> {
             true,
             session,
             number,
-            None,
         );
         (0..100u32).for_each(|key| builder.add(&key.to_be_bytes(), 100));
         let block = builder.finish();

@@ -94,7 +94,7 @@ int main(int argc, char** argv) {
   sb_filters* filters = sb_filters_shared_instance(&kEngine, &budget, 1, nullptr, error, sizeof(error));
   Require(filters != nullptr, error);
 
-  sb_builder* builder = sb_builder_new(filters, /*bytewise=*/1, Bytes(session), /*file_number=*/1, /*spill=*/nullptr);
+  sb_builder* builder = sb_builder_new(filters, /*bytewise=*/1, Bytes(session), /*file_number=*/1);
   for (int number = 0; number < kKeys; ++number) {
     const std::string key = Key(2 * number);
     sb_builder_add(builder, Bytes(key), /*entry_bytes=*/100);

@@ -1,7 +1,6 @@
 #include "write/elastic_table_builder.h"
 
 #include "db/dbformat.h"
-#include "file/writable_file_writer.h"
 #include "rocksdb/slice_transform.h"
 #include "rocksdb_release.h"
 #include "write/unfiltered_cache.h"
@@ -33,7 +32,7 @@ rocksdb::BlockBasedTableOptions WithPolicy(rocksdb::BlockBasedTableOptions optio
 
 ElasticTableBuilder::ElasticTableBuilder(const FiltersRef& e, const rocksdb::BlockBasedTableOptions& table_options,
                                          const rocksdb::TableBuilderOptions& builder_options, rocksdb::WritableFileWriter* file)
-    : BuilderParts(e, table_options, builder_options, file->file_name()),
+    : BuilderParts(e, table_options, builder_options),
       BlockBasedTableBuilder(WithPolicy(table_options, policy, AddsKeys(table_options, builder_options)), builder_options, file),
       timestamp_bytes_(builder_options.internal_comparator.user_comparator()->timestamp_size()),
       prefix_extractor_(builder_options.moptions.prefix_extractor),
