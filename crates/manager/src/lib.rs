@@ -14,6 +14,7 @@
 
 mod background;
 mod budget;
+mod chore;
 mod interned;
 mod keys;
 mod load_unit;
@@ -33,6 +34,7 @@ mod visits;
 
 pub use background::JoinedThread;
 pub use budget::{BudgetSnapshot, MemoryBudget, MemoryKind, Reservation};
+pub use chore::Chore;
 pub use keys::{BytewiseOrder, Fences, KeyOrder};
 pub use lookup::{Answer, BatchKey, TableHandle};
 pub use manager::Manager;
@@ -48,5 +50,5 @@ pub use registry::{Activity, ForgottenScopes, KnownAbsences, Lately};
 pub use settings::ManagerSettings;
 pub use stats::{LevelUnits, ScopeStats, Stats, UsedBytes};
 pub use table_spec::{SegmentUse, TableSpec};
-pub use unit_source::{KnownTable, TableUnits, UnitReadError, UnitSource, UnitVisitor};
+pub use unit_source::{KnownTable, Place, TableUnits, UnitReadError, UnitSource, UnitVisitor};
 pub use visits::{Outcome, OutcomeTotals, SEGMENTS_MAX, TABLES_MAX, Visit, set_host_bytes_of_thread};

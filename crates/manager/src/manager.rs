@@ -5,10 +5,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::MutexGuard;
-
 use crate::background::{JoinedThread, Shared};
 use crate::budget::{MemoryBudget, MemoryKind, Reservation};
+use crate::chore::Chore;
 use crate::lookup::TableHandle;
 use crate::memory_curve::{MeasuredUse, MemoryCurve};
 use crate::names::{ScopeId, TableId};
@@ -100,11 +99,11 @@ impl Manager {
         // All are seen before the first is forgotten, whose bytes would go to units of the others.
         for some in forgotten.tables.chunks(TABLES_AT_ONCE) {
             registry.visit_uses(some, &mut visit);
-            MutexGuard::bump(&mut registry);
+            registry.bump();
         }
         for some in forgotten.tables.chunks(TABLES_AT_ONCE) {
             some.iter().for_each(|&table| registry.forget(table));
-            MutexGuard::bump(&mut registry);
+            registry.bump();
         }
         forgotten
     }
@@ -132,7 +131,7 @@ impl Manager {
         let activity = registry.activity_of(scopes, &slots);
         for some in registry.tables_in(&slots).chunks(TABLES_AT_ONCE) {
             registry.visit_uses(some, &mut visit);
-            MutexGuard::bump(&mut registry);
+            registry.bump();
         }
         activity
     }
@@ -161,6 +160,13 @@ impl Manager {
     /// Reserves `bytes` of the budget for the host, and evicts units for them. `None` if there is no room.
     pub fn reserve(&self, bytes: usize) -> Option<Reservation> {
         self.shared.registry.lock().residency.reserve(bytes, 0)
+    }
+
+    /// Has a thread that touches files do something, after what it was given before. The threads are 16 at most, and each place has its share
+    /// of them, so that what hangs keeps nobody waiting but those of its place. At the manager's end, chores that did not begin are dropped.
+    pub fn run(&self, chore: Chore) {
+        self.shared.registry.lock().residency.loads.push_chore(chore);
+        self.wake();
     }
 
     /// Counts blocks that a lookup had to read because no cache had them. Lock-free, without allocation.

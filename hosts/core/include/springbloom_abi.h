@@ -43,6 +43,7 @@ typedef struct {
   int (*exists)(const void* access, sb_bytes path) SB_NOEXCEPT;                // 1 while the file exists
   void (*log)(const void* access, int is_warning, sb_bytes text) SB_NOEXCEPT;  // adds a line to the database's log
   void (*free)(void* access) SB_NOEXCEPT;
+  uint64_t file_system;  // the same for databases whose files hang together, if they lie on no device of the operating system
 } sb_file_access;
 
 // ---- the engine -----------------------------------------------------------------------------------------------------

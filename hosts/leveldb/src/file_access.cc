@@ -46,7 +46,7 @@ void Free(void* access) noexcept { delete static_cast<Access*>(access); }
 }  // namespace
 
 sb_file_access MakeFileAccess(const leveldb::Options& options) {
-  return sb_file_access{new Access{options.env, options.info_log}, &Read, &Exists, &Log, &Free};
+  return sb_file_access{new Access{options.env, options.info_log}, &Read, &Exists, &Log, &Free, reinterpret_cast<uintptr_t>(options.env)};
 }
 
 }  // namespace springbloom

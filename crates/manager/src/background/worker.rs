@@ -11,7 +11,7 @@ use parking_lot::{Condvar, Mutex};
 use super::arrivals::Arrivals;
 use super::cpu_budget::{CpuBudget, REST_MIN};
 use super::load_pause::{LOAD_PAUSE_MIN, NAP_MAX};
-use super::readers::{READS_PER_ROUND, Readers};
+use super::readers::Readers;
 use super::unsafe_yielding::yield_to_others;
 use crate::load_unit::{Progress, load_next};
 use crate::notices::Notices;
@@ -195,13 +195,14 @@ impl Shared {
         // Nothing is read before all is decided: then a table takes fewer reads.
         let is_paused = !self.readers.pause_left().is_zero();
         let has_reads = are_over && !is_paused && self.registry.lock().residency.has_reads();
-        if has_reads {
+        let has_chores = self.registry.lock().residency.loads.has_chores();
+        if has_reads || has_chores {
             self.call_reader(scope);
         }
         match worked {
             true => Round::Worked,
+            false if has_reads || has_chores => Round::Reads,
             false if !are_over => Round::Waits,
-            false if has_reads => Round::Reads,
             // They wake this thread.
             false if self.readers.are_busy() => Round::Busy,
             false if is_paused => Round::Paused,
@@ -214,27 +215,42 @@ impl Shared {
         let background = std::thread::current();
         let builder = std::thread::Builder::new().name(READER_NAME.into());
         if builder.spawn_scoped(scope, move || self.read(place, &background)).is_err() {
+            // The system has no thread to give. The next round asks again.
             self.readers.give_back(place);
-            // The system has no thread to give.
-            (0..READS_PER_ROUND).all(|_| load_next(&self.registry) == Progress::Loaded);
         }
     }
 
-    /// Reads what there is, until nobody calls any more. When tables come, it is the background thread's turn: the plan changes.
+    /// Does chores and reads what there is, until nobody calls any more. When tables come, it is the background thread's turn: the plan
+    /// changes.
     fn read(&self, place: usize, background: &Thread) {
         let mut last_generation = self.last_generation();
         loop {
-            let end = match self.last_generation() == last_generation && !self.stop.load(Ordering::Acquire) {
-                true => self.guarded(|| load_next(&self.registry)).unwrap_or(Progress::Idle),
-                false => Progress::Idle,
+            self.do_chores(place);
+            let is_its_turn = self.last_generation() == last_generation && !self.stop.load(Ordering::Acquire);
+            let end = match self.readers.pause_left().is_zero() {
+                true if is_its_turn => {
+                    Some(self.guarded(|| load_next(&self.registry)).unwrap_or(Progress::Idle))
+                }
+                true => Some(Progress::Idle),
+                false => None,
             };
-            if end == Progress::Loaded {
+            if end == Some(Progress::Loaded) {
                 self.readers.go_on(place);
             } else if self.readers.rest(place, end, background) {
                 last_generation = self.last_generation();
             } else {
                 return;
             }
+        }
+    }
+
+    fn do_chores(&self, place: usize) {
+        let next = || self.registry.lock().residency.loads.begin_chore();
+        while let Some((chore, number)) = next().filter(|_| !self.stop.load(Ordering::Acquire)) {
+            self.readers.begin_chore(place);
+            self.guarded(|| chore.run());
+            self.registry.lock().residency.loads.end_read(number);
+            self.readers.end_chore(place);
         }
     }
 

@@ -21,6 +21,8 @@ pub(crate) struct Access {
     pub(crate) exists: ExistsFn,
     pub(crate) log: LogFn,
     pub(crate) free: FreeFn,
+    /// Tells file systems apart whose files lie on no device of the operating system.
+    pub(crate) file_system: u64,
 }
 
 /// Opens the table files of a database by their paths, while the database is open. Clones share it.
@@ -74,6 +76,11 @@ impl FileAccess {
             unsafe { exists(access, Bytes::of(path)) != 0 }
         };
         self.while_open(exists).unwrap_or(false)
+    }
+
+    /// Tells file systems apart.
+    pub(crate) fn file_system(&self) -> u64 {
+        self.files.access.file_system
     }
 
     /// Whether the database is open.

@@ -36,8 +36,14 @@ unsafe extern "C" fn nothing(_: *mut c_void) {}
 
 /// Access to no file.
 pub(crate) fn no_files() -> FileAccess {
-    let access =
-        Access { access: ptr::null_mut(), read: no_read, exists: no_file, log: no_log, free: nothing };
+    let access = Access {
+        access: ptr::null_mut(),
+        read: no_read,
+        exists: no_file,
+        log: no_log,
+        free: nothing,
+        file_system: 0,
+    };
     // SAFETY: the functions use nothing that they are given.
     unsafe { FileAccess::new(access) }
 }

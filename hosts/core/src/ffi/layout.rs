@@ -20,7 +20,7 @@ macro_rules! layout {
 const _: () = assert!(size_of::<OpenTable>() == 16 && align_of::<OpenTable>() == align_of::<usize>());
 layout!(Bytes, 16, data: 0, size: 8);
 layout!(Digest, 16, lo: 0, hi: 8);
-layout!(Access, 40, access: 0, read: 8, exists: 16, log: 24, free: 32);
+layout!(Access, 48, access: 0, read: 8, exists: 16, log: 24, free: 32, file_system: 40);
 layout!(Setting, 32, name: 0, value: 16);
 layout!(Comparator, 16, comparator: 0, compare: 8);
 layout!(

@@ -1,5 +1,5 @@
-//! The host's thread: writes hotness files, forgets tables whose files are gone, follows the block cache, and has other threads open
-//! deferred tables when there is room.
+//! The host's thread: has hotness files written, forgets tables whose files are gone, follows the block cache, and has other threads open
+//! deferred tables when there is room. It touches no file: those of one database that hangs would keep all others waiting.
 //!
 //! It never holds the `Filters` that own it, so it cannot drop the last reference to them. Dropping the
 //! [`Maintenance`] stops and joins it.
@@ -123,17 +123,18 @@ impl Tasks {
                 if let Some(warm_starts) = &tables.warm_starts {
                     self.contained(|| warm_starts.look_for_locks());
                 }
-                self.contained(|| tables.databases.tell(tables.manager.notices()));
+                self.contained(|| tables.databases.tell_in_background(&tables.manager));
                 // Without a budget there is no room, and no table need be read to learn it.
                 if tables.manager.budget().budget_bytes() > 0 {
                     self.try_deferred(&mut tries);
                 }
             }
-            if save.as_mut().is_some_and(Timer::is_due) {
-                self.save();
+            if save.as_mut().is_some_and(Timer::is_due)
+                && let Some(warm_starts) = &tables.warm_starts
+            {
+                self.contained(|| warm_starts.save_all());
             }
         }
-        self.save();
     }
 
     /// Has a thread try deferred tables, if there are any. Nothing else waits for it: its reads may hang.
@@ -147,12 +148,6 @@ impl Tasks {
         let retry = move || tasks.contained(|| tasks.tables.deferred.retry());
         // Without a thread to give, the system is short of more than filters: the next check tries again.
         threads.extend(JoinedThread::spawn("springbloom-tables", retry));
-    }
-
-    fn save(&self) {
-        if let Some(warm_starts) = &self.tables.warm_starts {
-            self.contained(|| warm_starts.save_all());
-        }
     }
 
     /// Runs one task. A panic is a bug in that task: it is counted, and the other tasks go on.

@@ -4,7 +4,7 @@ use std::{
     fs::{self, File},
     os::unix::ffi::OsStrExt,
     sync::Arc,
-    time::{Duration, UNIX_EPOCH},
+    time::{Duration, Instant, UNIX_EPOCH},
 };
 
 use springbloom_format::{BlockHeader, StoredHotness};
@@ -100,9 +100,21 @@ fn are_written<const N: usize>(folders: &[TempDir; N]) -> [bool; N] {
     })
 }
 
+fn wait_while(is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while is_so() {
+        assert!(begun.elapsed() < IDLE_TIMEOUT, "the threads that touch files do nothing");
+        std::thread::yield_now();
+    }
+}
+
 fn save_all(filters: &Filters) {
     assert!(filters.wait_idle(IDLE_TIMEOUT));
-    filters.tables.warm_starts.as_ref().expect("there are warm starts").save_all();
+    let warm_starts = filters.tables.warm_starts.as_ref().expect("there are warm starts");
+    warm_starts.look_for_locks();
+    wait_while(|| warm_starts.is_looking());
+    warm_starts.save_all();
+    wait_while(|| warm_starts.is_saving());
 }
 
 #[test]

@@ -56,11 +56,12 @@ impl Tables {
 
     /// No table of the column family is open any more.
     pub(crate) fn close_column_family(&self, family: ColumnFamily) {
-        self.databases.tell(self.manager.notices());
+        self.databases.hand_out(self.manager.notices());
         if !self.databases.leave(&family) {
             return;
         }
         let ColumnFamily { database, .. } = family;
+        database.tell();
         match &self.warm_starts {
             Some(warm_starts) => warm_starts.close(&database),
             None => _ = self.files.forget_database(&database),

@@ -63,6 +63,8 @@ impl OpenTable {
         };
         let (place, number) =
             TableLocation::of(tables.engine, opening.path, database.clone(), folder.clone());
+        let place = tables.files.shared_location(place);
+        place.locate();
         let file = TableFile::new(number, stored_id, units_at, directory.identity());
         tables.files.unmark(id);
         if let (Some(warm_starts), Some(folder)) = (&tables.warm_starts, &folder)
@@ -80,7 +82,7 @@ impl OpenTable {
                 order,
                 shapes,
                 fences,
-                source: tables.files.shared_location(place),
+                source: place,
                 locator: &file.to_locator(),
                 warm_start: remembered,
             })

@@ -1,4 +1,4 @@
-//! Where a table's filter units are on disk, and how the manager's background thread reads them.
+//! Where a table's filter units are on disk, and how the manager's threads read them.
 //!
 //! There is one [`TableFile`] for each known table, so it is small; the manager keeps it with the table. Tables of a folder share a
 //! [`TableLocation`]. The sizes of units follow from the shapes that the manager keeps.
@@ -6,15 +6,15 @@
 use std::{
     any::Any,
     ffi::OsStr,
-    io,
+    fs, io,
     ops::Range,
-    os::unix::ffi::OsStrExt,
+    os::unix::{ffi::OsStrExt, fs::MetadataExt},
     path::Path,
     sync::{Arc, OnceLock},
 };
 
 use springbloom_format::{FormatError, UnitLayout};
-use springbloom_manager::{TableUnits, UnitReadError, UnitSource, UnitVisitor};
+use springbloom_manager::{Place, TableUnits, UnitReadError, UnitSource, UnitVisitor};
 
 use super::databases::Database;
 use crate::{engine::Engine, warm_start::folder::Folder};
@@ -29,9 +29,14 @@ pub(crate) struct TableLocation {
     database: Arc<Database>,
     /// The warm start of the folder, if there is one.
     folder: Option<Arc<Folder>>,
+    /// Where its files lie, once it was looked up.
+    device: OnceLock<u64>,
     /// Whether the folder had a file that every database has, once a table was seen there.
     had_landmark: OnceLock<bool>,
 }
+
+/// The numbers that a [`Place`] takes.
+const DEVICES: u64 = u64::MAX >> 1;
 
 /// Number in the name that the engine gives a table, and the length of the folder's path before it.
 fn number_and_folder(engine: &Engine, path: &[u8]) -> Option<(U48, usize)> {
@@ -61,6 +66,7 @@ impl TableLocation {
                 engine,
                 database,
                 folder,
+                device: OnceLock::new(),
                 had_landmark: OnceLock::new(),
             },
             number,
@@ -71,6 +77,21 @@ impl TableLocation {
     pub(crate) fn of_source(source: &Arc<dyn UnitSource>) -> Option<&Self> {
         let source: &dyn Any = &**source;
         source.downcast_ref()
+    }
+
+    /// Looks up where its files lie, once. Accesses the file system.
+    pub(crate) fn locate(&self) {
+        let path = Path::new(OsStr::from_bytes(&self.path));
+        let device = self.device.get_or_init(|| {
+            // Files of another file system have no such path.
+            let told = fs::metadata(path).map(|file| file.dev());
+            told.unwrap_or_else(|_| self.database.files().file_system()) & DEVICES
+        });
+        self.database.set_device(*device);
+    }
+
+    pub(crate) fn database(&self) -> &Arc<Database> {
+        &self.database
     }
 
     pub(crate) fn is_same(&self, other: &Self) -> bool {
@@ -207,6 +228,11 @@ fn file_and_layout(table: TableUnits<'_>) -> Result<(TableFile, UnitLayout), Uni
 }
 
 impl UnitSource for TableLocation {
+    fn place(&self) -> Option<Place> {
+        let of_database = self.database.place();
+        Some(Place { device: self.device.get().copied().unwrap_or(of_database.device), ..of_database })
+    }
+
     fn read_unit(&self, table: TableUnits<'_>, segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError> {
         let (file, layout) = file_and_layout(table)?;
         let span = layout.unit_span(segment, unit);

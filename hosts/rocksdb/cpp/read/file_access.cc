@@ -28,7 +28,7 @@ FileAccess::FileAccess(const rocksdb::TableReaderOptions& options)
 }
 
 sb_file_access FileAccess::Make(const rocksdb::TableReaderOptions& options) {
-  return sb_file_access{new FileAccess(options), &Read, &Exists, &Log, &Free};
+  return sb_file_access{new FileAccess(options), &Read, &Exists, &Log, &Free, reinterpret_cast<uintptr_t>(options.ioptions.fs.get())};
 }
 
 int FileAccess::Read(const void* access, sb_bytes path, uint64_t offset, size_t size, int verify, uint8_t* into) noexcept {

@@ -10,6 +10,7 @@ mod copies;
 mod coroutines;
 mod counters;
 mod cpp;
+mod hanging_calls;
 mod held_reads;
 mod ingestion;
 mod inheritance;

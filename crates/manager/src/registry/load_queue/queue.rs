@@ -10,6 +10,7 @@ use super::failing::FailingTables;
 use super::in_flight::InFlight;
 use super::noted::NotedTables;
 use super::request::{LoadRequest, lacking_segment};
+use crate::chore::Chore;
 use crate::names::SegmentRef;
 use crate::plan::Allocation;
 use crate::registry::tables::{Table, Tables};
@@ -28,6 +29,8 @@ pub(crate) struct LoadQueue {
     noted: NotedTables,
     failing: FailingTables,
     in_flight: InFlight,
+    /// What the host has done with files, before units are read.
+    chores: VecDeque<Chore>,
 }
 
 impl LoadQueue {
@@ -40,6 +43,7 @@ impl LoadQueue {
             noted: NotedTables::default(),
             failing: FailingTables::default(),
             in_flight: InFlight::default(),
+            chores: VecDeque::new(),
         }
     }
 
@@ -67,7 +71,7 @@ impl LoadQueue {
                     continue;
                 }
                 let Some(source) = tables.get(segment.table).map(|table| table.source) else { continue };
-                if !self.in_flight.may_begin(source) {
+                if !self.in_flight.may_begin(tables.place_of(source)) {
                     self.noted.push(tables, segment.table);
                     continue;
                 }
@@ -78,9 +82,7 @@ impl LoadQueue {
                 (segment, rows, true)
             };
             let request = LoadRequest::new(tables, allocation, segment, rows, is_for_table);
-            if request
-                .as_ref()
-                .is_some_and(|request| !self.in_flight.must_wait(request.source, segment.table))
+            if request.as_ref().is_some_and(|request| !self.in_flight.must_wait(request.place, segment.table))
             {
                 return request;
             }
@@ -88,15 +90,33 @@ impl LoadQueue {
     }
 
     /// Whether something is to be read now.
-    pub(crate) fn has_reads(&mut self) -> bool {
-        let Self { segments, noted, failing, in_flight } = self;
-        let may_read = |source| in_flight.may_begin(source);
+    pub(crate) fn has_reads(&mut self, tables: &Tables) -> bool {
+        let Self { segments, noted, failing, in_flight, .. } = self;
+        let may_read = |source| in_flight.may_begin(tables.place_of(source));
         !segments.is_empty() || noted.has_any(may_read) || failing.has_due(Instant::now(), may_read)
     }
 
     /// A read begins that holds so many bytes of the budget. Gives its number.
     pub(crate) fn begin_read(&mut self, request: &LoadRequest, bytes: usize) -> u64 {
-        self.in_flight.begin(request.source, request.segment.table, bytes)
+        self.in_flight.begin(request.place, Some(request.segment.table), bytes)
+    }
+
+    /// Adds a chore behind the others.
+    pub(crate) fn push_chore(&mut self, chore: Chore) {
+        self.chores.push_back(chore);
+    }
+
+    /// Whether a chore may begin.
+    pub(crate) fn has_chores(&self) -> bool {
+        self.chores.iter().any(|chore| self.in_flight.may_begin(chore.place))
+    }
+
+    /// The next chore of a place with a thread to spare, which begins, and its number for [`end_read`](Self::end_read).
+    pub(crate) fn begin_chore(&mut self) -> Option<(Chore, u64)> {
+        let at = self.chores.iter().position(|chore| self.in_flight.may_begin(chore.place))?;
+        let chore = self.chores.remove(at)?;
+        let number = self.in_flight.begin(chore.place, None, 0);
+        Some((chore, number))
     }
 
     /// `true` if the read's table may lack units and has waited for it.
@@ -122,12 +142,13 @@ impl LoadQueue {
     /// Takes out the table to read next: one that failed and is due, or [one](NotedTables::pop) that was noted.
     fn pop_table(&mut self, tables: &mut Tables, allocation: &Allocation, now: Instant) -> Option<u32> {
         let is_lacking = |tables: &Tables, table| lacking_segment(tables, allocation, table).is_some();
-        let may_read = |source| self.in_flight.may_begin(source);
+        let may_read = |tables: &Tables, source| self.in_flight.may_begin(tables.place_of(source));
         if let Some(table) = self.failing.pop_due(tables, now, may_read, is_lacking) {
             return Some(table);
         }
         loop {
-            let table = self.noted.pop(tables, |source| self.in_flight.may_begin(source))?;
+            let may_read = |tables: &Tables, source| self.in_flight.may_begin(tables.place_of(source));
+            let table = self.noted.pop(tables, may_read)?;
             if !self.put_off(tables, allocation, table, now) {
                 return Some(table);
             }
