@@ -12,17 +12,22 @@ LIBRARIES := $(addprefix -p springbloom-,filter format manager host-core)
 # These and the others that need no RocksDB.
 WITHOUT_ROCKSDB := $(LIBRARIES) $(addprefix -p springbloom-,console testkit workload simulator records experiments)
 
-.PHONY: demo test check leveldb flash attack chaos build build-all setup lint msrv deny sanitize fuzz crashtest crashtest-short rocksdb-tests package \
+.PHONY: demo program test check leveldb flash attack chaos build build-all setup lint msrv deny sanitize fuzz crashtest crashtest-short rocksdb-tests package \
   test-releases test-processors jvm test-jvm jvm-soak jvm-compare jvm-url-frontier setup-jvm
 
 demo:
 	@DEMO_DIR=$(DEMO_DIR) scripts/demo
+
+# The program in one file that runs on any Linux of this processor.
+program:
+	@scripts/program --static
 
 test: build-all lint
 	@cargo test --release --locked --workspace
 	@cargo test --profile checked --locked $(LIBRARIES)
 	@scripts/test-readme
 	@scripts/test-core-library
+	@scripts/program --static
 	@hosts/leveldb/test
 	@scripts/crashtest --short
 	@$(MAKE) --no-print-directory -C flash test

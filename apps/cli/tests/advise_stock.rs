@@ -189,3 +189,53 @@ fn what_is_damaged_is_left_out_and_told_after_the_advice() {
     assert_eq!((code, tables), (1, 2.into()), "{err}");
     assert!(err.contains("damaged tables were left out: 1, first: "), "{err}");
 }
+
+#[test]
+fn a_smaller_index_is_told_as_large_as_it_will_be() {
+    let advised_with = |restart_interval: i32, block_bytes: usize, records: u32| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut table = BlockBasedOptions::default();
+        table.set_index_block_restart_interval(restart_interval);
+        table.set_block_size(block_bytes);
+        let mut options = uncompacted();
+        options.set_block_based_table_factory(&table);
+        options.set_target_file_size_base(1 << 20);
+        let db = DB::open(&options, folder.path()).expect("open");
+        for number in 0..records {
+            db.put(format!("user{:020}", u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15)), [b'v'; 400])
+                .expect("put");
+        }
+        db.flush().expect("flush");
+        drop(db);
+        advised(folder.path(), &[])
+    };
+    let bytes = |report: &Value, of: &str| report["indexes"][of].as_u64().expect("a number") as f64;
+    let (report, text) = advised_with(1, 4096, 30_000);
+    let (small, _) = advised_with(16, 4096, 30_000);
+    let (large_blocks, _) = advised_with(16, 16 << 10, 30_000);
+    for (told, is) in [
+        (bytes(&report, "restart_16_bytes"), bytes(&small, "bytes")),
+        (bytes(&report, "large_blocks_bytes"), bytes(&large_blocks, "bytes")),
+        (bytes(&small, "restart_16_bytes"), bytes(&small, "bytes")),
+    ] {
+        assert!((told / is - 1.0).abs() < 0.08, "{told} were told, and {is} it is");
+    }
+    assert!(text.contains("Set index_block_restart_interval=16:"), "{text}");
+    let (_, text) = advised_with(16, 4096, 3_000);
+    assert!(text.contains("would be") && !text.contains("Set index_block"), "{text}");
+}
+
+#[test]
+fn what_is_no_block_cache_trace_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    drop(DB::open(&uncompacted(), folder.path()).expect("open"));
+    let trace = folder.path().join("trace");
+    for content in [None, Some(""), Some("no trace")] {
+        content.into_iter().for_each(|content| std::fs::write(&trace, content).expect("write"));
+        let (code, _, err) = advise(1024, folder.path(), &["--cache-trace", trace.to_str().expect("text")]);
+        assert!(
+            code == 2 && err.contains("--cache-trace") && err.contains("trace"),
+            "{content:?}: {code} {err}"
+        );
+    }
+}

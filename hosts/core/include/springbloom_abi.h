@@ -81,7 +81,7 @@ typedef struct {
 // ---- settings and sharing -------------------------------------------------------------------------------------------
 
 // How many settings there are, and which of them is the budget.
-enum { SB_SETTINGS = 10, SB_SETTING_BUDGET = 0 };
+enum { SB_SETTINGS = 11, SB_SETTING_BUDGET = 0 };
 // Name of a setting, in memory that stays.
 sb_bytes sb_setting_name(size_t index) SB_NOEXCEPT;
 // A setting as an option string gives it.
@@ -132,6 +132,8 @@ double sb_filters_wasted_reads_per_lookup(const sb_filters* filters, uint64_t bu
 int sb_filters_assumes_bytewise_equality(const sb_filters* filters) SB_NOEXCEPT;
 // Whether new tables get units.
 int sb_filters_writes_units(const sb_filters* filters) SB_NOEXCEPT;
+// Whether they get an index that needs little memory, unless the options of the engine ask for another one.
+int sb_filters_shrinks_index(const sb_filters* filters) SB_NOEXCEPT;
 // Whether they get units over further prefixes.
 int sb_filters_writes_further_prefixes(const sb_filters* filters) SB_NOEXCEPT;
 

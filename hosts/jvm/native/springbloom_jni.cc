@@ -3,6 +3,7 @@
 #include <jni.h>
 
 #include <chrono>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -168,7 +169,7 @@ JNIEXPORT jdouble JNICALL Java_org_springbloom_rocksdb_Native_wastedReadsPerLook
   return springbloom::GetWastedReadsPerLookup(static_cast<uint64_t>(budget_bytes), &wasted_reads).ok() ? wasted_reads : -1;
 }
 
-// Of a column family: whether it is active (1 or 0), its tables with units, its tables without.
+// Of a column family: whether it is active (1 or 0), its tables with units, its tables without, the restart interval of new indexes.
 JNIEXPORT jlongArray JNICALL Java_org_springbloom_rocksdb_Native_status(JNIEnv* env, jclass, jlong db, jlong family) {
   springbloom::FamilyStatus found;
   const rocksdb::Status s =
@@ -178,10 +179,12 @@ JNIEXPORT jlongArray JNICALL Java_org_springbloom_rocksdb_Native_status(JNIEnv* 
     return nullptr;
   }
   const jlong values[] = {found.is_active ? 1 : 0, static_cast<jlong>(found.tables_with_units),
-                          static_cast<jlong>(found.tables_without_units)};
-  jlongArray array = env->NewLongArray(3);
+                          static_cast<jlong>(found.tables_without_units),
+                          static_cast<jlong>(found.index_block_restart_interval)};
+  constexpr jsize kValues = std::size(values);
+  jlongArray array = env->NewLongArray(kValues);
   if (array != nullptr) {
-    env->SetLongArrayRegion(array, 0, 3, values);
+    env->SetLongArrayRegion(array, 0, kValues, values);
   }
   return array;
 }

@@ -23,6 +23,7 @@ typedef struct {
   int is_active;
   uint64_t tables_with_units;
   uint64_t tables_without_units;
+  uint64_t index_block_restart_interval;  // of new tables; 0 if they are stock RocksDB's
 } springbloom_family_status;
 // Of a `rocksdb_t` and a `rocksdb_column_family_handle_t` of it (null: the default one). `filters`: whose units; null: anybody's. Reads the
 // tables' properties. 0 on success, else a message in `error`.
@@ -44,6 +45,8 @@ typedef struct {
   uint64_t orig_file_number;
   uint64_t block_offset;  // of the block of filter units; 0 without one
   uint64_t block_bytes;
+  uint64_t raw_bytes;    // of keys and values
+  uint64_t data_blocks;
 } springbloom_table_info;
 typedef struct {
   void* context;
@@ -52,6 +55,22 @@ typedef struct {
 } springbloom_inspect_sink;
 // Reads one table file on its own. 0 on success.
 int springbloom_inspect_table(sb_bytes path, const springbloom_inspect_sink* sink, char* error, size_t error_size) SB_NOEXCEPT;
+
+// Options of an index, and what it takes with them.
+typedef struct {
+  int restart_interval;
+  uint64_t block_bytes;
+} springbloom_index_options;
+typedef struct {
+  uint64_t entries;
+  uint64_t data_blocks;
+  uint64_t data_bytes;
+  uint64_t index_bytes;
+} springbloom_index_size;
+// Rewrites the first `data_bytes` of a table file in memory with each of `count` options, uncompressed. 0 on success; keys that are not in
+// the order of bytes cannot be rewritten.
+int springbloom_measure_indexes(sb_bytes path, uint64_t data_bytes, const springbloom_index_options* indexes,
+                                springbloom_index_size* sizes, size_t count, char* error, size_t error_size) SB_NOEXCEPT;
 
 // A table that a MANIFEST lists.
 typedef struct {
@@ -62,6 +81,24 @@ typedef struct {
 // Gives `take` every table of the database whose MANIFEST is at `path`. Reads nothing else, and takes any comparator. 0 on success.
 int springbloom_list_tables(sb_bytes path, void* context, void (*take)(void* context, const springbloom_listed_table* table),
                             char* error, size_t error_size) SB_NOEXCEPT;
+
+// Blocks of a kind that lookups asked the block cache for.
+typedef struct {
+  uint64_t asked;
+  uint64_t missing;
+  uint64_t missing_bytes;
+} springbloom_traced_blocks;
+// What the lookups of a column family asked for.
+typedef struct {
+  sb_bytes family;
+  uint64_t lookups;
+  springbloom_traced_blocks data;
+  springbloom_traced_blocks index;
+  springbloom_traced_blocks filters;
+} springbloom_cache_trace;
+// Gives `take` every column family in the block cache trace at `path`. 0 on success.
+int springbloom_read_cache_trace(sb_bytes path, void* context, void (*take)(void* context, const springbloom_cache_trace* family),
+                                 char* error, size_t error_size) SB_NOEXCEPT;
 
 #ifdef __cplusplus
 }

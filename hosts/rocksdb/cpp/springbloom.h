@@ -38,6 +38,8 @@ struct FamilyStatus {
   uint64_t tables_with_units = 0;
   // Written by stock RocksDB, or before elastic filters were chosen: a compaction gives them units.
   uint64_t tables_without_units = 0;
+  // Of the tables that it writes from now on; 0 if they are stock RocksDB's. A block cache that pays for the budget makes it 16.
+  uint64_t index_block_restart_interval = 0;
 };
 
 // Tells whether elastic filters are in use where they are expected. Reads the tables' properties.

@@ -112,8 +112,11 @@ pub struct FamilyStatus {
     pub is_active: bool,
     /// Tables that have units.
     pub tables_with_units: u64,
-    /// Tables that have none: written by stock RocksDB, or given no filter. A compaction writes them anew.
+    /// Tables that have none: written by stock RocksDB, or given no filter. A compaction rewrites them.
     pub tables_without_units: u64,
+    /// The option of the tables that it writes from now on; 0 if they are stock RocksDB's. 16 where the block cache pays for the budget
+    /// ([`small_index`](ElasticFiltersBuilder::small_index)).
+    pub index_block_restart_interval: u64,
 }
 
 /// Collects the settings of an [`ElasticFilters`].
@@ -184,6 +187,14 @@ impl ElasticFiltersBuilder {
         self
     }
 
+    /// Whether new tables get an index that needs little memory, where the block cache pays for the budget: `index_block_restart_interval=16`,
+    /// and a partitioned index where index blocks are in the block cache. Default: yes. Options that differ from RocksDB's defaults stay as
+    /// they are. Existing tables keep their index until a compaction rewrites them.
+    pub fn small_index(mut self, small: bool) -> Self {
+        self.settings.small_index = small;
+        self
+    }
+
     /// Whether part of the budget (a 32nd, less where it does not pay) is a negative cache of absent keys that the units let pass, so
     /// that a hot one wastes one read and not one per lookup. Default: yes. It does not take keys with more than 112 bytes behind the
     /// common prefix of their table, nor keys of column families with user-defined timestamps.
@@ -247,6 +258,7 @@ mod tests {
             .assume_bytewise_equality(true)
             .write_units(false)
             .charge_to_block_cache(true)
+            .small_index(false)
             .further_prefixes("8+0x7c*2".parse().expect("rules"));
         let given = Settings::default().with(&[
             ("budget", "3M"),
@@ -258,6 +270,7 @@ mod tests {
             ("assume_bytewise_equality", "true"),
             ("write_units", "false"),
             ("charge_to_block_cache", "true"),
+            ("small_index", "false"),
             ("further_prefixes", "8+0x7c*2"),
         ]);
         assert_eq!(format!("{:?}", built.settings), format!("{:?}", given.expect("settings")));

@@ -24,7 +24,7 @@ pub struct TableReport {
 }
 
 /// What a table file says of itself. Its filter is not read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableSummary {
     /// Size of the file.
     pub file_bytes: u64,
@@ -34,10 +34,37 @@ pub struct TableSummary {
     pub filter_bytes: u64,
     /// Bytes of its index.
     pub index_bytes: u64,
+    /// Bytes of keys and values.
+    pub raw_bytes: u64,
+    /// Data blocks.
+    pub data_blocks: u64,
     /// RocksDB's name of the filter's kind; empty without a filter.
     pub filter_policy: String,
     /// Whether it has filter units.
     pub has_units: bool,
+}
+
+/// Options of a table that decide what its index takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IndexOptions {
+    /// `index_block_restart_interval`.
+    pub restart_interval: u32,
+    /// `block_size`.
+    pub block_bytes: u64,
+}
+
+/// The part of a table that was rewritten, and the index of that part.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IndexSize {
+    /// Entries.
+    pub entries: u64,
+    /// Data blocks.
+    pub data_blocks: u64,
+    /// Bytes of these, uncompressed.
+    pub data_bytes: u64,
+    /// Bytes of the index.
+    pub index_bytes: u64,
 }
 
 /// The filter units of a table.
@@ -80,9 +107,24 @@ pub fn summary(path: &Path) -> Result<TableSummary, Error> {
         entries: inspected.entries,
         filter_bytes: inspected.filter_bytes,
         index_bytes: inspected.index_bytes,
+        raw_bytes: inspected.raw_bytes,
+        data_blocks: inspected.data_blocks,
         filter_policy: inspected.filter_policy,
         has_units: inspected.head.is_some(),
     })
+}
+
+/// Rewrites the first `data_bytes` of a table in memory with each of the options, and tells what the indexes take. Reads as much of the
+/// table.
+///
+/// Errors on a table that cannot be read, or has keys that are not in the order of bytes.
+pub fn measure_indexes(
+    path: &Path,
+    data_bytes: u64,
+    indexes: &[IndexOptions],
+) -> Result<Vec<IndexSize>, Error> {
+    ffi::measure_indexes(path, data_bytes, indexes)
+        .map_err(|message| Error::Table { path: path.to_owned(), message })
 }
 
 /// Reads a table file on its own, without its database, and checks every unit of it, one at a time.

@@ -2,10 +2,14 @@
 
 mod advice;
 mod expected;
+mod indexes;
 mod log;
 mod report;
 mod survey;
+mod traced;
 mod verdict;
+
+use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -13,20 +17,24 @@ use springbloom_console::Step;
 use springbloom_console::bad_input;
 use springbloom_console::output;
 use springbloom_console::sizes::{self, Size};
+use springbloom_rocksdb::inspect::TableSummary;
+use springbloom_rocksdb::listed_tables::ListedTable;
 use springbloom_rocksdb::usage::{TableUsage, Usage};
 use springbloom_rocksdb::{Error, inspect};
 
 use self::advice::{Advice, Question};
+use self::indexes::{Indexes, Ratios};
 use self::log::Log;
 use self::report::Report;
 use self::survey::Survey;
+use self::traced::Traced;
 use self::verdict::Verdict;
 use crate::database::{Database, Read};
 
 /// Tell whether a database needs Springbloom, and what more or less filter memory would do
 ///
-/// Reads the list of tables, what each table says of itself, RocksDB's LOG, and, if it was open with elastic filters, the use that these
-/// saved. Writes nothing.
+/// Reads the list of tables, what each table says of itself, up to 2 MiB of 16 tables to measure smaller indexes, RocksDB's LOG, and, if it
+/// was open with elastic filters, the use that these saved. Writes nothing.
 #[derive(Args, Debug)]
 pub(crate) struct Advise {
     #[command(flatten)]
@@ -40,6 +48,9 @@ pub(crate) struct Advise {
     /// Target of wasted reads per lookup; only if use was saved
     #[arg(long, value_parser = sizes::number_within(0.0..=1000.0))]
     target: Option<f64>,
+    /// Block cache trace of the database (`StartBlockCacheTrace`): tells what its lookups read
+    #[arg(long, value_name = "FILE")]
+    cache_trace: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -49,6 +60,7 @@ pub(crate) struct Advise {
 #[derive(Default)]
 struct Tables {
     survey: Survey,
+    read: Vec<(ListedTable, TableSummary)>,
     used: Vec<TableUsage>,
     damaged: Vec<Error>,
 }
@@ -65,7 +77,9 @@ impl Advise {
             Ok(usage) => (usage, None),
             Err(error) => (None, Some(error)),
         };
-        let Tables { survey, used, damaged } = self.read_tables(usage.as_ref())?;
+        let Tables { survey, read, used, damaged } = self.read_tables(usage.as_ref())?;
+        let traced = self.cache_trace.as_deref().map(Traced::read).transpose()?;
+        let indexes = self.measure_indexes(&survey, &read)?;
         let (measured, not_measured) = match self.measured(usage.as_ref(), &used) {
             Ok(advice) => (Some(advice), None),
             Err(why) => (None, Some(why)),
@@ -85,7 +99,8 @@ impl Advise {
         let memory = verdict::memory(self.memory.map(|memory| memory.bytes), &survey, log.as_ref());
         let verdict = Verdict::of(&survey, log.as_ref(), memory);
         let not_measured = not_measured.map(|why| format!("it {why}"));
-        let report = Report { database: survey, log, log_fault, verdict, measured, not_measured };
+        let report =
+            Report { database: survey, indexes, traced, log, log_fault, verdict, measured, not_measured };
         output::report(|out| if self.json { report.write_json(out) } else { report.write_text(out) })?;
         let folder = self.database.folder().display();
         match (damaged.first(), use_fault) {
@@ -119,6 +134,7 @@ impl Advise {
                 Read::Done((summary, used_table)) => {
                     tables.survey.add(&table, &summary);
                     tables.used.extend(used_table);
+                    tables.read.push((table, summary));
                 }
                 Read::Gone => gone.push(table),
                 Read::Damaged(error) => tables.damaged.push(error),
@@ -128,6 +144,25 @@ impl Advise {
         drop(step);
         self.database.explain_gone(&gone)?;
         Ok(tables)
+    }
+
+    /// What smaller indexes would take; `None` where no table could be measured.
+    fn measure_indexes(
+        &self,
+        survey: &Survey,
+        tables: &[(ListedTable, TableSummary)],
+    ) -> Result<Option<Indexes>> {
+        let sampled = indexes::sample(tables);
+        let step = Step::of("measuring indexes", sampled.len() as u64);
+        let mut measured = Vec::new();
+        for (at, weight) in sampled {
+            let (listed, table) = &tables[at];
+            if let Read::Done(ratios) = self.database.read(listed, |path| Ratios::of(path, table))? {
+                measured.push((ratios, weight));
+            }
+            step.advance(1);
+        }
+        Ok(indexes::of_all(survey.index_bytes, &measured))
     }
 
     /// What was measured, or why it is not known.

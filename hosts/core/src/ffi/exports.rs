@@ -44,7 +44,7 @@ fn guarded<T>(on_panic: T, run: impl FnOnce() -> T) -> T {
 }
 
 // `SB_SETTINGS`.
-const _: () = assert!(SETTINGS.len() == 10);
+const _: () = assert!(SETTINGS.len() == 11);
 
 #[unsafe(no_mangle)]
 extern "C" fn sb_setting_name(index: usize) -> Bytes {
@@ -212,6 +212,11 @@ extern "C" fn sb_filters_assumes_bytewise_equality(filters: &Filters) -> c_int {
 #[unsafe(no_mangle)]
 extern "C" fn sb_filters_writes_units(filters: &Filters) -> c_int {
     guarded(1, || c_int::from(filters.settings.write_units))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn sb_filters_shrinks_index(filters: &Filters) -> c_int {
+    guarded(0, || c_int::from(filters.settings.shrinks_index()))
 }
 
 #[unsafe(no_mangle)]

@@ -33,6 +33,8 @@ pub struct Settings {
     pub warm_start_every: Option<Duration>,
     /// Whether the budget is charged to a cache of the engine.
     pub charge_to_block_cache: bool,
+    /// Whether new tables get an index that needs little memory, where the engine has options for it and the budget is charged.
+    pub small_index: bool,
     /// Whether absent keys that the units let pass are remembered.
     pub negative_cache: bool,
     /// Whether a new table starts with the hotness of the segments whose keys it holds.
@@ -51,9 +53,18 @@ impl Default for Settings {
             write_units: true,
             warm_start_every: Some(Duration::from_secs(60)),
             charge_to_block_cache: false,
+            small_index: true,
             negative_cache: true,
             inherit_hotness: true,
             further_prefixes: FurtherPrefixes::default(),
         }
+    }
+}
+
+impl Settings {
+    /// Whether new tables get an index that needs little memory: where a block cache pays for filters, every byte of index takes one from
+    /// data.
+    pub(crate) fn shrinks_index(&self) -> bool {
+        self.small_index && self.charge_to_block_cache
     }
 }

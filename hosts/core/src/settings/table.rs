@@ -146,6 +146,15 @@ pub const SETTINGS: &[Setting] = &[
         show: |settings| settings.charge_to_block_cache.to_string(),
     },
     Setting {
+        name: "small_index",
+        takes: "true or false",
+        default: "true",
+        help: "where the block cache pays for the budget, new tables get an index that [needs little memory](#a-small-index) (`small_index`)",
+        set: |settings, value| Ok(Settings { small_index: yes(value)?, ..settings }),
+        can_work: |_| true,
+        show: |settings| settings.small_index.to_string(),
+    },
+    Setting {
         name: "further_prefixes",
         takes: "none, or up to four with + between: a length such as 12, or a separator and which one, such as 0x7c*2",
         default: "none",
@@ -256,6 +265,7 @@ mod tests {
             ("assume_bytewise_equality", "true"),
             ("write_units", "false"),
             ("charge_to_block_cache", "true"),
+            ("small_index", "false"),
             ("further_prefixes", "8+0x7c*2"),
         ];
         assert!(given.iter().map(|(name, _)| *name).eq(SETTINGS.iter().map(|setting| setting.name)));
@@ -269,6 +279,7 @@ mod tests {
             assume_bytewise_equality: true,
             write_units: false,
             charge_to_block_cache: true,
+            small_index: false,
             further_prefixes: "8+0x7c*2".parse().unwrap(),
         };
         let mut settings = Settings::default();

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "write/elastic_table_builder.h"
+#include "write/small_index.h"
 #include "read/elastic_table_reader.h"
 #include "file/writable_file_writer.h"
 #include "read/give_way.h"
@@ -92,6 +93,15 @@ ElasticTableFactory::ElasticTableFactory(const ElasticTableFactory& other)
 
 const rocksdb::BlockBasedTableOptions& ElasticTableFactory::TableOptions() const {
   return *GetOptions<rocksdb::BlockBasedTableOptions>();
+}
+
+rocksdb::BlockBasedTableOptions ElasticTableFactory::NewTableOptions() const {
+  rocksdb::BlockBasedTableOptions options(TableOptions());
+  const FiltersRef filters = Connected();
+  if (filters != nullptr && sb_filters_writes_units(filters.get()) && sb_filters_shrinks_index(filters.get())) {
+    ShrinkIndex(&options);
+  }
+  return options;
 }
 
 // RocksDB reads the OPTIONS file back into a stock factory and compares: what is not written must not be compared.
@@ -214,6 +224,10 @@ std::string ElasticTableFactory::GetPrintableOptions() const {
   if (const FiltersRef filters = Connected()) {
     options += "  springbloom.budget: " + std::to_string(sb_filters_budget_bytes(filters.get())) + "\n";
     options += "  springbloom.settings: " + SettingsText(filters.get()) + "\n";
+    const rocksdb::BlockBasedTableOptions of_new_tables = NewTableOptions();
+    options += "  springbloom.index_of_new_tables: index_block_restart_interval " +
+               std::to_string(of_new_tables.index_block_restart_interval) + ", index_type " +
+               std::to_string(of_new_tables.index_type) + "\n";
   }
   return options;
 }
@@ -274,7 +288,7 @@ rocksdb::TableBuilder* ElasticTableFactory::NewTableBuilder(const rocksdb::Table
                   comparator->Name(), file->file_name().c_str());
     return BlockBasedTableFactory::NewTableBuilder(builder_options, file);
   }
-  return new ElasticTableBuilder(filters, TableOptions(), builder_options, file);
+  return new ElasticTableBuilder(filters, NewTableOptions(), builder_options, file);
 }
 
 Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_options,

@@ -48,6 +48,8 @@ class ElasticTableFactory final : public release::BlockBasedTableFactory {
   }
   // Whether these are the units that it writes and reads.
   bool Uses(const sb_filters* filters) const;
+  // The options of the tables that it writes.
+  rocksdb::BlockBasedTableOptions NewTableOptions() const;
   // What it was given to use, if it was; null otherwise.
   const sb_filters* Given() const { return connection_.Given(); }
   std::unique_ptr<rocksdb::TableFactory> Clone() const override { return std::make_unique<ElasticTableFactory>(*this); }

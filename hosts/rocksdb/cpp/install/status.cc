@@ -21,6 +21,9 @@ rocksdb::Status FamilyStatusOf(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* fam
   const auto* ours = factory == nullptr ? nullptr : factory->CheckedCast<ElasticTableFactory>();
   *status = FamilyStatus();
   status->is_active = ours != nullptr && (filters == nullptr || ours->Uses(filters));
+  if (status->is_active) {
+    status->index_block_restart_interval = static_cast<uint64_t>(ours->NewTableOptions().index_block_restart_interval);
+  }
   rocksdb::TablePropertiesCollection tables;
   const rocksdb::Status s = db->GetPropertiesOfAllTables(family, &tables);
   for (const auto& table : tables) {
@@ -46,6 +49,6 @@ extern "C" int springbloom_status(void* rocksdb_db, void* rocksdb_family, const 
     std::snprintf(error, error_size, "%s", s.ToString().c_str());
     return 1;
   }
-  *status = {found.is_active ? 1 : 0, found.tables_with_units, found.tables_without_units};
+  *status = {found.is_active ? 1 : 0, found.tables_with_units, found.tables_without_units, found.index_block_restart_interval};
   return 0;
 }

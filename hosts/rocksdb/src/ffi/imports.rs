@@ -10,8 +10,13 @@ use std::{
 use rocksdb::AsRawPtr;
 use springbloom_host_core::{Bytes, Cache, Engine, Filters};
 
-use super::types::{InspectSink, RawListedTable, RawStatus, TableInfo};
-use crate::{FamilyStatus, listed_tables::ListedTable};
+use super::types::{InspectSink, RawCacheTrace, RawIndexOptions, RawListedTable, RawStatus, TableInfo};
+use crate::{
+    FamilyStatus,
+    cache_trace::TracedFamily,
+    inspect::{IndexOptions, IndexSize},
+    listed_tables::ListedTable,
+};
 
 unsafe extern "C" {
     safe static springbloom_engine: Engine;
@@ -34,6 +39,22 @@ unsafe extern "C" {
     fn springbloom_inspect_table(
         path: Bytes,
         sink: *const InspectSink,
+        error: *mut c_char,
+        size: usize,
+    ) -> c_int;
+    fn springbloom_measure_indexes(
+        path: Bytes,
+        data_bytes: u64,
+        indexes: *const RawIndexOptions,
+        sizes: *mut IndexSize,
+        count: usize,
+        error: *mut c_char,
+        size: usize,
+    ) -> c_int;
+    fn springbloom_read_cache_trace(
+        path: Bytes,
+        context: *mut c_void,
+        take: unsafe extern "C" fn(*mut c_void, *const RawCacheTrace),
         error: *mut c_char,
         size: usize,
     ) -> c_int;
@@ -102,8 +123,13 @@ pub(crate) fn status(
             size,
         )
     })?;
-    let RawStatus { is_active, tables_with_units, tables_without_units } = raw;
-    Ok(FamilyStatus { is_active: is_active != 0, tables_with_units, tables_without_units })
+    let RawStatus { is_active, tables_with_units, tables_without_units, index_block_restart_interval } = raw;
+    Ok(FamilyStatus {
+        is_active: is_active != 0,
+        tables_with_units,
+        tables_without_units,
+        index_block_restart_interval,
+    })
 }
 
 /// Reads a table file.
@@ -120,6 +146,8 @@ pub(crate) struct Inspected {
     /// Where the block of filter units is; 0 without one.
     pub(crate) block_offset: u64,
     pub(crate) block_bytes: u64,
+    pub(crate) raw_bytes: u64,
+    pub(crate) data_blocks: u64,
     /// First bytes of that block: its header and directory, if it is sound.
     pub(crate) head: Option<Vec<u8>>,
 }
@@ -150,6 +178,8 @@ pub(crate) fn inspect_table(path: &Path) -> Result<Inspected, String> {
             orig_file_number: info.orig_file_number,
             block_offset: info.block_offset,
             block_bytes: info.block_bytes,
+            raw_bytes: info.raw_bytes,
+            data_blocks: info.data_blocks,
             head: None,
         };
     }
@@ -164,6 +194,31 @@ pub(crate) fn inspect_table(path: &Path) -> Result<Inspected, String> {
     // SAFETY: path and sink live through the call, and nothing else touches `inspected` meanwhile.
     checked(|error, size| unsafe { springbloom_inspect_table(path, &sink, error, size) })?;
     Ok(inspected)
+}
+
+/// What the index of the first `data_bytes` of a table would take with each of the options.
+pub(crate) fn measure_indexes(
+    path: &Path,
+    data_bytes: u64,
+    indexes: &[IndexOptions],
+) -> Result<Vec<IndexSize>, String> {
+    require_regular(path)?;
+    let indexes: Vec<_> = indexes.iter().map(RawIndexOptions::from).collect();
+    let mut sizes = vec![IndexSize::default(); indexes.len()];
+    let path = Bytes::of(path.as_os_str().as_encoded_bytes());
+    // SAFETY: path and both arrays live through the call; the arrays are equally long.
+    checked(|error, size| unsafe {
+        springbloom_measure_indexes(
+            path,
+            data_bytes,
+            indexes.as_ptr(),
+            sizes.as_mut_ptr(),
+            sizes.len(),
+            error,
+            size,
+        )
+    })?;
+    Ok(sizes)
 }
 
 /// The tables that a MANIFEST lists, by column family.
@@ -184,4 +239,23 @@ pub(crate) fn list_tables(manifest: &Path) -> Result<Vec<ListedTable>, String> {
     // SAFETY: the path lives through the call, and nothing else touches `tables` meanwhile.
     checked(|error, size| unsafe { springbloom_list_tables(path, context, on_table, error, size) })?;
     Ok(tables)
+}
+
+/// The column families in a block cache trace.
+pub(crate) fn read_cache_trace(trace: &Path) -> Result<Vec<TracedFamily>, String> {
+    require_regular(trace)?;
+    unsafe extern "C" fn on_family(context: *mut c_void, raw: *const RawCacheTrace) {
+        // SAFETY: `context` is the list below; the family and its name live through the call.
+        let (families, raw) = unsafe { (&mut *context.cast::<Vec<TracedFamily>>(), &*raw) };
+        // SAFETY: as above.
+        let name = String::from_utf8_lossy(unsafe { raw.family.get() }).into_owned();
+        let RawCacheTrace { lookups, data, index, filters, .. } = *raw;
+        families.push(TracedFamily { name, lookups, data, index, filters });
+    }
+    let mut families = Vec::new();
+    let context = (&raw mut families).cast();
+    let path = Bytes::of(trace.as_os_str().as_encoded_bytes());
+    // SAFETY: the path lives through the call, and nothing else touches `families` meanwhile.
+    checked(|error, size| unsafe { springbloom_read_cache_trace(path, context, on_family, error, size) })?;
+    Ok(families)
 }

@@ -1,5 +1,8 @@
 // What tests need of a database and the C interface does not have, or not in all releases.
+#include <functional>
+
 #include "check.h"
+#include "rocksdb/trace_reader_writer.h"
 
 // As the C interface has it.
 struct rocksdb_t {
@@ -8,9 +11,9 @@ struct rocksdb_t {
 
 namespace springbloom_test {
 
-using Call = rocksdb::Status (*)(rocksdb::DB*);
+using Call = std::function<rocksdb::Status(rocksdb::DB*)>;
 
-int CallOn(void* rocksdb_db, char* error, size_t error_size, Call call) {
+int CallOn(void* rocksdb_db, char* error, size_t error_size, const Call& call) {
   return Run(error, error_size, [&] { CheckOk(call(static_cast<rocksdb_t*>(rocksdb_db)->rep), "RocksDB"); });
 }
 
@@ -35,4 +38,16 @@ extern "C" int springbloom_test_enable_file_deletions(void* rocksdb_db, char* er
     return db->EnableFileDeletions(/*force=*/false);
 #endif
   });
+}
+
+extern "C" int springbloom_test_start_block_cache_trace(void* rocksdb_db, const char* path, char* error, size_t error_size) {
+  return springbloom_test::CallOn(rocksdb_db, error, error_size, [path](rocksdb::DB* db) {
+    std::unique_ptr<rocksdb::TraceWriter> writer;
+    const rocksdb::Status s = rocksdb::NewFileTraceWriter(rocksdb::Env::Default(), rocksdb::EnvOptions(), path, &writer);
+    return s.ok() ? db->StartBlockCacheTrace(rocksdb::TraceOptions(), std::move(writer)) : s;
+  });
+}
+
+extern "C" int springbloom_test_end_block_cache_trace(void* rocksdb_db, char* error, size_t error_size) {
+  return springbloom_test::CallOn(rocksdb_db, error, error_size, [](rocksdb::DB* db) { return db->EndBlockCacheTrace(); });
 }

@@ -4,6 +4,7 @@
 mod common;
 
 mod activity;
+mod cache_trace;
 mod column_families;
 mod comparators;
 mod copies;
@@ -22,6 +23,7 @@ mod other_readers;
 mod prefix_oracle;
 mod prefixes;
 mod residency;
+mod small_index;
 mod switching;
 #[cfg(not(crate_without_timestamps))]
 mod timestamps;

@@ -35,6 +35,9 @@ pub(crate) struct Tickers {
     pub(crate) filter_true_positive: Option<u64>,
     pub(crate) block_cache_hit: Option<u64>,
     pub(crate) block_cache_miss: Option<u64>,
+    /// Blocks that were read, by kind: by lookups, iterators and openings.
+    pub(crate) data_block_miss: Option<u64>,
+    pub(crate) index_block_miss: Option<u64>,
     pub(crate) filter_block_miss: Option<u64>,
 }
 
@@ -63,6 +66,13 @@ impl Tickers {
         (hits + misses > 0).then(|| hits as f64 / (hits + misses) as f64)
     }
 
+    /// Blocks of data, indexes and filters read for each lookup.
+    pub(crate) fn reads_per_lookup(&self) -> Option<[f64; 3]> {
+        let lookups = self.keys_read.filter(|&lookups| lookups > 0)? as f64;
+        let misses = [self.data_block_miss?, self.index_block_miss?, self.filter_block_miss?];
+        Some(misses.map(|misses| misses as f64 / lookups))
+    }
+
     fn take(&mut self, name: &str, count: u64) {
         let place = match name {
             "rocksdb.number.keys.read" => &mut self.keys_read,
@@ -71,6 +81,8 @@ impl Tickers {
             "rocksdb.bloom.filter.full.true.positive" => &mut self.filter_true_positive,
             "rocksdb.block.cache.hit" => &mut self.block_cache_hit,
             "rocksdb.block.cache.miss" => &mut self.block_cache_miss,
+            "rocksdb.block.cache.data.miss" => &mut self.data_block_miss,
+            "rocksdb.block.cache.index.miss" => &mut self.index_block_miss,
             "rocksdb.block.cache.filter.miss" => &mut self.filter_block_miss,
             _ => return,
         };
@@ -193,6 +205,9 @@ rocksdb.bloom.filter.full.true.positive COUNT : 2
 rocksdb.number.keys.read COUNT : 100
 rocksdb.block.cache.hit COUNT : 30
 rocksdb.block.cache.miss COUNT : 10
+rocksdb.block.cache.data.miss COUNT : 6
+rocksdb.block.cache.index.miss COUNT : 3
+rocksdb.block.cache.filter.miss COUNT : 1
 rocksdb.db.get.micros P50 : 2.0 P95 : 3.0 COUNT : 7 SUM : 8
 ";
 
@@ -206,6 +221,7 @@ rocksdb.db.get.micros P50 : 2.0 P95 : 3.0 COUNT : 7 SUM : 8
         let tickers = log.tickers.expect("counters");
         assert_eq!((tickers.filter_useful, tickers.wasted_reads()), (Some(90), Some(10)));
         assert_eq!((tickers.wasted_reads_per_lookup(), tickers.hit_share()), (Some(0.1), Some(0.75)));
+        assert_eq!(tickers.reads_per_lookup(), Some([0.06, 0.03, 0.01]));
     }
 
     #[test]

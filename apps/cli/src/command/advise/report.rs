@@ -8,14 +8,20 @@ use springbloom_console::TextTable;
 use springbloom_console::sizes::Size;
 
 use super::advice::Advice;
+use super::indexes::Indexes;
 use super::log::{Log, Tickers};
 use super::survey::Survey;
+use super::traced::Traced;
 use super::verdict::{Answer, Verdict};
 
 /// All that is told.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     pub(crate) database: Survey,
+    /// Absent where no table could be measured, such as with keys in another order than that of bytes.
+    pub(crate) indexes: Option<Indexes>,
+    /// Of a block cache trace, if one was given.
+    pub(crate) traced: Option<Traced>,
     /// Of RocksDB's LOG; absent if there is none, or it cannot be read.
     pub(crate) log: Option<Log>,
     /// Why it cannot.
@@ -39,6 +45,10 @@ impl Report {
 
     pub(crate) fn write_text(&self, out: &mut impl Write) -> Result<()> {
         self.write_levels(out)?;
+        self.write_indexes(out)?;
+        if let Some(traced) = &self.traced {
+            traced.write_text(out)?;
+        }
         self.write_log(out)?;
         self.write_verdict(out)?;
         match (&self.measured, &self.not_measured) {
@@ -86,6 +96,21 @@ impl Report {
             out,
             "Column families: {families}; tables: {tables}; entries: {entries}; files {files}, filters {filters}, indexes {indexes}\n"
         )?;
+        Ok(())
+    }
+
+    fn write_indexes(&self, out: &mut impl Write) -> Result<()> {
+        let Some(indexes) = self.indexes else { return Ok(()) };
+        let [now, small, smallest] =
+            [indexes.bytes, indexes.restart_16_bytes, indexes.large_blocks_bytes].map(size);
+        let option = "index_block_restart_interval=16";
+        if indexes.can_shrink() {
+            writeln!(out, "Set {option}: {now} of indexes become {small} as compactions rewrite the tables")?;
+        } else {
+            writeln!(out, "Indexes of {now} would be {small} with {option}")?;
+        }
+        let tables = indexes.tables;
+        writeln!(out, "(with block_size=16K as well {smallest}; measured on parts of {tables} tables)\n")?;
         Ok(())
     }
 
@@ -159,8 +184,8 @@ fn write_tickers(tickers: &Tickers, out: &mut impl Write) -> Result<()> {
     if let Some(share) = tickers.hit_share() {
         told.push(format!("{:.1}% of blocks found in the cache", 100.0 * share));
     }
-    if let Some(misses) = tickers.filter_block_miss.filter(|&misses| misses > 0) {
-        told.push(format!("{misses} reads of filters"));
+    if let Some([data, index, filter]) = tickers.reads_per_lookup() {
+        told.push(format!("blocks read per lookup: data {data:.3}, index {index:.3}, filters {filter:.3}"));
     }
     Ok(writeln!(out, "LOG, since the database was opened: {}", told.join(", "))?)
 }

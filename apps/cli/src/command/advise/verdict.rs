@@ -240,6 +240,7 @@ mod tests {
                 index_bytes: 200_000,
                 filter_policy: "rocksdb.BuiltinBloomFilter".to_owned(),
                 has_units: false,
+                ..TableSummary::default()
             };
             survey.add(&listed, &table);
         }

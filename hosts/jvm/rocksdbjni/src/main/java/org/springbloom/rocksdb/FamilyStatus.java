@@ -5,11 +5,13 @@ public final class FamilyStatus {
   private final boolean isActive;
   private final long tablesWithUnits;
   private final long tablesWithoutUnits;
+  private final long indexBlockRestartInterval;
 
-  FamilyStatus(boolean isActive, long tablesWithUnits, long tablesWithoutUnits) {
+  FamilyStatus(boolean isActive, long tablesWithUnits, long tablesWithoutUnits, long indexBlockRestartInterval) {
     this.isActive = isActive;
     this.tablesWithUnits = tablesWithUnits;
     this.tablesWithoutUnits = tablesWithoutUnits;
+    this.indexBlockRestartInterval = indexBlockRestartInterval;
   }
 
   /** Whether new tables get filter units, and tables with units are read with them. */
@@ -24,6 +26,11 @@ public final class FamilyStatus {
   /** Written by stock RocksDB: a compaction gives them units. */
   public long tablesWithoutUnits() {
     return tablesWithoutUnits;
+  }
+
+  /** Of new tables; 0 if they are stock RocksDB's. 16 where the block cache pays for the budget. */
+  public long indexBlockRestartInterval() {
+    return indexBlockRestartInterval;
   }
 
   @Override

@@ -68,6 +68,6 @@ public final class Springbloom {
       throw new IllegalStateException("springbloom: the handle of the column family is closed");
     }
     long[] values = Native.status(database.getNativeHandle(), family.getNativeHandle());
-    return new FamilyStatus(values[0] == 1, values[1], values[2]);
+    return new FamilyStatus(values[0] == 1, values[1], values[2], values[3]);
   }
 }

@@ -43,6 +43,8 @@ rocksdb::Status Inspect(const std::string& path, const springbloom_inspect_sink&
   info.data_bytes = properties->data_size;
   info.filter_bytes = properties->filter_size;
   info.index_bytes = properties->index_size;
+  info.raw_bytes = properties->raw_key_size + properties->raw_value_size;
+  info.data_blocks = properties->num_data_blocks;
   info.filter_policy = springbloom::Bytes(properties->filter_policy_name);
   info.session = springbloom::Bytes(properties->db_session_id);
   info.orig_file_number = properties->orig_file_number;
