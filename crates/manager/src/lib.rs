@@ -31,6 +31,7 @@ mod stats;
 mod table_spec;
 mod unit_source;
 mod visits;
+mod waiting_table;
 
 pub use background::JoinedThread;
 pub use budget::{BudgetSnapshot, MemoryBudget, MemoryKind, Reservation};
@@ -52,3 +53,4 @@ pub use stats::{LevelUnits, ScopeStats, Stats, UsedBytes};
 pub use table_spec::{SegmentUse, TableSpec};
 pub use unit_source::{KnownTable, Place, TableUnits, UnitReadError, UnitSource, UnitVisitor};
 pub use visits::{Outcome, OutcomeTotals, SEGMENTS_MAX, TABLES_MAX, Visit, set_host_bytes_of_thread};
+pub use waiting_table::{WaitingTable, WaitsFor};

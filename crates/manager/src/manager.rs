@@ -13,12 +13,13 @@ use crate::memory_curve::{MeasuredUse, MemoryCurve};
 use crate::names::{ScopeId, TableId};
 use crate::notices::Notices;
 use crate::plan::{Benefit, Policy};
-use crate::registry::{Activity, BudgetMove, ForgottenScopes, Registry};
+use crate::registry::{Activity, BudgetMove, ForgottenScopes, Registry, Room};
 use crate::settings::ManagerSettings;
 use crate::stats::Stats;
 use crate::table_spec::{SegmentUse, TableSpec};
-use crate::unit_source::KnownTable;
+use crate::unit_source::{KnownTable, Place};
 use crate::visits::{OutcomeTotals, SlotSet, VisitBuffer};
+use crate::waiting_table::{WaitingTable, WaitsFor};
 
 /// Tables that one hold of the mutex goes through where there may be many: enough for a small database, and too few for others to wait.
 const TABLES_AT_ONCE: usize = 64;
@@ -169,6 +170,23 @@ impl Manager {
         self.wake();
     }
 
+    /// Has an open table, which was not registered for this reason, opened when that is over. Gives a number for
+    /// [`stop_waiting`](Self::stop_waiting).
+    pub fn wait_to_open(&self, table: Arc<dyn WaitingTable>, place: Place, why: WaitsFor) -> u64 {
+        let number = {
+            let residency = &mut self.shared.registry.lock().residency;
+            residency.loads.add_waiting(table, place, why, Room::in_budget(&residency.memory.budget))
+        };
+        self.wake();
+        number
+    }
+
+    /// The table waits no more. Its [`open`](WaitingTable::open) may be under way, and is not waited for.
+    pub fn stop_waiting(&self, number: u64) {
+        let waited = self.shared.registry.lock().residency.loads.remove_waiting(number);
+        drop(waited);
+    }
+
     /// Counts blocks that a lookup had to read because no cache had them. Lock-free, without allocation.
     pub fn count_block_reads(&self, reads: u64) {
         self.shared.visits.count_block_reads(reads);
@@ -266,12 +284,20 @@ impl Manager {
     }
 }
 
-impl Drop for Manager {
-    fn drop(&mut self) {
+impl Manager {
+    /// Ends the threads, after what they are reading. From then on nothing is learned or loaded. Must be called before the last owner drops
+    /// the manager if tables that wait, or chores, may own it: a thread cannot wait for itself.
+    pub fn end(&self) {
         self.shared.stop();
-        // Its end comes when the field is dropped.
         if let Some(thread) = &self.thread {
             thread.thread().unpark();
+            thread.join();
         }
+    }
+}
+
+impl Drop for Manager {
+    fn drop(&mut self) {
+        self.end();
     }
 }

@@ -5,7 +5,7 @@
 
 #include "springbloom_abi.h"
 
-static_assert(sizeof(sb_table) == 16);
+static_assert(offsetof(sb_table, is_open) == 0);
 static_assert(sizeof(sb_bytes) == 16);
 static_assert(offsetof(sb_bytes, data) == 0);
 static_assert(offsetof(sb_bytes, size) == 8);
@@ -25,16 +25,22 @@ static_assert(offsetof(sb_setting, value) == 16);
 static_assert(sizeof(sb_comparator) == 16);
 static_assert(offsetof(sb_comparator, comparator) == 0);
 static_assert(offsetof(sb_comparator, compare) == 8);
-static_assert(sizeof(sb_table_spec) == 104);
+static_assert(sizeof(sb_head) == 40);
+static_assert(offsetof(sb_head, bytes) == 0);
+static_assert(offsetof(sb_head, block_offset) == 16);
+static_assert(offsetof(sb_head, session) == 24);
+static_assert(sizeof(sb_file) == 32);
+static_assert(offsetof(sb_file, file) == 0);
+static_assert(offsetof(sb_file, read) == 8);
+static_assert(offsetof(sb_file, read_head) == 16);
+static_assert(offsetof(sb_file, free) == 24);
+static_assert(sizeof(sb_table_spec) == 64);
 static_assert(offsetof(sb_table_spec, path) == 0);
-static_assert(offsetof(sb_table_spec, session) == 16);
-static_assert(offsetof(sb_table_spec, file_number) == 32);
-static_assert(offsetof(sb_table_spec, level) == 40);
-static_assert(offsetof(sb_table_spec, contents) == 44);
-static_assert(offsetof(sb_table_spec, comparator) == 48);
-static_assert(offsetof(sb_table_spec, head) == 64);
-static_assert(offsetof(sb_table_spec, block_offset) == 80);
-static_assert(offsetof(sb_table_spec, family) == 88);
+static_assert(offsetof(sb_table_spec, file_number) == 16);
+static_assert(offsetof(sb_table_spec, level) == 24);
+static_assert(offsetof(sb_table_spec, contents) == 28);
+static_assert(offsetof(sb_table_spec, comparator) == 32);
+static_assert(offsetof(sb_table_spec, family) == 48);
 static_assert(sizeof(sb_batch_key) == 40);
 static_assert(offsetof(sb_batch_key, key) == 0);
 static_assert(offsetof(sb_batch_key, digest) == 16);

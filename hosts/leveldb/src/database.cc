@@ -1,6 +1,6 @@
 #include "database.h"
 
-#include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "file_access.h"
@@ -14,10 +14,59 @@ using leveldb::Slice;
 
 namespace {
 
-// Reads that fail before other databases have their turn.
-constexpr size_t kUnreadableAtOnce = 16;
-
 Slice UserKey(const Slice& internal_key) { return Slice(internal_key.data(), internal_key.size() - leveldb::kKeyTrailerSize); }
+
+// Finds a table's units and reads their head: SB_OPENED, or why there is none, in the words of springbloom_abi.h. Sets the table's largest
+// sequence number.
+int ReadHeadOf(OpenTable* table, UnitBlock* block, std::string* head) {
+  UnitBlock::Outcome outcome = UnitBlock::Find(table->file.get(), table->file_size, block);
+  if (outcome == UnitBlock::kFound) {
+    outcome = block->ReadHead(*table->file, head);
+  }
+  switch (outcome) {
+    case UnitBlock::kNone:
+      return SB_NO_SUCH_UNITS;
+    case UnitBlock::kUnreadable:
+      return SB_UNREADABLE;
+    case UnitBlock::kDamaged:
+      return SB_CORRUPT;
+    case UnitBlock::kFound:
+      break;
+  }
+  table->largest_sequence = block->largest_sequence;
+  return SB_OPENED;
+}
+
+sb_head HeadIn(const UnitBlock& block, const std::string& head) {
+  return sb_head{Bytes(head), block.handle.offset(), Bytes(block.identity)};
+}
+
+// Callbacks of springbloom_abi.h; `file` is a std::shared_ptr<OpenTable>*.
+OpenTable* TableOf(const void* file) { return static_cast<const std::shared_ptr<OpenTable>*>(file)->get(); }
+
+int Read(const void* file, uint64_t offset, size_t size, int verify, uint8_t* into) noexcept {
+  Slice result;
+  // No file system of LevelDB can reconstruct what is corrupt.
+  if (verify != 0 || !TableOf(file)->file->Read(offset, size, &result, reinterpret_cast<char*>(into)).ok() || result.size() != size) {
+    return 1;
+  }
+  // A mapped file gives its own memory.
+  std::memmove(into, result.data(), size);
+  return 0;
+}
+
+int ReadHead(const void* file, int32_t, void* context, void (*take)(void*, const sb_head*) noexcept) noexcept {
+  UnitBlock block;
+  std::string head;
+  const int why = ReadHeadOf(TableOf(file), &block, &head);
+  if (why == SB_OPENED) {
+    const sb_head read = HeadIn(block, head);
+    take(context, &read);
+  }
+  return why;
+}
+
+void Free(void* file) noexcept { delete static_cast<std::shared_ptr<OpenTable>*>(file); }
 
 }  // namespace
 
@@ -34,144 +83,48 @@ Database::Database(Selected selected, const std::string& folder, const leveldb::
 }
 
 Database::~Database() {
-  sb_deferred_remove(selected_.filters.get(), this);
-  sb_column_family_close(selected_.filters.get(), family_);
+  sb_column_family_close(selected_.filters.get(), family_, /*may_wait=*/1);
 }
 
 std::string Database::PathOf(const OpenTable& table) const {
   return table.has_older_name ? leveldb::SSTTableFileName(folder_, table.number) : leveldb::TableFileName(folder_, table.number);
 }
 
-int Database::TryToOpen(OpenTable* table) {
+void Database::Open(const std::shared_ptr<OpenTable>& table) {
   UnitBlock block;
   std::string head;
-  UnitBlock::Outcome outcome = UnitBlock::Find(table->file.get(), table->file_size, &block);
-  if (outcome == UnitBlock::kNone) {
-    return SB_NONE_LEFT;
+  int why = ReadHeadOf(table.get(), &block, &head);
+  if (why != SB_NO_SUCH_UNITS) {
+    const std::string path = PathOf(*table);
+    sb_table_spec spec{};
+    spec.path = Bytes(path);
+    spec.level = -1;
+    spec.contents = SB_KEYS;
+    spec.comparator = OrderOf(*selected_.user_comparator);
+    const sb_head read = HeadIn(block, head);
+    why = sb_table_open(selected_.filters.get(), family_, &spec, why == SB_OPENED ? &read : nullptr, why,
+                        sb_file{new std::shared_ptr<OpenTable>(table), &Read, &ReadHead, &Free}, &table->units);
   }
-  if (outcome == UnitBlock::kFound) {
-    outcome = block.ReadHead(*table->file, &head);
-  }
-  if (outcome == UnitBlock::kUnreadable) {
-    return SB_UNREADABLE;
-  }
-  const std::string path = PathOf(*table);
-  sb_table_spec spec{};
-  spec.path = Bytes(path);
-  spec.session = Bytes(block.identity);
-  spec.level = -1;
-  spec.comparator = OrderOf(*selected_.user_comparator);
-  spec.head = Bytes(head);
-  spec.block_offset = block.handle.offset();
-  const int why =
-      outcome == UnitBlock::kFound ? sb_table_open(selected_.filters.get(), family_, &spec, &table->units) : SB_CORRUPT;
   if (why == SB_OPENED) {
-    table->largest_sequence = block.largest_sequence;
+    return;
   }
-  return why;
-}
-
-void Database::Open(const std::shared_ptr<OpenTable>& table) {
-  const int why = TryToOpen(table.get());
-  if (why == SB_OPENED) {
-    table->has_units.store(true, std::memory_order_release);
-  } else if (why == SB_NONE_LEFT) {
+  if (why == SB_NO_SUCH_UNITS) {
     sb_filters_count_table_without_units(selected_.filters.get());
   } else if (why == SB_CORRUPT) {
+    // What was read may be damaged, and not the file: it is read again later.
     leveldb::Log(log_, "springbloom: %s is read without filter units: its filter block is damaged or of a newer version",
                  PathOf(*table).c_str());
-    // What was read may be damaged, and not the file: it is read again later.
-    Defer(table);
-  } else {
-    if (!has_told_of_deferral_.exchange(true)) {
-      leveldb::Log(log_, "springbloom: %s is read without filter units for now: %s; others are not told of here",
-                   PathOf(*table).c_str(),
-                   why == SB_NO_ROOM ? "the budget has no room for its bookkeeping" : "they cannot be read");
-    }
-    Defer(table);
+  } else if (!has_told_of_waiting_.exchange(true)) {
+    leveldb::Log(log_, "springbloom: %s is read without filter units for now: %s; others are not told of here",
+                 PathOf(*table).c_str(),
+                 why == SB_NO_ROOM ? "the budget has no room for its bookkeeping" : "they cannot be read");
   }
-}
-
-void Database::Defer(const std::shared_ptr<OpenTable>& table) {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    table->deferred = deferred_.insert(deferred_.end(), table);
-  }
-  sb_deferred_add(selected_.filters.get(), this, &Retry);
-}
-
-int Database::Retry(void* context) noexcept {
-  auto* self = static_cast<Database*>(context);
-  const auto left = [self] {
-    std::lock_guard<std::mutex> lock(self->mutex_);
-    return self->deferred_.size();
-  };
-  const size_t tries = std::min(left(), kUnreadableAtOnce);
-  for (size_t failed = 0; failed < tries; ++failed) {
-    const int why = self->TryNext();
-    if (why != SB_UNREADABLE && why != kClosed) {
-      return why == SB_BUSY && failed > 0 ? SB_UNREADABLE : why;
-    }
-  }
-  return left() == 0 ? SB_NONE_LEFT : SB_UNREADABLE;
-}
-
-// Tries one without the lock: a read may take long, and other tables are opened, tried and closed meanwhile.
-int Database::TryNext() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  const auto next = std::ranges::find(deferred_, false, &OpenTable::is_tried);
-  if (next == deferred_.end()) {
-    return deferred_.empty() ? SB_NONE_LEFT : SB_BUSY;
-  }
-  const std::shared_ptr<OpenTable> table = *next;
-  deferred_.splice(deferred_.end(), deferred_, next);
-  table->is_tried = true;
-  lock.unlock();
-  const int why = TryToOpen(table.get());
-  lock.lock();
-  table->is_tried = false;
-  if (!table->deferred) {
-    lock.unlock();
-    if (why == SB_OPENED) {
-      CloseUnits(table.get());
-    }
-    return kClosed;
-  }
-  // What was read may be damaged, and not the file.
-  if (why == SB_UNREADABLE || why == SB_CORRUPT) {
-    return SB_UNREADABLE;
-  }
-  if (why == SB_NO_ROOM) {
-    deferred_.splice(deferred_.begin(), deferred_, *table->deferred);
-    return why;
-  }
-  if (why == SB_OPENED) {
-    table->has_units.store(true, std::memory_order_release);
-  }
-  Undefer(table.get());
-  return SB_OPENED;
 }
 
 void Database::Close(OpenTable* table) {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (table->deferred) {
-      Undefer(table);
-      sb_deferred_closed(selected_.filters.get());
-    }
+  if (const sb_table* const units = std::exchange(table->units, nullptr)) {
+    sb_table_close(selected_.filters.get(), units, table->is_obsolete.load(std::memory_order_relaxed) ? 1 : 0);
   }
-  if (table->has_units.load(std::memory_order_acquire)) {
-    CloseUnits(table);
-  }
-}
-
-void Database::Undefer(OpenTable* table) {
-  deferred_.erase(*table->deferred);
-  table->deferred.reset();
-}
-
-void Database::CloseUnits(OpenTable* table) {
-  sb_table_close(selected_.filters.get(), &table->units, table->is_obsolete.load(std::memory_order_relaxed) ? 1 : 0);
 }
 
 Database::Lookup::Lookup(const Database& database, const OpenTable& table, const Slice& internal_key)
@@ -182,17 +135,17 @@ Database::Lookup::Lookup(const Database& database, const OpenTable& table, const
       sequence_(SequenceOf(internal_key)) {}
 
 bool Database::Lookup::MayMatch() {
-  return sb_table_may_match(&table_.units, &order_, digest_, Bytes(user_key_), &segment_) != 0;
+  return sb_table_may_match(table_.units, &order_, digest_, Bytes(user_key_), &segment_) != 0;
 }
 
 void Database::Lookup::Record(bool is_found) const {
   if (is_found) {
-    sb_table_record_true_positive(&table_.units, segment_);
+    sb_table_record_true_positive(table_.units, segment_);
     return;
   }
   // A snapshot may hide an entry that others see.
   const bool is_absent = sequence_ >= table_.largest_sequence;
-  sb_table_record_wasted_read(&table_.units, segment_, digest_, Bytes(user_key_), is_absent ? 1 : 0);
+  sb_table_record_wasted_read(table_.units, segment_, digest_, Bytes(user_key_), is_absent ? 1 : 0);
 }
 
 }  // namespace springbloom

@@ -3,9 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
-#include <list>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "filters.h"
@@ -25,9 +23,9 @@ class Database {
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
-  // The table was opened: finds its units. If they cannot be had now, it is deferred: background threads try again.
+  // The table was opened: finds its units. If they cannot be had now, it waits for them.
   void Open(const std::shared_ptr<OpenTable>& table);
-  // The table is closed. A try that hangs is not waited for: it keeps the table.
+  // The table is closed. A read that hangs is not waited for: it keeps the table.
   void Close(OpenTable* table);
 
   // A lookup of a key of the database in a table that has units.
@@ -49,29 +47,14 @@ class Database {
   };
 
  private:
-  // What opening units comes to, in the words of springbloom_abi.h; SB_NONE_LEFT: the table has none. Does not set `has_units`.
-  int TryToOpen(OpenTable* table);
-  void Defer(const std::shared_ptr<OpenTable>& table);
-  static int Retry(void* context) noexcept;
-  // One of springbloom_abi.h, or kClosed.
-  int TryNext();
-  void Undefer(OpenTable* table);
-  void CloseUnits(OpenTable* table);
   std::string PathOf(const OpenTable& table) const;
-
-  // The table was closed while it was tried.
-  static constexpr int kClosed = -1;
 
   const Selected selected_;
   const std::string folder_;
   leveldb::Logger* const log_;
   const std::string session_;
-  sb_column_family* const family_;
-  std::atomic<bool> has_told_of_deferral_ = false;
-  // Guards the following.
-  std::mutex mutex_;
-  // In the order in which they are tried next, those that are being tried among them.
-  std::list<std::shared_ptr<OpenTable>> deferred_;
+  const sb_column_family* const family_;
+  std::atomic<bool> has_told_of_waiting_ = false;
 };
 
 }  // namespace springbloom

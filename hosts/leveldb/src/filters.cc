@@ -28,7 +28,8 @@ const sb_engine kEngine = {
     // LevelDB gives names that it does not know no meaning: DestroyDB leaves the file.
     .hotness_file = "SPRINGBLOOM-HOTNESS",
     .hotness_file_new = "SPRINGBLOOM-HOTNESS.new",
-    .reader_bytes = sizeof(OpenTable),
+    // The table with the count of shares in it, and one of these.
+    .reader_bytes = sizeof(OpenTable) + 32,
     .cache = nullptr,
 };
 

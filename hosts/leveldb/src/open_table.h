@@ -3,9 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
-#include <list>
 #include <memory>
-#include <optional>
 
 #include "leveldb/env.h"
 #include "leveldb/table.h"
@@ -22,14 +20,12 @@ struct OpenTable {
   // LevelDB is about to delete the file.
   std::atomic<bool> is_obsolete = false;
 
-  // What is below may be asked for once this is true.
-  std::atomic<bool> has_units = false;
-  sb_table units = {};
-  // Of the table's entries.
+  // Null: it has none, for good. Set before lookups begin.
+  const sb_table* units = nullptr;
+  // Of the table's entries. Known once it has its units.
   uint64_t largest_sequence = 0;
-  // Its place among the deferred tables, if it is one of them.
-  std::optional<std::list<std::shared_ptr<OpenTable>>::iterator> deferred;
-  bool is_tried = false;
+
+  bool HasUnits() const { return units != nullptr && __atomic_load_n(&units->is_open, __ATOMIC_ACQUIRE) != 0; }
 };
 
 }  // namespace springbloom

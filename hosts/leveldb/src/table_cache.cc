@@ -44,7 +44,7 @@ class TableCache {
 namespace {
 
 struct Cached {
-  // The cache's own, but for a try to find its units.
+  // The cache's own, and that of reads which are under way.
   std::shared_ptr<OpenTable> table = std::make_shared<OpenTable>();
   Database* database = nullptr;  // null: the policy is not elastic
 };
@@ -162,7 +162,7 @@ Status TableCache::Get(const ReadOptions& options, uint64_t number, uint64_t fil
     return s;
   }
   const OpenTable& table = rep_->TableOf(handle);
-  if (!table.has_units.load(std::memory_order_acquire)) {
+  if (!table.HasUnits()) {
     s = table.table->InternalGet(options, internal_key, context, take);
   } else if (Database::Lookup lookup(*rep_->database, table, internal_key); lookup.MayMatch()) {
     Taker taker{Slice(internal_key.data(), internal_key.size() - kKeyTrailerSize), context, take};

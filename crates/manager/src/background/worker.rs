@@ -15,8 +15,9 @@ use super::readers::Readers;
 use super::unsafe_yielding::yield_to_others;
 use crate::load_unit::{Progress, load_next};
 use crate::notices::Notices;
-use crate::registry::{Registry, SharedRegistry};
+use crate::registry::{Registry, Room, SharedRegistry};
 use crate::visits::VisitBuffer;
+use crate::waiting_table::WaitsFor;
 
 /// Batches of visits taken in per round.
 const BATCHES_PER_ROUND: usize = 8;
@@ -195,7 +196,7 @@ impl Shared {
         // Nothing is read before all is decided: then a table takes fewer reads.
         let is_paused = !self.readers.pause_left().is_zero();
         let has_reads = are_over && !is_paused && self.registry.lock().residency.has_reads();
-        let has_chores = self.registry.lock().residency.loads.has_chores();
+        let has_chores = self.has_chores();
         if has_reads || has_chores {
             self.call_reader(scope);
         }
@@ -226,6 +227,7 @@ impl Shared {
         let mut last_generation = self.last_generation();
         loop {
             self.do_chores(place);
+            self.open_tables(place);
             let is_its_turn = self.last_generation() == last_generation && !self.stop.load(Ordering::Acquire);
             let end = match self.readers.pause_left().is_zero() {
                 true if is_its_turn => {
@@ -241,6 +243,28 @@ impl Shared {
             } else {
                 return;
             }
+        }
+    }
+
+    /// Whether something is to be done before units are read.
+    fn has_chores(&self) -> bool {
+        let residency = &self.registry.lock().residency;
+        residency.loads.has_chores() || residency.loads.has_waiting(Room::in_budget(&residency.memory.budget))
+    }
+
+    /// Reads the directories that are due.
+    fn open_tables(&self, place: usize) {
+        let next = || {
+            let residency = &mut self.registry.lock().residency;
+            let room = Room::in_budget(&residency.memory.budget);
+            residency.loads.begin_waiting(room)
+        };
+        while let Some(begun) = next().filter(|_| !self.stop.load(Ordering::Acquire)) {
+            // One that panics is tried again, as one that cannot be read.
+            let why = self.guarded(|| begun.table.open()).unwrap_or(Some(WaitsFor::File));
+            let table = self.registry.lock().residency.loads.end_waiting(begun, why);
+            drop(table);
+            self.readers.end_chore(place);
         }
     }
 

@@ -19,7 +19,7 @@ mod warm_start;
 
 pub(crate) use cache_size::BUDGET_MIN_BYTES as CACHE_BUDGET_MIN_BYTES;
 pub use cache_size::{KnownAbsences, Lately};
-pub(crate) use load_queue::{LoadRequest, LoadResult, READS_MAX, SegmentUnits};
+pub(crate) use load_queue::{LoadRequest, LoadResult, READS_MAX, Room, SegmentUnits};
 pub(crate) use memory::COPY_PARTS;
 pub(crate) use residency::Residency;
 

@@ -102,6 +102,16 @@ impl FileAccess {
         self.files.gate.close();
     }
 
+    /// As [`close`](Self::close), and does not wait for files that are being accessed.
+    pub(crate) fn shut(&self) {
+        self.files.gate.shut();
+    }
+
+    /// Runs what accesses the database's files, unless it is closed. Closing waits for it.
+    pub(crate) fn enter<T>(&self, run: impl FnOnce() -> T) -> Option<T> {
+        self.files.gate.enter(run)
+    }
+
     fn while_open<T>(&self, run: impl FnOnce(Access) -> T) -> Option<T> {
         self.files.gate.enter(|| run(self.files.access))
     }

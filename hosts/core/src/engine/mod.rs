@@ -7,6 +7,7 @@ mod cache;
 mod description;
 mod file_access;
 mod gate;
+mod open_file;
 mod table_name;
 #[cfg(test)]
 pub(crate) mod test_engine;
@@ -17,4 +18,5 @@ pub use description::{CacheCalls, Engine, Name};
 pub(crate) use {
     cache::{CacheAlarm, CacheCharge},
     file_access::{Access, FileAccess, LogLevel},
+    open_file::{FileCalls, Head, OpenFile, OwnedHead},
 };

@@ -173,7 +173,7 @@ impl Databases {
         folder: &[u8],
         is_for_writing: bool,
         files: FileAccess,
-    ) -> ColumnFamily {
+    ) -> Arc<ColumnFamily> {
         let mut open = self.open.lock();
         let Open { database, families, next_scope } = open.entry(session.to_vec()).or_insert_with(|| {
             let database = Arc::new(Database {
@@ -196,7 +196,7 @@ impl Databases {
         next_scope.0 += 2;
         families.push((keys, name.clone()));
         database.is_for_writing.fetch_or(is_for_writing, Ordering::Relaxed);
-        ColumnFamily { database: database.clone(), keys, prefixes, name }
+        Arc::new(ColumnFamily { database: database.clone(), keys, prefixes, name })
     }
 
     /// Lookups of all of them, of those that are closed as well.

@@ -14,7 +14,7 @@ use std::{
 
 use parking_lot::Mutex;
 use springbloom_format::{StoredHotness, StoredTable};
-use springbloom_manager::{Activity, Chore, Lately, Manager, MemoryKind, SegmentUse, allocated_bytes};
+use springbloom_manager::{Activity, Chore, Lately, Manager, MemoryKind, SegmentUse};
 
 use super::{
     databases::Database,
@@ -30,6 +30,8 @@ pub(crate) struct WarmStarts {
     engine: &'static Engine,
     manager: Arc<Manager>,
     files: Arc<TableFiles>,
+    /// Of an open table, which the budget pays for.
+    reader_bytes: usize,
     /// By the database's number.
     folders: Mutex<HashMap<u64, Folders>>,
     /// Databases of which something is to be written. Holds no lock but for a moment: closing a database waits for it.
@@ -44,8 +46,13 @@ struct Folders {
 }
 
 impl WarmStarts {
-    pub(crate) fn new(engine: &'static Engine, manager: Arc<Manager>, files: Arc<TableFiles>) -> Self {
-        Self { engine, manager, files, folders: Mutex::default(), changed: Arc::default() }
+    pub(crate) fn new(
+        engine: &'static Engine,
+        manager: Arc<Manager>,
+        files: Arc<TableFiles>,
+        reader_bytes: usize,
+    ) -> Self {
+        Self { engine, manager, files, reader_bytes, folders: Mutex::default(), changed: Arc::default() }
     }
 
     /// A reader of the database opens a table. Gives the folder, and the table's entry in its file. Gives neither for a file whose name is
@@ -75,7 +82,6 @@ impl WarmStarts {
         let (known, is_visited) = self.files.forget_database(database);
         // Waits until visits that `save_all` has found before are noted.
         self.changed.lock().remove(&number);
-        let reader_bytes = allocated_bytes(self.engine.reader_bytes);
         for folder in &folders {
             if is_visited {
                 folder.note_change();
@@ -83,7 +89,7 @@ impl WarmStarts {
             if database.is_for_writing() {
                 folder.save_last(self.manager.notices(), || {
                     let mut stored = self.to_stored(database, folder, &known, bookkeeping_bytes);
-                    stored.bookkeeping_bytes += (known.of(folder).count() * reader_bytes) as u64;
+                    stored.bookkeeping_bytes += (known.of(folder).count() * self.reader_bytes) as u64;
                     stored
                 });
             }
@@ -143,7 +149,7 @@ impl WarmStarts {
         // Of all folders, if one is written.
         let known = LazyCell::new(|| self.files.use_of(&database));
         for folder in &folders {
-            if folder.knows_lock() && folder.is_lock_held() && folder.begin_save() {
+            if folder.known_lock() == Some(true) && folder.begin_save() {
                 let stored = self.to_stored(&database, folder, &known, self.bookkeeping_bytes());
                 let (folder, notices) = (folder.clone(), self.manager.notices().clone());
                 let changed = self.changed.clone();
@@ -152,7 +158,7 @@ impl WarmStarts {
                         changed.lock().insert(number);
                     }
                 }));
-            } else if folder.is_changed() && !(folder.knows_lock() && !folder.is_lock_held()) {
+            } else if folder.known_lock() != Some(false) && folder.is_changed() {
                 self.changed.lock().insert(number);
             }
         }
@@ -175,7 +181,7 @@ impl WarmStarts {
     /// Whether a lock is being looked for.
     #[cfg(test)]
     pub(crate) fn is_looking(&self) -> bool {
-        self.folders.lock().values().flat_map(|of| &of.folders).any(|folder| !folder.knows_lock())
+        self.folders.lock().values().flat_map(|of| &of.folders).any(|folder| folder.known_lock().is_none())
     }
 
     /// Whether a file is about to be written.

@@ -103,14 +103,14 @@ impl Folder {
         *self.is_lock_held.get_or_init(|| lock_file::is_held(self.engine, &self.path))
     }
 
-    /// Whether that is known.
-    pub(crate) fn knows_lock(&self) -> bool {
-        self.is_lock_held.get().is_some()
+    /// The same, if that is known.
+    pub(crate) fn known_lock(&self) -> Option<bool> {
+        self.is_lock_held.get().copied()
     }
 
     /// Whether somebody is to find it out, who was not asked yet.
     pub(crate) fn asks_for_lock(&self) -> bool {
-        !self.knows_lock() && !self.is_lock_sought.swap(true, Ordering::AcqRel)
+        self.known_lock().is_none() && !self.is_lock_sought.swap(true, Ordering::AcqRel)
     }
 
     fn load(&self, manager: &Manager, state: &mut State) {

@@ -11,7 +11,7 @@ using namespace springbloom_test;
 namespace {
 
 // As tests/features/hanging_calls.rs numbers them.
-enum HangingCall : int { kNothing = 0, kRead = 1, kOpen = 2, kExists = 3, kLog = 4, kRename = 5, kDelete = 6, kSync = 7 };
+enum HangingCall : int { kNothing = 0, kRead = 1, kOpen = 2, kExists = 3, kLog = 4, kRename = 5, kDelete = 6, kSync = 7, kReadByFilters = 8 };
 
 // Of the one test that uses it.
 class Hanging {
@@ -55,6 +55,9 @@ class HangingTable final : public rocksdb::FSRandomAccessFileOwnerWrapper {
   rocksdb::IOStatus Read(uint64_t offset, size_t n, const rocksdb::IOOptions& options, rocksdb::Slice* result, char* scratch,
                          rocksdb::IODebugContext* dbg) const override {
     hanging.At(kRead);
+    if (IsThreadOfFilters()) {
+      hanging.At(kReadByFilters);
+    }
     return target()->Read(offset, n, options, result, scratch, dbg);
   }
 };

@@ -6,7 +6,7 @@ use std::{
     ffi::{c_char, c_int, c_void},
     fs,
     path::Path,
-    sync::mpsc::channel,
+    sync::{Mutex, PoisonError, mpsc::channel},
     time::Duration,
 };
 
@@ -37,6 +37,12 @@ const CALLS: [(c_int, &str, bool); 7] = [
     (6, "delete", false),
     (7, "sync", false),
 ];
+
+/// A read by a thread of the filters, and none of RocksDB's, so that compactions go on.
+const READ_BY_FILTERS: c_int = 8;
+
+/// There is one such file system.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// Ends the hanging also when the test fails: closing the store waits for it.
 struct Hangs;
@@ -109,7 +115,99 @@ fn other_stores_live_while_it_hangs(call: c_int, name: &str, is_made: bool) {
 
 #[test]
 fn a_store_whose_calls_hang_keeps_no_other_store_waiting() {
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     for (call, name, is_made) in CALLS {
         other_stores_live_while_it_hangs(call, name, is_made);
     }
+}
+
+/// The families' tables wait for their directories when the reads begin to hang.
+#[test]
+fn column_families_of_one_store_that_hangs_leave_threads_to_others() {
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = folder();
+    let elastic = ElasticFilters::builder().budget_bytes(0).segment_data_bytes(16 << 10);
+    let elastic = elastic.warm_start_every(None).build().expect("sound settings");
+    let mut options = small_tree();
+    run_cpp_test(springbloom_test_hanging_calls, &mut options, folder.path());
+    let options = installed(&elastic, &options);
+    let mut hanging = DB::open(&options, folder.path().join("hanging")).expect("open");
+    for family in 0..8 {
+        let name = family.to_string();
+        hanging.create_cf(&name, &options).expect("a column family");
+        let family = hanging.cf_handle(&name).expect("it was made");
+        for table in 0..4 {
+            let keys = (0..100).map(|n| key(4 * n + table));
+            keys.for_each(|key| hanging.put_cf(family, key, "value").expect("put"));
+            hanging.flush_cf(family).expect("flush");
+        }
+    }
+    let healthy = DB::open(&installed(&elastic, &small_tree()), folder.path().join("healthy")).expect("open");
+    fill_db(&healthy, "healthy");
+    let hangs = Hangs;
+    springbloom_test_set_hanging_call(READ_BY_FILTERS);
+    elastic.set_budget_bytes(AMPLE_BYTES).expect("a budget");
+    wait_until("no more reads begin", || {
+        let before = springbloom_test_hanging_threads();
+        std::thread::sleep(Duration::from_secs(2));
+        before > 0 && springbloom_test_hanging_threads() == before
+    });
+    // Its tables wait from now on.
+    elastic.set_budget_bytes(0).expect("a budget");
+    drop(healthy);
+    let healthy = DB::open(&installed(&elastic, &small_tree()), folder.path().join("healthy")).expect("open");
+    elastic.set_budget_bytes(AMPLE_BYTES).expect("a budget");
+    wait_until("another store's tables have units", || {
+        let before = elastic.stats().outcomes.rejected;
+        check_db(&healthy, "healthy");
+        elastic.stats().outcomes.rejected - before >= u64::from(NUMBERS) / 3
+    });
+    assert!(springbloom_test_hanging_threads() > 0);
+    drop(hangs);
+}
+
+/// A thread of RocksDB removes the last table of a database while another table's directory is read.
+#[test]
+fn a_database_that_loses_all_its_tables_waits_for_no_read() {
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = folder();
+    let elastic = ElasticFilters::builder().budget_bytes(0).segment_data_bytes(16 << 10);
+    let elastic = elastic.warm_start_every(None).build().expect("sound settings");
+    let mut options = small_tree();
+    run_cpp_test(springbloom_test_hanging_calls, &mut options, folder.path());
+    let options = installed(&elastic, &options);
+    let mut db = DB::open(&options, folder.path()).expect("open");
+    let keys = || (0..200).map(key);
+    for name in ["one", "two"] {
+        db.create_cf(name, &options).expect("a column family");
+        let family = db.cf_handle(name).expect("it was made");
+        keys().for_each(|key| db.put_cf(family, key, "value").expect("put"));
+        db.flush_cf(family).expect("flush");
+    }
+    let hangs = Hangs;
+    springbloom_test_set_hanging_call(READ_BY_FILTERS);
+    elastic.set_budget_bytes(AMPLE_BYTES).expect("a budget");
+    wait_until("directories are being read", || springbloom_test_hanging_threads() > 0);
+    let (emptied, is_empty) = channel();
+    let db = &db;
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            for name in ["one", "two"] {
+                let family = db.cf_handle(name).expect("it is there");
+                keys().for_each(|key| db.delete_cf(family, key).expect("delete"));
+                db.flush_cf(family).expect("flush");
+                db.compact_range_cf(family, None::<&[u8]>, None::<&[u8]>);
+            }
+            // A further flush waits for a thread that RocksDB flushes with.
+            let family = db.cf_handle("one").expect("it is there");
+            db.put_cf(family, "key", "value").expect("put");
+            db.flush_cf(family).expect("flush");
+            emptied.send(()).expect("the test waits for it");
+        });
+        let is_empty = is_empty.recv_timeout(IDLE_TIMEOUT);
+        let hang = springbloom_test_hanging_threads();
+        drop(hangs);
+        assert!(is_empty.is_ok(), "a compaction waits for a read of another column family");
+        assert!(hang > 0);
+    });
 }

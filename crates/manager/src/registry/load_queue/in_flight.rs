@@ -9,7 +9,7 @@ pub(crate) const READS_MAX: usize = 16;
 /// A read that takes longer may hang: nobody waits for its room.
 const SOON: Duration = Duration::from_millis(20);
 /// After so long a read seems to hang. Earlier, the plan would change with each read of a slow device.
-const LATE: Duration = Duration::from_millis(250);
+pub(super) const LATE: Duration = Duration::from_millis(250);
 
 struct Read {
     number: u64,

@@ -4,16 +4,20 @@
 //! is noted as a whole, so that it is read in rows. A table whose read failed is [tried again](super::failing) after a pause.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::failing::FailingTables;
 use super::in_flight::InFlight;
 use super::noted::NotedTables;
 use super::request::{LoadRequest, lacking_segment};
+use super::waiting::{Room, WaitingTables};
 use crate::chore::Chore;
 use crate::names::SegmentRef;
 use crate::plan::Allocation;
 use crate::registry::tables::{Table, Tables};
+use crate::unit_source::Place;
+use crate::waiting_table::{WaitingTable, WaitsFor};
 
 const SEGMENTS_MAX: usize = 64;
 
@@ -21,6 +25,14 @@ const SEGMENTS_MAX: usize = 64;
 fn comes_with_its_table(tables: &Tables, allocation: &Allocation, table: u32) -> bool {
     tables.get(table).is_some_and(Table::is_noted)
         && lacking_segment(tables, allocation, table).is_some_and(|(_, rows)| rows > 0)
+}
+
+/// A try to open a waiting table.
+pub(crate) struct Try {
+    pub(crate) table: Arc<dyn WaitingTable>,
+    place: Place,
+    waiting: u64,
+    number: u64,
 }
 
 /// Where units are wanted.
@@ -31,6 +43,7 @@ pub(crate) struct LoadQueue {
     in_flight: InFlight,
     /// What the host has done with files, before units are read.
     chores: VecDeque<Chore>,
+    waiting: WaitingTables,
 }
 
 impl LoadQueue {
@@ -44,6 +57,7 @@ impl LoadQueue {
             failing: FailingTables::default(),
             in_flight: InFlight::default(),
             chores: VecDeque::new(),
+            waiting: WaitingTables::default(),
         }
     }
 
@@ -109,6 +123,47 @@ impl LoadQueue {
     /// Whether a chore may begin.
     pub(crate) fn has_chores(&self) -> bool {
         self.chores.iter().any(|chore| self.in_flight.may_begin(chore.place))
+    }
+
+    /// Adds a table whose directory is to be read. Gives its number.
+    pub(crate) fn add_waiting(
+        &mut self,
+        table: Arc<dyn WaitingTable>,
+        place: Place,
+        why: WaitsFor,
+        room: Room,
+    ) -> u64 {
+        self.waiting.add(table, place, why, room, Instant::now())
+    }
+
+    /// The table waits no more. It is dropped without the registry's lock.
+    pub(crate) fn remove_waiting(&mut self, number: u64) -> Option<Arc<dyn WaitingTable>> {
+        self.waiting.remove(number)
+    }
+
+    /// Whether a directory is to be read now.
+    pub(crate) fn has_waiting(&self, room: Room) -> bool {
+        self.waiting.has_due(room, Instant::now(), |place| self.in_flight.may_begin(place))
+    }
+
+    /// The table whose directory is to be read next, if one is. Its try begins.
+    pub(crate) fn begin_waiting(&mut self, room: Room) -> Option<Try> {
+        let may_begin = |place| self.in_flight.may_begin(place);
+        let (waiting, table, place) = self.waiting.begin(room, Instant::now(), may_begin)?;
+        Some(Try { table, place, waiting, number: self.in_flight.begin(place, None, 0) })
+    }
+
+    /// The try ended so. Gives back what is dropped without the registry's lock.
+    pub(crate) fn end_waiting(&mut self, ended: Try, why: Option<WaitsFor>) -> Arc<dyn WaitingTable> {
+        let Try { table, place, waiting, number } = ended;
+        self.in_flight.end(number);
+        self.waiting.end(waiting, place, why, Instant::now());
+        table
+    }
+
+    /// Tables that lack room for their bookkeeping, and those whose directory cannot be read.
+    pub(crate) fn waiting_counts(&self) -> (usize, usize) {
+        self.waiting.counts(Instant::now())
     }
 
     /// The next chore of a place with a thread to spare, which begins, and its number for [`end_read`](Self::end_read).
