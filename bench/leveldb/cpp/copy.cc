@@ -34,6 +34,16 @@ struct Copied {
   uint64_t filter_bytes = 0;
 };
 
+// Of an internal key, in whose trailer it stands over the type.
+uint64_t SequenceOf(const Slice& internal_key) {
+  const char* const trailer = internal_key.data() + internal_key.size() - leveldb::kKeyTrailerSize;
+  uint64_t sequence = 0;
+  for (size_t at = 1; at < leveldb::kKeyTrailerSize; ++at) {
+    sequence |= uint64_t{static_cast<unsigned char>(trailer[at])} << (8 * (at - 1));
+  }
+  return sequence;
+}
+
 uint32_t MaskedCrc(const std::string& bytes) {
   return leveldb::crc32c::Mask(leveldb::crc32c::Extend(0, bytes.data(), bytes.size()));
 }
@@ -82,7 +92,7 @@ Status ReadKeys(const std::string& path, uint64_t size, std::vector<std::string>
     if (keys->empty()) {
       copied->smallest = copied->largest;
     }
-    copied->largest_sequence = std::max(copied->largest_sequence, springbloom::SequenceOf(entry->key()));
+    copied->largest_sequence = std::max(copied->largest_sequence, SequenceOf(entry->key()));
     keys->emplace_back(copied->largest, 0, copied->largest.size() - leveldb::kKeyTrailerSize);
   }
   return entry->status();
@@ -108,8 +118,7 @@ Status CopyTable(const std::string& from, const std::string& to, const lb_table&
   std::string name;
   std::string entry;
   if (filters != nullptr) {
-    springbloom::UnitBlock block{
-        .handle = {}, .identity = springbloom::NewIdentity(), .largest_sequence = copied->largest_sequence};
+    springbloom::UnitBlock block{.handle = {}, .identity = springbloom::NewIdentity()};
     const springbloom::BuilderPtr builder(
         sb_builder_new(filters, /*bytewise=*/1, springbloom::Bytes(block.identity), /*file_number=*/0));
     for (const std::string& key : keys) {

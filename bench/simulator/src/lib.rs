@@ -4,7 +4,7 @@
 //! - [`Lookups`]: the keys looked up, from `springbloom-workload`.
 //! - [`Rewriting`]: compaction, which rewrites tables while lookups run.
 //! - [`optimum()`]: the best fixed units for lookups that are known.
-//! - [`managed`]: a whole [`Manager`](springbloom_manager::Manager), whose budget pays for bookkeeping and the negative cache.
+//! - [`managed`]: a whole [`Manager`](springbloom_manager::Manager), whose budget pays for bookkeeping.
 //! - [`written`]: stock filters, whose bits are chosen when a table is written.
 //! - [`command`]: `springbloom simulate`, which runs all of these on trees of any size.
 

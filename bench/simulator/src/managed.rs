@@ -1,4 +1,4 @@
-//! A whole manager over the lookups of a tree. Its budget pays for bookkeeping, buffers and the negative cache, and its own thread loads
+//! A whole manager over the lookups of a tree. Its budget pays for bookkeeping and buffers, and its own thread loads
 //! the units.
 
 use std::sync::Arc;
@@ -181,7 +181,7 @@ impl<'a> Managed<'a> {
             let digest = salted(digest, visit.level, *generation);
             let answer = handle.may_match(&key, digest, &BytewiseOrder);
             if answer.may_match() {
-                handle.record_absent(answer.segment, &key, digest, true);
+                handle.record_missing(answer.segment);
                 seen.wasted_reads += 1;
             }
         }

@@ -35,18 +35,8 @@ impl Wasted {
 }
 
 /// Wasted reads, and what is promised for other budgets then.
-fn run(
-    tree: &Tree,
-    distribution: Distribution,
-    budget_bytes: usize,
-    remembers: bool,
-) -> (Wasted, MemoryCurve) {
-    let settings = ManagerSettings {
-        budget_bytes,
-        reader_bytes: READER_BYTES,
-        negative_cache: remembers,
-        ..ManagerSettings::default()
-    };
+fn run(tree: &Tree, distribution: Distribution, budget_bytes: usize) -> (Wasted, MemoryCurve) {
+    let settings = ManagerSettings { budget_bytes, reader_bytes: READER_BYTES, ..ManagerSettings::default() };
     let mut managed =
         Managed::new(tree, PolicyKind::Benefit.manager(settings)).expect("room for every table");
     let mut lookups = lookups(Popularity::still(distribution), tree.keys(), 1);
@@ -72,27 +62,25 @@ fn negatives(tree: &Tree, distribution: Distribution) -> Wasted {
 fn keeps_its_promises(distribution: Distribution) {
     // Two million keys: four bits for each.
     let tree = Tree::new(&[2, 20, 230], 4, 8388, UnitSettings::default());
-    for remembers in [true, false] {
-        let (now, curve) = run(&tree, distribution, BUDGET_BYTES, remembers);
-        let mut off = Vec::new();
-        for budget_bytes in [BUDGET_BYTES].into_iter().chain(OTHERS) {
-            let measured = match budget_bytes {
-                BUDGET_BYTES => now,
-                0 => negatives(&tree, distribution),
-                other => run(&tree, distribution, other, remembers).0,
-            };
-            let promised = curve.wasted_reads_per_visit(budget_bytes as u64);
-            let ratio = promised / measured.per_visit();
-            println!(
-                "{distribution:?}, negative cache {remembers}, {budget_bytes} B: {promised:.5} promised, {:.5} measured, {ratio:.3}",
-                measured.per_visit()
-            );
-            if (ratio - 1.0).abs() > OFF_MAX + 2.0 / (measured.reads as f64).sqrt() {
-                off.push((budget_bytes, ratio));
-            }
+    let (now, curve) = run(&tree, distribution, BUDGET_BYTES);
+    let mut off = Vec::new();
+    for budget_bytes in [BUDGET_BYTES].into_iter().chain(OTHERS) {
+        let measured = match budget_bytes {
+            BUDGET_BYTES => now,
+            0 => negatives(&tree, distribution),
+            other => run(&tree, distribution, other).0,
+        };
+        let promised = curve.wasted_reads_per_visit(budget_bytes as u64);
+        let ratio = promised / measured.per_visit();
+        println!(
+            "{distribution:?}, {budget_bytes} B: {promised:.5} promised, {:.5} measured, {ratio:.3}",
+            measured.per_visit()
+        );
+        if (ratio - 1.0).abs() > OFF_MAX + 2.0 / (measured.reads as f64).sqrt() {
+            off.push((budget_bytes, ratio));
         }
-        assert!(off.is_empty(), "{distribution:?}, negative cache {remembers}: {off:?}");
     }
+    assert!(off.is_empty(), "{distribution:?}: {off:?}");
 }
 
 #[test]

@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn a_long_name_takes_several_lines_and_leaves_the_table_its_width() {
         let mut table = TextTable::new(["filters", "threads", "wasted reads per lookup of an absent key"]);
-        let long = "elastic:4@units=bloom:6x4@segment_data_bytes=1MiB@negative_cache=false@policy=monkey";
+        let long = "elastic:4@units=bloom:6x4@segment_data_bytes=1MiB@inherit_hotness=false@policy=monkey";
         for name in ["ribbon:4", long, &"x".repeat(200)] {
             table.add_row([name.to_owned(), "1".to_owned(), "0.5".to_owned()]);
         }

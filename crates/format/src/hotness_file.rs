@@ -18,8 +18,8 @@ pub const HOTNESS_HEADER_BYTES: usize = 70;
 /// Bytes of the header of version 1, which ends after the visits per lookup.
 const HEADER_BYTES_OF_1: usize = 48;
 const TABLE_BYTES: usize = 28;
-/// At the end of the header.
-const UNUSED_BYTES: usize = 6;
+/// In the header: after the version, after the visits per lookup, and at its end.
+const UNUSED_BYTES: [usize; 3] = [2, 8, 6];
 const SEGMENT_BYTES: usize = 13;
 
 /// The contents of a hotness file.
@@ -31,10 +31,6 @@ pub struct StoredHotness {
     pub bookkeeping_bytes: u64,
     /// Visits to segments per lookup. 0 if unknown.
     pub visits_per_lookup: f32,
-    /// Share of false positives of the units that the negative cache caught, in 1/65,536.
-    pub known_absent_65536ths: u16,
-    /// Bytes of the negative cache.
-    pub negative_cache_bytes: u64,
     /// Visits of late, in all tables that shared the budget. 0 if unknown.
     pub late_visits: f32,
     /// Of them, those that wasted a read.
@@ -75,16 +71,16 @@ impl StoredHotness {
         let mut bytes = Vec::with_capacity(HOTNESS_HEADER_BYTES + body_bytes + CHECKSUM_BYTES);
         bytes.extend(HOTNESS_MAGIC);
         bytes.extend(HOTNESS_VERSION.to_le_bytes());
-        bytes.extend(self.known_absent_65536ths.to_le_bytes());
+        bytes.extend([0; UNUSED_BYTES[0]]);
         bytes.extend((self.tables.len() as u32).to_le_bytes());
         bytes.extend((body_bytes as u64).to_le_bytes());
         bytes.extend(self.budget_bytes.to_le_bytes());
         bytes.extend(self.bookkeeping_bytes.to_le_bytes());
         bytes.extend(storable(self.visits_per_lookup).to_le_bytes());
-        bytes.extend(self.negative_cache_bytes.to_le_bytes());
+        bytes.extend([0; UNUSED_BYTES[1]]);
         bytes.extend(storable(self.late_visits).to_le_bytes());
         bytes.extend(storable(self.late_wasted_reads).to_le_bytes());
-        bytes.extend([0; UNUSED_BYTES]);
+        bytes.extend([0; UNUSED_BYTES[2]]);
         bytes.extend(checksum(Covers::HotnessHeader, &bytes).to_le_bytes());
         for table in &self.tables {
             bytes.extend(table.id.to_le_bytes());
@@ -123,14 +119,12 @@ impl StoredHotness {
         }
         let mut late = Self::default();
         if header.len() == HOTNESS_HEADER_BYTES {
-            late.negative_cache_bytes = u64_at(header, 44);
             (late.late_visits, late.late_wasted_reads) = (count(&header[52..56])?, count(&header[56..60])?);
         }
         Ok(Self {
             budget_bytes: u64_at(header, 24),
             bookkeeping_bytes: u64_at(header, 32),
             visits_per_lookup: count(&header[40..44])?,
-            known_absent_65536ths: u16_at(header, 10),
             tables,
             ..late
         })

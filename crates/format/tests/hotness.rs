@@ -20,14 +20,11 @@ fn segment() -> impl Strategy<Value = StoredSegment> {
 fn file() -> impl Strategy<Value = StoredHotness> {
     let table = (any::<u128>(), any::<u64>(), prop::collection::vec(segment(), 0..9))
         .prop_map(|(id, file_number, segments)| StoredTable { id, file_number, segments });
-    let known = (any::<u16>(), any::<u64>());
     let visits = (count(), count(), count());
-    (any::<u64>(), any::<u64>(), known, visits, prop::collection::vec(table, 0..6)).prop_map(
-        |(budget_bytes, bookkeeping_bytes, known, visits, tables)| StoredHotness {
+    (any::<u64>(), any::<u64>(), visits, prop::collection::vec(table, 0..6)).prop_map(
+        |(budget_bytes, bookkeeping_bytes, visits, tables)| StoredHotness {
             budget_bytes,
             bookkeeping_bytes,
-            known_absent_65536ths: known.0,
-            negative_cache_bytes: known.1,
             visits_per_lookup: visits.0,
             late_visits: visits.1,
             late_wasted_reads: visits.2,
@@ -64,8 +61,6 @@ fn small() -> Vec<u8> {
         budget_bytes: 1 << 20,
         bookkeeping_bytes: 1000,
         visits_per_lookup: 2.5,
-        known_absent_65536ths: 0x1234,
-        negative_cache_bytes: 4112,
         late_visits: 77.0,
         late_wasted_reads: 7.0,
         tables: vec![StoredTable { id: 7, file_number: 9, segments }],
@@ -106,6 +101,18 @@ fn foreign_newer_and_inconsistent_files_are_told_apart() {
     assert!(matches!(StoredHotness::decode(&longer), Err(FormatError::Inconsistent { .. })));
 }
 
+/// They had a meaning in files of the same version.
+#[test]
+fn what_is_in_unused_places_is_ignored() {
+    let now = small();
+    let mut before = now.clone();
+    for place in [10..12, 44..52, 60..66] {
+        before[place].fill(0xA5);
+    }
+    seal(&mut before);
+    assert_eq!(StoredHotness::decode(&before), StoredHotness::decode(&now));
+}
+
 /// As version 1 had it: a header of 48 bytes.
 #[test]
 fn the_version_before_is_read() {
@@ -115,12 +122,8 @@ fn the_version_before_is_read() {
     before.extend((xxh3_64_with_seed(&before, 4 << 56) as u32).to_le_bytes());
     before.extend(&now[HOTNESS_HEADER_BYTES..]);
     let read = StoredHotness::decode(&before).unwrap();
-    let expected = StoredHotness {
-        negative_cache_bytes: 0,
-        late_visits: 0.0,
-        late_wasted_reads: 0.0,
-        ..StoredHotness::decode(&now).unwrap()
-    };
+    let expected =
+        StoredHotness { late_visits: 0.0, late_wasted_reads: 0.0, ..StoredHotness::decode(&now).unwrap() };
     assert_eq!(read, expected);
     before[8] = 0;
     let checksum = (xxh3_64_with_seed(&before[..44], 4 << 56) as u32).to_le_bytes();
@@ -131,28 +134,35 @@ fn the_version_before_is_read() {
 #[test]
 fn the_document_gives_the_places_of_all_fields() {
     let document = std::fs::read_to_string("../../docs/format.md").unwrap();
-    let field = |heading: &str, name: &str| {
+    let fields = |heading: &str, name: &str| {
         let section =
             document.split(&format!("\n{heading}\n")).nth(1).unwrap_or_else(|| panic!("no {heading}"));
-        let row = section.lines().find(|line| line.contains(&format!("| {name} |")));
-        let cells: Vec<&str> = row.unwrap_or_else(|| panic!("no {name}")).split('|').map(str::trim).collect();
-        let [offset, bytes] = [cells[1], cells[2]].map(|cell| cell.parse::<usize>().unwrap());
-        offset..offset + bytes
+        let section = section.split("\n#").next().unwrap_or_default();
+        let rows = section.lines().filter(|line| line.contains(&format!("| {name} |")));
+        let places = rows.map(|row| {
+            let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+            let [offset, bytes] = [cells[1], cells[2]].map(|cell| cell.parse::<usize>().unwrap());
+            offset..offset + bytes
+        });
+        places.collect::<Vec<_>>()
+    };
+    let field = |heading: &str, name: &str| {
+        fields(heading, name).first().unwrap_or_else(|| panic!("no {name}")).clone()
     };
     let bytes = small();
     let header = |name| &bytes[field("## Hotness header", name)];
     assert_eq!(header("magic"), HOTNESS_MAGIC);
     assert_eq!(header("version"), HOTNESS_VERSION.to_le_bytes());
-    assert_eq!(header("known_absent_share"), [0x34, 0x12]);
     assert_eq!(header("table_count"), 1u32.to_le_bytes());
     assert_eq!(header("body_bytes"), (28u64 + 2 * 13).to_le_bytes());
     assert_eq!(header("budget_bytes"), (1u64 << 20).to_le_bytes());
     assert_eq!(header("bookkeeping_bytes"), 1000u64.to_le_bytes());
     assert_eq!(header("visits_per_lookup"), 2.5f32.to_le_bytes());
-    assert_eq!(header("negative_cache_bytes"), 4112u64.to_le_bytes());
     assert_eq!(header("late_visits"), 77.0f32.to_le_bytes());
     assert_eq!(header("late_wasted_reads"), 7.0f32.to_le_bytes());
-    assert_eq!(header("unused"), [0; 6]);
+    let unused = fields("## Hotness header", "unused");
+    assert_eq!(unused, [10..12, 44..52, 60..66]);
+    assert!(unused.into_iter().all(|place| bytes[place].iter().all(|&byte| byte == 0)));
     assert_eq!(field("## Hotness header", "checksum").end, HOTNESS_HEADER_BYTES);
     let records = &bytes[HOTNESS_HEADER_BYTES..];
     let table = |name| &records[field("## Table record", name)];

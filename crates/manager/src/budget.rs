@@ -24,11 +24,9 @@ pub enum MemoryKind {
     Buffers,
     /// Units being read.
     Loading,
-    /// The negative cache.
-    NegativeCache,
 }
 
-const KINDS: usize = 5;
+const KINDS: usize = 4;
 
 #[derive(Debug)]
 struct Counters {

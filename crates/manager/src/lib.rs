@@ -47,7 +47,7 @@ pub use plan::{
     Allocation, Benefit, Hotness, PerSegment, Planner, Policy, Run, ScopeCounts, SegmentDemand, SegmentState,
     VICTIMS_MAX,
 };
-pub use registry::{Activity, ForgottenScopes, KnownAbsences, Lately};
+pub use registry::{Activity, ForgottenScopes, Lately};
 pub use settings::ManagerSettings;
 pub use stats::{LevelUnits, ScopeStats, Stats, UsedBytes};
 pub use table_spec::{SegmentUse, TableSpec};

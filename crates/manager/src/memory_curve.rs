@@ -1,44 +1,22 @@
 //! The filter memory curve: wasted reads to expect at any budget, from what was measured at one.
 //!
-//! A budget pays for bookkeeping, buffers that grow with it, its share of negative cache, and units. What the units let pass follows from
-//! the [best allocation](crate::plan::UnitCurve) by the analytic rates; what was wasted in fact says by which power these are off. Of what
-//! passes, the negative cache catches a share.
+//! A budget pays for bookkeeping, buffers that grow with it, and units. What the units let pass follows from the
+//! [best allocation](crate::plan::UnitCurve) by the analytic rates; what was wasted in fact says by which power these are off.
 
 use crate::plan::{SegmentDemand, UnitCurve};
-use crate::registry::{CACHE_BUDGET_MIN_BYTES, COPY_PARTS, KnownAbsences, Lately};
+use crate::registry::{COPY_PARTS, Lately};
 use crate::visits::pool_bytes;
 
 /// Points to a factor of two of budget, beside the corners.
 const POINTS_PER_OCTAVE: f64 = 8.0;
 /// The analytic rates count as so many wasted reads.
 const PRIOR_READS: f64 = 64.0;
-/// What passes falls faster than the analytic rates by this power, because the policy loads those units that reject the hot keys. Measured
-/// in the simulator, with keys of Zipf's popularity.
-const POWER: f64 = 1.04;
-/// Bounds of the power where it is measured.
+/// Bounds of the power.
 const POWERS: (f64, f64) = (0.5, 1.5);
-/// Bounds of the factor by which more passes than by the rates.
-const FACTORS: (f64, f64) = (0.5, 3.0);
 /// For the copy of a group that grows: so many units stay free, ...
 const COPY_UNITS: u64 = 4;
 /// ... but no more than one part in so many of what is not bookkeeping.
 const COPIES_MAX: u64 = 5;
-
-/// Bytes of an entry of the negative cache.
-const ENTRY_BYTES: f64 = 20.0;
-/// What is caught is this power of the logarithm of the cache's size. By simulation, with keys of Zipf's popularity.
-const CAUGHT_POWER: f64 = 0.75;
-
-/// The share of the false positives that a negative cache misses which has `size` times the entries by keys that pass.
-///
-/// Which keys pass is chance, so those that pass are a fair sample of the keys that are asked for: where twice as many pass, the cache must
-/// be twice as large to catch the same share. What is caught was measured at size 1 and is nothing at one entry. Between
-/// and beyond, it is this power of the logarithm of the size.
-fn missed(absences: &KnownAbsences, size: f64) -> f64 {
-    let entries = (absences.bytes as f64 / ENTRY_BYTES).max(2.0);
-    let place = ((size * entries).max(1.0).ln() / entries.ln()).max(0.0);
-    1.0 - (absences.caught * place.powf(CAUGHT_POWER)).clamp(0.0, 1.0)
-}
 
 /// What was measured of all segments together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -133,59 +111,31 @@ impl MemoryCurve {
 struct Model<'a> {
     units: UnitCurve,
     measured: &'a MeasuredUse,
-    /// What passes is this power of the share that the analytic rates let pass, ...
+    /// What passes is this power of the share that the analytic rates let pass: it falls faster, because the policy loads those units that
+    /// reject the hot keys.
     power: f64,
-    /// ... times this where there is a negative cache.
-    factor: f64,
-    /// Share of the negatives that passed when it was measured.
-    passing: f64,
 }
 
 impl<'a> Model<'a> {
     fn new(units: UnitCurve, measured: &'a MeasuredUse) -> Self {
-        let mut model = Self { units, measured, power: 1.0, factor: 1.0, passing: 1.0 };
+        let mut model = Self { units, measured, power: 1.0 };
         let negatives = model.units.passing(0.0);
         let share = model.passing(measured.budget_bytes);
         if negatives > 0.0 && share > 0.0 && share < 1.0 {
             let (visits, wasted_reads) = measured.best_known();
-            let passed = wasted_reads / missed(&measured.lately.absences, 1.0).max(f64::MIN_POSITIVE);
             let by_rates = share * negatives * visits / measured.visits;
-            let seen = (share * (PRIOR_READS + passed) / (PRIOR_READS + by_rates)).min(1.0);
-            // Hot keys that pass matter to the policy only where no negative cache holds them.
-            if measured.lately.absences.bytes > 0 {
-                model.power = POWER;
-                let factor = (seen / share.powf(POWER)).powf((1.0 - share).powi(-2));
-                model.factor = factor.clamp(FACTORS.0, FACTORS.1);
-            } else {
-                model.power = (seen.ln() / share.ln()).clamp(POWERS.0, POWERS.1);
-            }
-            model.passing = model.passing(measured.budget_bytes);
+            let seen = (share * (PRIOR_READS + wasted_reads) / (PRIOR_READS + by_rates)).min(1.0);
+            model.power = (seen.ln() / share.ln()).clamp(POWERS.0, POWERS.1);
         }
         model
-    }
-
-    /// The same share of any budget; 0 if the cache is off, or nothing was measured.
-    fn cache_bytes(&self, budget_bytes: u64) -> u64 {
-        if budget_bytes < CACHE_BUDGET_MIN_BYTES as u64 {
-            return 0;
-        }
-        let share = self.measured.lately.absences.bytes as f64 / self.measured.budget_bytes.max(1) as f64;
-        (share.min(1.0) * budget_bytes as f64) as u64
     }
 
     fn other_bytes(&self, budget_bytes: u64) -> u64 {
         let bookkeeping_bytes = self.measured.bookkeeping_bytes;
         let left_bytes = budget_bytes.saturating_sub(bookkeeping_bytes);
         let copy_bytes = (COPY_UNITS * self.units.unit_bytes_max()).max(left_bytes / COPY_PARTS as u64);
-        let beside_bytes = pool_bytes(budget_bytes as usize) as u64
-            + copy_bytes.min(left_bytes / COPIES_MAX)
-            + self.cache_bytes(budget_bytes);
+        let beside_bytes = pool_bytes(budget_bytes as usize) as u64 + copy_bytes.min(left_bytes / COPIES_MAX);
         bookkeeping_bytes.saturating_add(beside_bytes)
-    }
-
-    /// The factor fades where most passes anyway.
-    fn factor_at(&self, by_rates: f64) -> f64 {
-        self.factor.powf((1.0 - by_rates).powi(2))
     }
 
     /// Share of the negatives that passes the units.
@@ -196,8 +146,7 @@ impl<'a> Model<'a> {
             return 0.0;
         }
         let by_rates = self.units.passing(unit_bytes as f64) / negatives;
-        let factor = if self.cache_bytes(budget_bytes) > 0 { self.factor_at(by_rates) } else { 1.0 };
-        (factor * by_rates.powf(self.power)).min(1.0)
+        by_rates.powf(self.power).min(1.0)
     }
 
     fn wasted_reads_per_visit(&self, budget_bytes: u64) -> f64 {
@@ -205,17 +154,7 @@ impl<'a> Model<'a> {
         if visits <= 0.0 {
             return 0.0;
         }
-        // A budget that does not even pay for the bookkeeping filters nothing, and has no negative cache.
-        let is_enough = budget_bytes >= self.other_bytes(budget_bytes);
-        let cache_bytes = if is_enough { self.cache_bytes(budget_bytes) } else { 0 };
-        let passing = self.passing(budget_bytes);
-        let missed = if cache_bytes > 0 {
-            let entries = cache_bytes as f64 / self.measured.lately.absences.bytes as f64;
-            missed(&self.measured.lately.absences, entries * self.passing / passing)
-        } else {
-            1.0
-        };
-        negatives / visits * passing * missed
+        negatives / visits * self.passing(budget_bytes)
     }
 
     /// The least budget that leaves so many bytes for units.
@@ -239,9 +178,7 @@ impl<'a> Model<'a> {
         budgets.extend(self.units.corner_bytes().map(|bytes| self.budget_for(bytes)));
         let least = self.budget_for(0.0);
         let most = budgets.last().copied().unwrap_or(least);
-        // Where units or the negative cache begin.
-        let begins = [least, CACHE_BUDGET_MIN_BYTES as u64];
-        budgets.extend(begins.into_iter().flat_map(|begin| [begin.saturating_sub(1), begin]));
+        budgets.extend([least.saturating_sub(1), least]);
         let steps = ((most as f64 / least.max(1) as f64).log2() * POINTS_PER_OCTAVE) as i32;
         budgets.extend(
             (1..steps).map(|step| (least as f64 * (f64::from(step) / POINTS_PER_OCTAVE).exp2()) as u64),
@@ -272,49 +209,43 @@ mod tests {
     }
 
     /// Half of the visits are for absent keys.
-    fn measured(caught: f64) -> MeasuredUse {
+    fn measured() -> MeasuredUse {
         let visits = 2.0 * demands().iter().map(|demand| demand.negatives).sum::<f64>();
-        let bytes = if caught > 0.0 { 32_896 } else { 0 };
-        let absences = KnownAbsences { bytes, caught };
         MeasuredUse {
             visits,
             wasted_reads: 0.03 * visits,
             budget_bytes: 400_000,
             bookkeeping_bytes: 10_000,
-            lately: Lately { visits, wasted_reads: 0.03 * visits, absences },
+            lately: Lately { visits, wasted_reads: 0.03 * visits },
         }
     }
 
     #[test]
     fn more_memory_never_wastes_more_and_the_inverse_inverts() {
-        for caught in [0.0, 0.3, 0.9, 1.0] {
-            let curve = MemoryCurve::of(demands(), &measured(caught));
-            assert!(curve.points().windows(2).all(|pair| pair[0].budget_bytes < pair[1].budget_bytes
-                && pair[0].wasted_reads_per_visit > pair[1].wasted_reads_per_visit));
-            for bytes in [20_000, 50_000, 100_000, 300_000] {
-                let wasted = curve.wasted_reads_per_visit(bytes);
-                let back = curve.budget_bytes_for(wasted).unwrap();
-                assert!(back.abs_diff(bytes) <= 2, "{bytes} became {back}");
-            }
-            assert_eq!([0, 10_000].map(|budget| curve.wasted_reads_per_visit(budget)), [0.5; 2]);
-            assert!(curve.budget_bytes_for(1e9).is_some_and(|bytes| bytes <= 12_000), "no unit is needed");
-            let last = curve.points().last().unwrap();
-            assert_eq!(curve.wasted_reads_per_visit(u64::MAX), last.wasted_reads_per_visit);
+        let curve = MemoryCurve::of(demands(), &measured());
+        assert!(curve.points().windows(2).all(|pair| pair[0].budget_bytes < pair[1].budget_bytes
+            && pair[0].wasted_reads_per_visit > pair[1].wasted_reads_per_visit));
+        for bytes in [20_000, 50_000, 100_000, 300_000] {
+            let wasted = curve.wasted_reads_per_visit(bytes);
+            let back = curve.budget_bytes_for(wasted).unwrap();
+            assert!(back.abs_diff(bytes) <= 2, "{bytes} became {back}");
         }
+        assert_eq!([0, 10_000].map(|budget| curve.wasted_reads_per_visit(budget)), [0.5; 2]);
+        assert!(curve.budget_bytes_for(1e9).is_some_and(|bytes| bytes <= 12_000), "no unit is needed");
+        let last = curve.points().last().unwrap();
+        assert_eq!(curve.wasted_reads_per_visit(u64::MAX), last.wasted_reads_per_visit);
     }
 
     #[test]
     fn what_was_wasted_is_promised_where_it_was_measured() {
-        for caught in [0.0, 0.1, 0.3] {
-            let now = MemoryCurve::of(demands(), &measured(caught)).wasted_reads_per_visit(400_000);
-            assert!((now / 0.03 - 1.0).abs() < 0.02, "{caught}: {now}");
-        }
+        let now = MemoryCurve::of(demands(), &measured()).wasted_reads_per_visit(400_000);
+        assert!((now / 0.03 - 1.0).abs() < 0.02, "{now}");
     }
 
     #[test]
     fn nothing_known_is_a_level_curve() {
         let idle = SegmentDemand { shape: shape(100), units_max: 6, negatives: 0.0 };
-        let absurd = MeasuredUse { bookkeeping_bytes: u64::MAX, budget_bytes: u64::MAX, ..measured(1.0) };
+        let absurd = MeasuredUse { bookkeeping_bytes: u64::MAX, budget_bytes: u64::MAX, ..measured() };
         for segments in [vec![], vec![idle; 3]] {
             for measured in [MeasuredUse::default(), absurd] {
                 let curve = MemoryCurve::of(segments.clone(), &measured);

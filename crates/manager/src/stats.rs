@@ -15,8 +15,6 @@ pub struct UsedBytes {
     pub buffers: usize,
     /// Units being read.
     pub loading: usize,
-    /// The negative cache.
-    pub negative_cache: usize,
     /// Replaced groups that a lookup still probes.
     pub garbage: usize,
 }
@@ -98,8 +96,8 @@ pub struct Stats {
     pub sampled_one_in: u32,
     /// How all visits ended.
     pub outcomes: OutcomeTotals,
-    /// `E[Extra_IO]` (ATC'19 section 3.4) by measured use, analytic rates and the share of absences that are known: wasted reads to expect
-    /// per visit of a lookup to a segment. 0 before anything was measured.
+    /// `E[Extra_IO]` (ATC'19 section 3.4) by measured use and analytic rates: wasted reads to expect per visit of a lookup to a
+    /// segment. 0 before anything was measured.
     pub expected_wasted_reads_per_visit: f64,
 }
 

@@ -251,9 +251,9 @@ typedef struct {
 // The same for each key of a batch. Faster for keys in the table's order, as neighbours may be in one segment.
 void sb_table_may_match_batch(const sb_table* table, const sb_comparator* comparator, sb_batch_key* keys,
                               size_t count) SB_NOEXCEPT;
-// The key was not found. `absent`: the table certainly has no entry of any age or kind for it, so that it may be remembered.
-void sb_table_record_wasted_read(const sb_table* table, uint32_t segment, sb_digest digest, sb_bytes key, int absent) SB_NOEXCEPT;
-void sb_table_record_true_positive(const sb_table* table, uint32_t segment) SB_NOEXCEPT;
+// What a lookup that a "maybe" let pass came to in the table: it found nothing, or what it looked for.
+void sb_table_record_missing(const sb_table* table, uint32_t segment) SB_NOEXCEPT;
+void sb_table_record_found(const sb_table* table, uint32_t segment) SB_NOEXCEPT;
 // Whether the table has the key was not found out: that takes a block which is not in memory, and the lookup was not to read it.
 void sb_table_record_not_read(const sb_table* table, uint32_t segment) SB_NOEXCEPT;
 

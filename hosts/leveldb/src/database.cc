@@ -16,9 +16,8 @@ namespace {
 
 Slice UserKey(const Slice& internal_key) { return Slice(internal_key.data(), internal_key.size() - leveldb::kKeyTrailerSize); }
 
-// Finds a table's units and reads their head: SB_OPENED, or why there is none, in the words of springbloom_abi.h. Sets the table's largest
-// sequence number.
-int ReadHeadOf(OpenTable* table, UnitBlock* block, std::string* head) {
+// Finds a table's units and reads their head: SB_OPENED, or why there is none, in the words of springbloom_abi.h.
+int ReadHeadOf(const OpenTable* table, UnitBlock* block, std::string* head) {
   UnitBlock::Outcome outcome = UnitBlock::Find(table->file.get(), table->file_size, block);
   if (outcome == UnitBlock::kFound) {
     outcome = block->ReadHead(*table->file, head);
@@ -33,7 +32,6 @@ int ReadHeadOf(OpenTable* table, UnitBlock* block, std::string* head) {
     case UnitBlock::kFound:
       break;
   }
-  table->largest_sequence = block->largest_sequence;
   return SB_OPENED;
 }
 
@@ -131,8 +129,7 @@ Database::Lookup::Lookup(const Database& database, const OpenTable& table, const
     : table_(table),
       order_(OrderOf(*database.selected_.user_comparator)),
       user_key_(UserKey(internal_key)),
-      digest_(LookupDigest(user_key_, *database.family_)),
-      sequence_(SequenceOf(internal_key)) {}
+      digest_(LookupDigest(user_key_, *database.family_)) {}
 
 bool Database::Lookup::MayMatch() {
   return sb_table_may_match(table_.units, &order_, digest_, Bytes(user_key_), &segment_) != 0;
@@ -140,12 +137,10 @@ bool Database::Lookup::MayMatch() {
 
 void Database::Lookup::Record(bool is_found) const {
   if (is_found) {
-    sb_table_record_true_positive(table_.units, segment_);
-    return;
+    sb_table_record_found(table_.units, segment_);
+  } else {
+    sb_table_record_missing(table_.units, segment_);
   }
-  // A snapshot may hide an entry that others see.
-  const bool is_absent = sequence_ >= table_.largest_sequence;
-  sb_table_record_wasted_read(table_.units, segment_, digest_, Bytes(user_key_), is_absent ? 1 : 0);
 }
 
 }  // namespace springbloom

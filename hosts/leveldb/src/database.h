@@ -42,7 +42,6 @@ class Database {
     const sb_comparator order_;
     const leveldb::Slice user_key_;
     const sb_digest digest_;
-    const uint64_t sequence_;
     uint32_t segment_ = 0;
   };
 

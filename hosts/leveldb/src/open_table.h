@@ -22,8 +22,6 @@ struct OpenTable {
 
   // Null: it has none, for good. Set before lookups begin.
   const sb_table* units = nullptr;
-  // Of the table's entries. Known once it has its units.
-  uint64_t largest_sequence = 0;
 
   bool HasUnits() const { return units != nullptr && __atomic_load_n(&units->is_open, __ATOMIC_ACQUIRE) != 0; }
 };

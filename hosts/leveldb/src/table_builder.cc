@@ -38,7 +38,6 @@ class UnitWriter {
     }
     const Slice key(internal_key.data(), internal_key.size() - kKeyTrailerSize);
     sb_builder_add(builder_.get(), springbloom::Bytes(key), key.size() + value.size());
-    block_.largest_sequence = std::max(block_.largest_sequence, springbloom::SequenceOf(internal_key));
   }
 
   // Empty: the table gets no units.
@@ -60,7 +59,7 @@ class UnitWriter {
  private:
   const sb_filters* filters_;
   bool is_sound_ = true;
-  springbloom::UnitBlock block_{.handle = {}, .identity = springbloom::NewIdentity(), .largest_sequence = 0};
+  springbloom::UnitBlock block_{.handle = {}, .identity = springbloom::NewIdentity()};
   springbloom::BuilderPtr builder_;
 };
 

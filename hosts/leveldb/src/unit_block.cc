@@ -19,6 +19,9 @@ namespace {
 
 // Enough for the head of most tables.
 constexpr uint64_t kFirstReadBytes = 4096;
+// Older builds take them for the largest sequence number of the table's entries, and this one for that of no lookup.
+constexpr uint64_t kIgnored = UINT64_MAX;
+constexpr size_t kIgnoredBytes = sizeof(kIgnored);
 
 std::string Fixed64(uint64_t value) {
   std::string bytes(8, '\0');
@@ -26,14 +29,6 @@ std::string Fixed64(uint64_t value) {
     bytes[at] = static_cast<char>(value >> (8 * at));
   }
   return bytes;
-}
-
-uint64_t Fixed64At(const char* bytes) {
-  uint64_t value = 0;
-  for (size_t at = 0; at < 8; ++at) {
-    value |= uint64_t{static_cast<unsigned char>(bytes[at])} << (8 * at);
-  }
-  return value;
 }
 
 bool IsWithin(const BlockHandle& handle, uint64_t file_size) {
@@ -51,10 +46,6 @@ std::string NewIdentity() {
   return word() + word();
 }
 
-uint64_t SequenceOf(const Slice& internal_key) {
-  return Fixed64At(internal_key.data() + internal_key.size() - leveldb::kKeyTrailerSize) >> 8;
-}
-
 bool ReadAt(const RandomAccessFile& file, uint64_t offset, size_t size, std::string* into) {
   into->resize(size);
   Slice result;
@@ -70,15 +61,14 @@ bool ReadAt(const RandomAccessFile& file, uint64_t offset, size_t size, std::str
 std::string UnitBlock::Encode() const {
   std::string value;
   handle.EncodeTo(&value);
-  return value + identity + Fixed64(largest_sequence);
+  return value + identity + Fixed64(kIgnored);
 }
 
 bool UnitBlock::Decode(Slice value, uint64_t file_size) {
-  if (!handle.DecodeFrom(&value).ok() || value.size() != kIdentityBytes + 8 || !IsWithin(handle, file_size)) {
+  if (!handle.DecodeFrom(&value).ok() || value.size() != kIdentityBytes + kIgnoredBytes || !IsWithin(handle, file_size)) {
     return false;
   }
   identity.assign(value.data(), kIdentityBytes);
-  largest_sequence = Fixed64At(value.data() + kIdentityBytes);
   return true;
 }
 

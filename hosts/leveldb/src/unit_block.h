@@ -1,7 +1,7 @@
 // The block of filter units in a table file: where it is, and whose it is.
 //
 // The metaindex block has an entry for it, which stock LevelDB does not look up. Its value: the block's handle, 16 random bytes that tell
-// the table from all others, and 8 bytes with the largest sequence number of the table's entries.
+// the table from all others, and 8 bytes that are ignored.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,12 @@ constexpr size_t kIdentityBytes = 16;
 
 std::string NewIdentity();
 
-// Of an internal key, which has a trailer.
-uint64_t SequenceOf(const leveldb::Slice& internal_key);
-
 // `size` bytes of a file; false on a failure. `into` may be left untouched: then `result` is elsewhere.
 bool ReadAt(const leveldb::RandomAccessFile& file, uint64_t offset, size_t size, std::string* into);
 
 struct UnitBlock {
   leveldb::BlockHandle handle;
   std::string identity;
-  uint64_t largest_sequence = 0;
 
   // The value of the metaindex entry.
   std::string Encode() const;

@@ -275,17 +275,7 @@ inline void GiveKeysToFilters([[maybe_unused]] rocksdb::BlockBasedTableOptions* 
 #endif
 }
 
-// ---- what a table says of itself ------------------------------------------------------------------------------------
-
-// The largest sequence number of its entries, if it was written down.
-inline std::optional<rocksdb::SequenceNumber> LargestSequenceNumber([[maybe_unused]] const rocksdb::TableProperties& table) {
-#if SPRINGBLOOM_ROCKSDB >= 90700
-  if (table.key_largest_seqno != UINT64_MAX) {
-    return table.key_largest_seqno;
-  }
-#endif
-  return std::nullopt;
-}
+// ---- opening tables -------------------------------------------------------------------------------------------------
 
 // An object of the column family whose reader these options open, which tells it from others; null for readers that no database owns.
 inline const void* ColumnFamilyOf(const rocksdb::TableReaderOptions& options) {

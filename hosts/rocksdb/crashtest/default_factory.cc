@@ -1,7 +1,7 @@
 // Makes Springbloom's table factory the one that RocksDB's stress tool and unit tests get when they ask for a block-based one, and its
 // listener one of every database. The linker sends the wrapped functions here (build.mk).
 //
-//   SPRINGBLOOM_FACTORY  settings as an option string has them, "budget=64K;negative_cache=false"; "stock": RocksDB's own factory;
+//   SPRINGBLOOM_FACTORY  settings as an option string has them, "budget=64K;inherit_hotness=false"; "stock": RocksDB's own factory;
 //                        "unfiltered": RocksDB's own factory, without the filters that were asked for
 //   SPRINGBLOOM_BUDGETS  "SEED LARGEST": the budget changes several times a second, drawn from 0 to LARGEST bytes
 //   SPRINGBLOOM_METRICS  a file for the metrics, written as often as the budget changes

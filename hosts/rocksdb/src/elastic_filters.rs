@@ -195,14 +195,6 @@ impl ElasticFiltersBuilder {
         self
     }
 
-    /// Whether part of the budget (a 32nd, less where it does not pay) is a negative cache of absent keys that the units let pass, so
-    /// that a hot one wastes one read and not one per lookup. Default: yes. It does not take keys with more than 112 bytes behind the
-    /// common prefix of their table, nor keys of column families with user-defined timestamps.
-    pub fn negative_cache(mut self, remember: bool) -> Self {
-        self.settings.negative_cache = remember;
-        self
-    }
-
     /// Whether a new table, such as the output of a compaction, starts with the hotness of the segments whose keys it holds. Default: yes.
     /// `false` is for measuring what that is worth.
     pub fn inherit_hotness(mut self, inherit: bool) -> Self {
@@ -253,7 +245,6 @@ mod tests {
             .segment_data_bytes(64 << 10)
             .units("bloom:6x4".parse().expect("units"))
             .warm_start_every(None)
-            .negative_cache(false)
             .inherit_hotness(false)
             .assume_bytewise_equality(true)
             .write_units(false)
@@ -265,7 +256,6 @@ mod tests {
             ("segment_data_bytes", "64K"),
             ("units", "bloom:6x4"),
             ("warm_start_seconds", "0"),
-            ("negative_cache", "false"),
             ("inherit_hotness", "false"),
             ("assume_bytewise_equality", "true"),
             ("write_units", "false"),

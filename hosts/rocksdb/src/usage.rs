@@ -4,9 +4,7 @@ use std::path::{Path, PathBuf};
 
 use springbloom_format::{BlockHeader, Directory, StoredHotness};
 use springbloom_host_core::{Unusable, from_stored, hotness_file, stored_id};
-use springbloom_manager::{
-    Hotness, KnownAbsences, Lately, MeasuredUse, MemoryCurve, SegmentDemand, SegmentUse,
-};
+use springbloom_manager::{Hotness, Lately, MeasuredUse, MemoryCurve, SegmentDemand, SegmentUse};
 
 use crate::{Error, HOTNESS_FILE_NAME, ffi};
 
@@ -92,7 +90,6 @@ impl Usage {
         let sum = |count: fn(&Hotness) -> f32| {
             segments().map(|segment| f64::from(count(&segment.remembered.hotness))).sum::<f64>()
         };
-        let share = |in_65536ths: u16| f64::from(in_65536ths) / 65_536.0;
         let stored = &self.stored;
         let measured = MeasuredUse {
             visits: sum(|hotness| hotness.access_count),
@@ -102,10 +99,6 @@ impl Usage {
             lately: Lately {
                 visits: stored.late_visits.into(),
                 wasted_reads: stored.late_wasted_reads.into(),
-                absences: KnownAbsences {
-                    bytes: stored.negative_cache_bytes,
-                    caught: share(stored.known_absent_65536ths),
-                },
             },
         };
         MemoryCurve::of(segments().map(|segment| segment.demand), &measured)

@@ -90,8 +90,6 @@ impl Builder {
         let manager = Manager::new(ManagerSettings {
             budget_bytes: self.budget_bytes,
             reader_bytes: allocated_bytes(TABLE_BYTES),
-            // An absence is never certain: the read may have ended at a tombstone, an expired value or a snapshot.
-            negative_cache: false,
             ..ManagerSettings::default()
         });
         ElasticFilters(Arc::new(Filters {

@@ -126,11 +126,10 @@ impl ElasticSettings {
     pub(crate) fn described(&self) -> String {
         let settings = self.builder.settings();
         format!(
-            "units {}, segments of {}, policy {}{}{}",
+            "units {}, segments of {}, policy {}{}",
             settings.units,
             Size { bytes: settings.segment_data_bytes },
             self.policy,
-            if settings.negative_cache { "" } else { ", no negative cache" },
             if settings.inherit_hotness { "" } else { ", no inheritance" }
         )
     }
@@ -153,10 +152,10 @@ mod tests {
         );
         assert_eq!(
             built(&elastic(System::ElasticBf, &[])),
-            "units bloom:6x4, segments of 4 MiB, policy multi-queue, no negative cache"
+            "units bloom:6x4, segments of 4 MiB, policy multi-queue"
         );
         assert_eq!(
-            built(&elastic(System::ElasticBf, &["units=bloom:12x2", "negative_cache=true"])),
+            built(&elastic(System::ElasticBf, &["units=bloom:12x2"])),
             "units bloom:12x2, segments of 4 MiB, policy multi-queue"
         );
     }

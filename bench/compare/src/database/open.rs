@@ -100,7 +100,6 @@ impl Database {
         let parts = [
             (UNITS, used.units),
             ("bookkeeping", used.bookkeeping),
-            ("negative cache", used.negative_cache),
             ("buffers of threads", used.buffers),
             ("being loaded or freed", used.loading + used.garbage),
             ("free", stats.budget_bytes.saturating_sub(stats.used_bytes)),

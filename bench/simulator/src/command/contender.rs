@@ -15,7 +15,7 @@ use crate::{FamilyRun, Lookups, Rewriting, Tree, optimum};
 /// A way to spend memory on filters.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Contender {
-    /// A whole manager under this policy. The memory pays for bookkeeping and the negative cache too.
+    /// A whole manager under this policy. The memory pays for bookkeeping too.
     Policy(PolicyKind),
     /// Stock Bloom filters.
     Bloom,
@@ -94,8 +94,6 @@ pub(super) struct Load {
     pub(super) warmup: usize,
     pub(super) measured: usize,
     pub(super) rewriting: Option<Rewriting>,
-    /// A setting of a manager that a flag changes.
-    pub(super) negative_cache: bool,
     /// Share of lookups for keys that are hotter than any in the sample.
     pub(super) head: f64,
 }
@@ -111,8 +109,7 @@ impl Contender {
     /// What the families waste with `bits_per_key` bits of memory for each key; `None` if they have no room for the bookkeeping.
     pub(super) fn run(&self, sample: &Sample, bits_per_key: f64, load: &Load) -> Option<Vec<FamilyRun>> {
         let tree = &sample.tree;
-        let negative_cache = load.negative_cache;
-        let settings = ManagerSettings { negative_cache, ..managed::settings(tree, bits_per_key) };
+        let settings = managed::settings(tree, bits_per_key);
         let mut lookups = load.lookups(tree);
         let written = |stock, choice, lookups: &mut Lookups| {
             let mut written = Written::new(tree, bits_per_key, (stock, choice), load.rewriting);

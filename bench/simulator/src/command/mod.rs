@@ -64,10 +64,6 @@ pub struct Simulate {
     #[arg(long, default_value = "ribbon:16", help_heading = "Filters")]
     units: UnitSettings,
 
-    /// Disable the negative cache of Springbloom, which remembers absent keys that the resident units let pass
-    #[arg(long, help_heading = "Filters")]
-    no_negative_cache: bool,
-
     /// Popularity: uniform, zipf:CONSTANT, or ranges:RECORDS:CONSTANT (ranges of so many neighbouring keys under Zipf)
     #[arg(long, default_value = "zipf:0.99", value_parser = distribution, help_heading = "Lookups")]
     distribution: Distribution,
@@ -145,7 +141,6 @@ struct Header {
     measured_lookups: usize,
     compaction: bool,
     salts: u32,
-    negative_cache: bool,
     #[serde(skip)]
     seed: u64,
     #[serde(skip)]
@@ -237,7 +232,6 @@ impl Simulate {
             warmup: lookups,
             measured: lookups,
             rewriting: (!self.no_compaction).then_some(rewriting),
-            negative_cache: !self.no_negative_cache,
             head: sample.head(whole, self.distribution),
         };
         let cells = self.cells(whole, &sample, &load);
@@ -348,7 +342,6 @@ impl Simulate {
             measured_lookups: load.measured,
             compaction: load.rewriting.is_some(),
             salts: self.salts,
-            negative_cache: load.negative_cache,
             seed: self.seed,
             clock,
         }

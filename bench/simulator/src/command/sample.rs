@@ -69,8 +69,8 @@ impl Sample {
         (distribution.needs_key_order() && self.share < 1.0 && ranges < SAMPLED_RANGES_MIN).then_some(ranges)
     }
 
-    /// Share of lookups for keys, or ranges of keys, that are more popular than any in the sample. They waste no reads: the few absent keys
-    /// among them fit the negative cache, and the few ranges have all units.
+    /// Share of lookups for keys, or ranges of keys, that are more popular than any in the sample. They waste no reads: so hot a key pays
+    /// for the units that reject it, and the few ranges have all units.
     pub(super) fn head(&self, whole: Whole, distribution: Distribution) -> f64 {
         match distribution {
             Distribution::Zipf { exponent } | Distribution::Ranges { exponent, .. } if self.share < 1.0 => {

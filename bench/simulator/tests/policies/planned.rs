@@ -1,4 +1,4 @@
-//! A planner alone over the lookups of a tree: no bookkeeping, no negative cache, instant loads. A unit has a fixed set of false positives,
+//! A planner alone over the lookups of a tree: no bookkeeping, instant loads. A unit has a fixed set of false positives,
 //! as real units do: a hot absent key that passes a unit always passes it.
 
 use springbloom_manager::{Hotness, ManagerSettings, Outcome, Planner, Policy, ScopeId};

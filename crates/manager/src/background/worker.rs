@@ -192,7 +192,7 @@ impl Shared {
         if are_over && (0..REBALANCES_PER_ROUND).any(|_| self.registry.lock().residency.fill()) {
             return Round::Worked;
         }
-        self.registry.lock().maintain_negative_cache();
+        self.registry.lock().measure_lately();
         // Nothing is read before all is decided: then a table takes fewer reads.
         let is_paused = !self.readers.pause_left().is_zero();
         let has_reads = are_over && !is_paused && self.registry.lock().residency.has_reads();

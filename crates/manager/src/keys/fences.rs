@@ -226,12 +226,6 @@ impl<'a> FencesRef<'a> {
         self.segments == 0
     }
 
-    /// The key without what all keys of the table begin with; `None` if it does not begin so.
-    #[inline]
-    pub(crate) fn rest_of<'k>(&self, key: &'k [u8]) -> Option<&'k [u8]> {
-        key.strip_prefix(self.prefix)
-    }
-
     /// First key of segment `segment`; `None` past the end.
     #[inline]
     pub(crate) fn get(&self, segment: u32) -> Option<Fence<'a>> {

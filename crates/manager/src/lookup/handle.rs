@@ -8,7 +8,6 @@ use crate::budget::{MemoryBudget, MemoryKind};
 use crate::keys::{FencesRef, KeyOrder};
 use crate::lookup::TableShared;
 use crate::lookup::group_cell::{BorrowedGroup, GroupCell};
-use crate::lookup::negative_cache::{AbsentKey, NegativeCache};
 use crate::names::TableId;
 use crate::visits::{Outcome, VisitBuffer, VisitedTable};
 
@@ -18,7 +17,6 @@ const GROUPS_PER_BATCH: usize = 8;
 /// Shared by the handles of all tables.
 pub(crate) struct Lookups {
     pub visits: Arc<VisitBuffer>,
-    pub negative_cache: Arc<NegativeCache>,
     pub budget: MemoryBudget,
     /// Reserved for what the host keeps for a reader.
     pub reader_bytes: usize,
@@ -101,32 +99,8 @@ impl TableHandle {
         Some((self.table.cells().get(segment as usize)?.borrow(), layout))
     }
 
-    /// Whether the negative cache has an earlier lookup's [finding](Self::learn_absence) that the table does not hold `key`. Ask when the
-    /// units let the key pass, and [record](Self::record) a hit as [`Outcome::KnownAbsent`]. Lock-free, without allocation.
-    #[inline]
-    pub fn is_known_absent(&self, key: &[u8], digest: KeyDigest) -> bool {
-        self.absence(key, digest).is_some_and(|absence| self.lookups.negative_cache.contains(&absence))
-    }
-
-    /// Puts into the negative cache that the table holds no entry for `key`, of any age or kind. The host must be certain: a mistake hides
-    /// the key for good. Keys with more than 112 bytes behind the table's common prefix are left out. Lock-free, without allocation.
-    pub fn learn_absence(&self, key: &[u8], digest: KeyDigest) {
-        if self.table.generation() != u32::MAX
-            && let Some(absence) = self.absence(key, digest)
-        {
-            self.lookups.negative_cache.insert(&absence);
-        }
-    }
-
     fn fences(&self) -> FencesRef<'_> {
         self.table.fences()
-    }
-
-    /// `None` for a key outside of the table's keys: an engine does not ask the table for it.
-    #[inline]
-    fn absence<'k>(&self, key: &'k [u8], digest: KeyDigest) -> Option<AbsentKey<'k>> {
-        let rest = self.fences().rest_of(key)?;
-        Some(AbsentKey::new(self.table.generation(), rest, digest))
     }
 
     /// Notes how a lookup's visit to `segment` ended. Lock-free, without allocation (but for the thread's first visit).

@@ -2,7 +2,6 @@
 
 pub(crate) mod group_cell;
 mod handle;
-pub(crate) mod negative_cache;
 mod table_filter;
 mod table_shared;
 mod unsafe_heads;

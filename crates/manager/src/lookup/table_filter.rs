@@ -1,4 +1,4 @@
-//! A lookup's way through a table's filters, once for all callers: the segment, its resident units, the known absences, the record.
+//! A lookup's way through a table's filters, once for all callers: the segment, its resident units, the record.
 //!
 //! A "no" is recorded at once. After a "maybe" the caller reads the table, or does not, and says how that ended.
 
@@ -16,7 +16,7 @@ const KEYS_AT_ONCE: usize = 32;
 pub struct Answer {
     /// The segment that would hold the key.
     pub segment: u32,
-    /// How the filters know that the table does not hold the key; `None` if it may.
+    /// How the units reject the key: the table does not hold it. `None` if it may.
     pub rejection: Option<Outcome>,
 }
 
@@ -43,7 +43,7 @@ impl TableHandle {
     #[inline]
     pub fn may_match(&self, key: &[u8], digest: KeyDigest, order: &dyn KeyOrder) -> Answer {
         let segment = self.segment_of(key, order);
-        let rejection = self.rejection(segment, digest).or_else(|| self.known_absence(key, digest));
+        let rejection = self.rejection(segment, digest);
         rejection.into_iter().for_each(|outcome| self.record(segment, outcome));
         Answer { segment, rejection }
     }
@@ -58,8 +58,7 @@ impl TableHandle {
             let asked = &asked[..keys.len()];
             let mut rejections = [None; KEYS_AT_ONCE];
             self.rejections(asked, |place, rejection| rejections[place] = rejection);
-            for ((rejection, key), &(segment, digest)) in rejections.iter_mut().zip(keys).zip(asked) {
-                *rejection = rejection.or_else(|| self.known_absence(key.key(), digest));
+            for ((rejection, key), &(segment, _)) in rejections.iter().zip(keys).zip(asked) {
                 key.set_answer(Answer { segment, rejection: *rejection });
             }
             let visits = asked.iter().zip(rejections);
@@ -67,17 +66,13 @@ impl TableHandle {
         }
     }
 
-    /// The table was read for nothing. `is_certain`: it holds no entry for `key`, of any age or kind, so the next lookup need not read it
-    /// (see [`learn_absence`](Self::learn_absence)).
+    /// The table was read, and the lookup found no key there.
     #[inline]
-    pub fn record_absent(&self, segment: u32, key: &[u8], digest: KeyDigest, is_certain: bool) {
-        if is_certain {
-            self.learn_absence(key, digest);
-        }
+    pub fn record_missing(&self, segment: u32) {
         self.record(segment, Outcome::WastedRead);
     }
 
-    /// The table was read, and holds the key.
+    /// The table was read, and the lookup found its key there.
     #[inline]
     pub fn record_found(&self, segment: u32) {
         self.record(segment, Outcome::TruePositive);
@@ -87,11 +82,5 @@ impl TableHandle {
     #[inline]
     pub fn record_not_read(&self, segment: u32) {
         self.record(segment, Outcome::NotRead);
-    }
-
-    /// The outcome for a key that the units let pass and the negative cache has.
-    #[inline]
-    fn known_absence(&self, key: &[u8], digest: KeyDigest) -> Option<Outcome> {
-        self.is_known_absent(key, digest).then_some(Outcome::KnownAbsent)
     }
 }

@@ -286,7 +286,7 @@ impl Allocation {
         }
     }
 
-    /// Weighted reads that a known segment wastes with its allocated units. Hits of the negative cache are not subtracted.
+    /// Weighted reads that a known segment wastes with its allocated units.
     pub fn wasted(&self, segment: SegmentRef) -> f32 {
         let (state, by_run) = (&self.segments[segment], self.spread_negatives(segment));
         self.belief(state, by_run).mean(self.forecasts(state, by_run))

@@ -59,7 +59,7 @@ impl Counts {
         match outcome {
             Outcome::WastedRead | Outcome::NotRead => self.hotness.wasted_reads += weight,
             Outcome::RejectedByLast => self.marginal_rejections += weight,
-            Outcome::Rejected | Outcome::TruePositive | Outcome::KnownAbsent => (),
+            Outcome::Rejected | Outcome::TruePositive => (),
         }
     }
 
@@ -106,11 +106,10 @@ mod tests {
             Outcome::WastedRead,
             Outcome::TruePositive,
             Outcome::RejectedByLast,
-            Outcome::KnownAbsent,
             Outcome::NotRead,
         ];
         all.into_iter().for_each(|outcome| counts.record(outcome, 1.0));
-        assert_eq!(counts.hotness(), Hotness { access_count: 6.0, negatives: 4.0, wasted_reads: 2.0 });
+        assert_eq!(counts.hotness(), Hotness { access_count: 5.0, negatives: 4.0, wasted_reads: 2.0 });
         assert_eq!(counts.marginal_rejections(), 1.0);
     }
 }

@@ -1,7 +1,7 @@
 //! How many reads a segment will waste: three forecasts, each with the share of belief that it earned (beyond the papers).
 //!
 //! - *By its run*: every key of a sorted run is asked for as often as any other, so the segment gets its share of the run's visits. Right
-//!   where hot keys are scattered over the key space: a hot key, however often it comes, is rejected each time or remembered as absent.
+//!   where hot keys are scattered over the key space: a hot key, however often it comes, is rejected each time.
 //! - *By its visits*: the visits that the segment had. Right where ranges of keys are hot.
 //! - *By its outcomes*: the reads that were wasted, and the rejections by the last unit. Right where hot keys waste reads again and again:
 //!   which keys a unit lets pass is fixed. Few events, so it is noise elsewhere.
@@ -51,7 +51,7 @@ pub(crate) struct Forecast {
     by_visits: f64,
     /// Factor that makes the forecasts by run expect as many wasted reads in total as those by visits.
     run_factor: f32,
-    /// Wasted reads divided by those that the analytic rates expect. Below one where the negative cache saves reads.
+    /// Wasted reads divided by those that the analytic rates expect.
     wasted_share: f32,
 }
 

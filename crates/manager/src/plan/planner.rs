@@ -142,14 +142,6 @@ impl Planner {
         self.policy.on_visit(visit, &mut self.allocation);
     }
 
-    /// Reads per visit that one more byte for units would save; 0 while bytes are free. `None` if the policy does not measure that.
-    pub(crate) fn marginal_value_per_byte(&self) -> Option<f64> {
-        let price = f64::from(self.policy.marginal_value_per_byte()?);
-        let has_free_bytes = self.allocation.free_bytes() * 16 > self.allocation.unit_budget_bytes();
-        let visits = self.allocation.decay().total();
-        Some(if has_free_bytes || visits == 0.0 { 0.0 } else { price / visits })
-    }
-
     /// Evicts a unit if the plan is over the budget for units. Returns `false` if it is not, or nothing is left to evict.
     pub(crate) fn shrink_step(&mut self) -> bool {
         self.allocation.is_over()

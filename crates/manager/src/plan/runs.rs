@@ -131,7 +131,7 @@ impl Runs {
         *match outcome {
             Outcome::Rejected | Outcome::RejectedByLast => &mut counts.rejected,
             Outcome::WastedRead => &mut counts.wasted_reads,
-            Outcome::TruePositive | Outcome::KnownAbsent | Outcome::NotRead => &mut counts.passed,
+            Outcome::TruePositive | Outcome::NotRead => &mut counts.passed,
         } += visits;
         if self.last_visited[place] != self.period {
             self.last_visited[place] = self.period;
@@ -259,8 +259,7 @@ mod tests {
         runs.insert_table(2, run(2, 1), RunShare::default());
         runs.count_visits(0, Outcome::WastedRead, 8);
         runs.count_visits(1, Outcome::RejectedByLast, 3);
-        runs.count_visits(1, Outcome::KnownAbsent, 2);
-        runs.count_visits(1, Outcome::NotRead, 5);
+        runs.count_visits(1, Outcome::NotRead, 7);
         runs.count_loads(0, 16);
         runs.count_visits(7, Outcome::WastedRead, 1);
         let first = ScopeCounts { rejected: 3, wasted_reads: 8, passed: 7, loads: 16 };

@@ -1,6 +1,6 @@
 //! All known tables, the plan for them, and what carries it out. It stands behind one mutex, which no lookup takes.
 //!
-//! The floors, each of which uses only those before it: `tables`, `memory`, `load_queue`, `damage` and `cache_size` have fields of their
+//! The floors, each of which uses only those before it: `tables`, `memory`, `load_queue`, `damage` and `lately` have fields of their
 //! own; `residency` brings what is resident in line with the plan; the registry calls them in order.
 //!
 //! Invariants:
@@ -8,8 +8,8 @@
 //! - the plan leaves room for everything else that is reserved, and for the copy that a group is replaced by;
 //! - every group that lookups can find was built from units that were verified for its segment.
 
-mod cache_size;
 mod damage;
+mod lately;
 mod load_queue;
 mod memory;
 mod report;
@@ -17,8 +17,7 @@ mod residency;
 mod tables;
 mod warm_start;
 
-pub(crate) use cache_size::BUDGET_MIN_BYTES as CACHE_BUDGET_MIN_BYTES;
-pub use cache_size::{KnownAbsences, Lately};
+pub use lately::Lately;
 pub(crate) use load_queue::{LoadRequest, LoadResult, READS_MAX, Room, SegmentUnits};
 pub(crate) use memory::COPY_PARTS;
 pub(crate) use residency::Residency;
@@ -31,7 +30,6 @@ use parking_lot::{Mutex, MutexGuard};
 
 use crate::budget::{MemoryBudget, MemoryKind, Reservation};
 use crate::keys::KeyRange;
-use crate::lookup::negative_cache::{CHUNK_BYTES, NegativeCache};
 use crate::lookup::{Lookups, TableHandle, TableShared};
 use crate::names::{ScopeId, TableId};
 use crate::notices::Notices;
@@ -43,8 +41,8 @@ use crate::stats::{Counters, Stats};
 use crate::table_spec::{SegmentUse, TableSpec};
 use crate::unit_source::{KnownTable, UnitSource};
 use crate::visits::{PackedVisit, SEGMENTS_MAX, SlotSet, Visit, VisitBatch, VisitBuffer, VisitedTable};
-use cache_size::NegativeCacheSizer;
 use damage::Damage;
+use lately::Recent;
 use load_queue::LoadQueue;
 use memory::Memory;
 use report::Demand;
@@ -103,7 +101,7 @@ impl Drop for Locked<'_> {
 pub(crate) enum BudgetMove {
     /// There is more to evict.
     Evicts,
-    /// A lookup still probes an evicted group, a read is under way, or the negative cache was just given up.
+    /// A lookup still probes an evicted group, or a read is under way.
     Waits,
     /// As far as it comes for now: it has so many bytes.
     Ended(usize),
@@ -113,7 +111,7 @@ pub(crate) enum BudgetMove {
 pub(crate) struct Registry {
     inherit_hotness: bool,
     pub(crate) residency: Residency,
-    cache_sizer: NegativeCacheSizer,
+    recent: Recent,
     /// What all handles share.
     lookups: Arc<Lookups>,
 }
@@ -127,12 +125,8 @@ impl Registry {
         notices: Arc<Notices>,
     ) -> Self {
         let planner = Planner::with_policy(policy, settings.half_life_visits, 0);
-        let fixed_bytes = planner.fixed_bytes()
-            + LoadQueue::FIXED_BYTES
-            + NegativeCacheSizer::FIXED_BYTES
-            + size_of::<Registry>();
+        let fixed_bytes = planner.fixed_bytes() + LoadQueue::FIXED_BYTES + size_of::<Registry>();
         let budget_bytes = budget.budget_bytes();
-        let cache = Arc::new(NegativeCache::new(budget.clone()));
         let memory = Memory::new(budget.clone(), visits.clone(), fixed_bytes);
         // Nobody expects filters of a budget of 0, which is also what one begins with that will be measured.
         if budget_bytes > 0 && memory.unpaid_fixed_bytes() > 0 {
@@ -152,16 +146,10 @@ impl Registry {
                 counters: Counters::default(),
                 notices,
             },
-            cache_sizer: NegativeCacheSizer::new(cache.clone(), settings.negative_cache),
-            lookups: Arc::new(Lookups {
-                visits,
-                negative_cache: cache,
-                budget,
-                reader_bytes: settings.reader_bytes,
-            }),
+            recent: Recent::default(),
+            lookups: Arc::new(Lookups { visits, budget, reader_bytes: settings.reader_bytes }),
         };
         registry.residency.fit(0);
-        registry.fit_negative_cache(budget_bytes);
         registry
     }
 
@@ -306,7 +294,6 @@ impl Registry {
         loads.remove_table(tables, slot);
         let Some(table) = tables.remove(slot, run.scope) else { return };
         planner.remove_table(slot);
-        self.cache_sizer.forget(table.shared.generation());
         table.shared.cells().iter().for_each(|cell| memory.garbage.take_group(cell.clear()));
         let segments = table.shared.cells().len();
         let bytes = table.shared.bytes() + self.residency.table_bytes_beside_shared(segments);
@@ -402,7 +389,7 @@ impl Registry {
     /// Asks for another budget: nothing is planned beyond it from now on.
     pub(crate) fn ask_budget(&mut self, budget_bytes: usize) {
         if budget_bytes != self.residency.memory.budget.asked_bytes() {
-            self.cache_sizer.forget_wasted();
+            self.recent.forget();
             // There may be room now for what found none.
             self.residency.planner.allocation.end_backoffs();
         }
@@ -413,9 +400,6 @@ impl Registry {
     pub(crate) fn move_budget(&mut self) -> BudgetMove {
         let asked_bytes = self.residency.memory.budget.asked_bytes();
         self.lookups.visits.fit(asked_bytes);
-        if self.cache_sizer.shrink(asked_bytes) {
-            self.residency.fit(0);
-        }
         // The budget falls after all is evicted: until then, shrinking groups need room for their copies.
         if self.residency.fit_piece() {
             return BudgetMove::Evicts;
@@ -424,12 +408,11 @@ impl Registry {
         if reached_bytes <= asked_bytes {
             self.lookups.visits.fit(asked_bytes);
             self.residency.fit(0);
-            self.fit_negative_cache(reached_bytes);
             return BudgetMove::Ended(reached_bytes);
         }
         // Nobody waits for a read that seems to hang: the budget falls when it is over.
         let movable_bytes = self.residency.memory.movable_bytes();
-        if movable_bytes > self.residency.loads.late_bytes() || self.give_up_negative_cache() {
+        if movable_bytes > self.residency.loads.late_bytes() {
             return BudgetMove::Waits;
         }
         self.residency.memory.collect(!self.residency.tables.are_none());
@@ -442,56 +425,17 @@ impl Registry {
         BudgetMove::Ended(reached_bytes)
     }
 
-    /// Room for absences in a new budget: never more than their share, and at once what they begin with.
-    fn fit_negative_cache(&mut self, budget_bytes: usize) {
-        if self.cache_sizer.shrink(budget_bytes) {
-            self.residency.fit(0);
+    /// Looks at how visits ended, now and then.
+    pub(crate) fn measure_lately(&mut self) {
+        let ticks = self.residency.planner.allocation().ticks();
+        if self.recent.is_due(ticks) {
+            self.recent.measure(ticks, self.lookups.visits.totals());
         }
-        self.cache_sizer.begin(budget_bytes);
-        self.grow_negative_cache();
-    }
-
-    /// Gives up all absences, for a budget that is less than the bookkeeping; `false` if there was nothing left of them.
-    fn give_up_negative_cache(&mut self) -> bool {
-        let had_any = self.residency.memory.budget.used_bytes_of(MemoryKind::NegativeCache) > 0; // or a lookup is still looking
-        if self.cache_sizer.give_up() {
-            self.residency.fit(0);
-        }
-        had_any
-    }
-
-    /// A bounded piece of work on the negative cache: moves its share where that saves reads, drops what is known of forgotten tables.
-    pub(crate) fn maintain_negative_cache(&mut self) {
-        self.cache_sizer.purge_step();
-        self.grow_negative_cache();
-        let Residency { planner, memory, .. } = &self.residency;
-        let ticks = planner.allocation().ticks();
-        if !self.cache_sizer.is_due(ticks) {
-            return;
-        }
-        let (price, budget_bytes) = (planner.marginal_value_per_byte(), memory.budget.budget_bytes());
-        if self.cache_sizer.decide(ticks, self.lookups.visits.totals(), price, budget_bytes) {
-            self.residency.fit(0);
-        }
-    }
-
-    fn grow_negative_cache(&mut self) {
-        let chunks = self.cache_sizer.chunks_to_add();
-        if chunks > 0 {
-            self.residency.fit(chunks * CHUNK_BYTES);
-            self.cache_sizer.grow(chunks);
-            self.residency.fit(0);
-        }
-    }
-
-    /// Share of false positives that the negative cache misses; scales the analytic rates.
-    pub(crate) fn unknown_share(&self) -> f64 {
-        self.cache_sizer.unknown_share()
     }
 
     /// How visits ended lately.
     pub(crate) fn lately(&self) -> Lately {
-        self.cache_sizer.lately()
+        self.recent.lately()
     }
 
     /// Keys of all tables known. O(segments).
@@ -511,6 +455,6 @@ impl Registry {
 
     /// A reading of all counters but those of the thread. O(segments).
     pub(crate) fn stats(&self) -> Stats {
-        report::stats(&self.residency, &self.lookups, self.unknown_share())
+        report::stats(&self.residency, &self.lookups)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Lately;
+use super::lately::Lately;
 use super::residency::Residency;
 use crate::budget::MemoryKind;
 use crate::lookup::Lookups;
@@ -55,7 +55,7 @@ pub(super) fn demand(residency: &Residency) -> Demand {
 }
 
 /// A reading of all counters but those of the thread. O(segments).
-pub(super) fn stats(residency: &Residency, lookups: &Lookups, unknown_share: f64) -> Stats {
+pub(super) fn stats(residency: &Residency, lookups: &Lookups) -> Stats {
     let Residency { planner, tables, loads, memory, counters, .. } = residency;
     let visits = &lookups.visits;
     let budget = memory.budget.snapshot();
@@ -73,7 +73,6 @@ pub(super) fn stats(residency: &Residency, lookups: &Lookups, unknown_share: f64
             bookkeeping: used(MemoryKind::Bookkeeping),
             buffers: used(MemoryKind::Buffers),
             loading: used(MemoryKind::Loading),
-            negative_cache: used(MemoryKind::NegativeCache),
             garbage: used(MemoryKind::Units).saturating_sub(resident_bytes),
         },
         tables: tables.iter().count(),
@@ -95,8 +94,7 @@ pub(super) fn stats(residency: &Residency, lookups: &Lookups, unknown_share: f64
         unpaid_bytes: visits.unpaid_bytes() + memory.unpaid_fixed_bytes(),
         sampled_one_in: visits.sample_weight(),
         outcomes: visits.totals(),
-        expected_wasted_reads_per_visit: planner.allocation().expected_wasted_reads_per_visit()
-            * unknown_share,
+        expected_wasted_reads_per_visit: planner.allocation().expected_wasted_reads_per_visit(),
     }
 }
 

@@ -19,8 +19,6 @@ pub struct OutcomeTotals {
     pub wasted_reads: u64,
     /// Visits that found the key.
     pub true_positives: u64,
-    /// Visits that the units let pass, but of which an earlier one had found that the key is not there.
-    pub known_absent: u64,
     /// Visits that the units let pass, but that were not to read a data block.
     pub not_read: u64,
     /// Blocks that lookups had to read because no cache had them, as the host told.
@@ -30,12 +28,12 @@ pub struct OutcomeTotals {
 impl OutcomeTotals {
     /// All visits.
     pub fn visits(&self) -> u64 {
-        self.rejected + self.wasted_reads + self.true_positives + self.known_absent + self.not_read
+        self.rejected + self.wasted_reads + self.true_positives + self.not_read
     }
 }
 
 /// Kinds of [`Outcome`].
-const OUTCOMES: usize = 6;
+const OUTCOMES: usize = 5;
 /// What is counted: those, and block reads behind them.
 const COUNTS: usize = OUTCOMES + 1;
 const BLOCK_READS: usize = OUTCOMES;
@@ -133,7 +131,6 @@ impl Totals {
             rejected: sum[Outcome::Rejected as usize] + sum[Outcome::RejectedByLast as usize],
             wasted_reads: sum[Outcome::WastedRead as usize],
             true_positives: sum[Outcome::TruePositive as usize],
-            known_absent: sum[Outcome::KnownAbsent as usize],
             not_read: sum[Outcome::NotRead as usize],
             block_reads: sum[BLOCK_READS],
         }

@@ -13,8 +13,6 @@ pub enum Outcome {
     TruePositive,
     /// The last resident unit alone said no: without it a read would have been wasted.
     RejectedByLast,
-    /// The units let the key pass, but an earlier lookup had found that it is not there: a read was saved that no unit would have saved.
-    KnownAbsent,
     /// The units (or the lack of them) said maybe, but no data block was read: the lookup was to read memory alone. Units would have told
     /// a caller that an absent key is absent, so it teaches what a wasted read does.
     NotRead,
@@ -26,9 +24,9 @@ impl Outcome {
         matches!(self, Outcome::WastedRead | Outcome::NotRead)
     }
 
-    /// Whether units can help such visits: the key is absent from the segment, as far as is seen, and was not known to be.
+    /// Whether units can help such visits: the key is absent from the segment, as far as is seen.
     pub fn is_negative(self) -> bool {
-        !matches!(self, Outcome::TruePositive | Outcome::KnownAbsent)
+        self != Outcome::TruePositive
     }
 }
 

@@ -53,7 +53,6 @@ impl PackedVisit {
             1 => Outcome::WastedRead,
             2 => Outcome::TruePositive,
             3 => Outcome::RejectedByLast,
-            4 => Outcome::KnownAbsent,
             _ => Outcome::NotRead,
         }
     }
@@ -70,8 +69,7 @@ mod tests {
             (TABLES_MAX as u32 - 1, u32::MAX, SEGMENTS_MAX as u32 - 1, Outcome::TruePositive),
             (5, 7, 9, Outcome::WastedRead),
             (6, 7, 9, Outcome::RejectedByLast),
-            (7, 1 << 20, 9, Outcome::KnownAbsent),
-            (8, 7, 9, Outcome::NotRead),
+            (7, 1 << 20, 9, Outcome::NotRead),
         ] {
             let visited = VisitedTable::new(table, generation);
             let event = PackedVisit::new(visited, segment, outcome);

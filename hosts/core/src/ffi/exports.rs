@@ -563,28 +563,18 @@ unsafe extern "C" fn sb_table_may_match_batch(
 }
 
 /// # Safety
-/// `table` is alive and has the segment; `key` is readable.
+/// `table` is alive and has the segment.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_table_record_wasted_read(
-    table: *const OpenTable,
-    segment: u32,
-    digest: Digest,
-    key: Bytes,
-    absent: c_int,
-) {
+unsafe extern "C" fn sb_table_record_missing(table: *const OpenTable, segment: u32) {
     // SAFETY: borrowed for the call.
-    let (table, key) = unsafe { (&*table, key.get()) };
-    guarded((), || {
-        if let Some(handle) = table.handle() {
-            handle.record_absent(segment, key, digest.into(), absent != 0);
-        }
-    });
+    let table = unsafe { &*table };
+    guarded((), || table.handle().into_iter().for_each(|handle| handle.record_missing(segment)));
 }
 
 /// # Safety
 /// `table` is alive and has the segment.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_table_record_true_positive(table: *const OpenTable, segment: u32) {
+unsafe extern "C" fn sb_table_record_found(table: *const OpenTable, segment: u32) {
     // SAFETY: borrowed for the call.
     let table = unsafe { &*table };
     guarded((), || table.handle().into_iter().for_each(|handle| handle.record_found(segment)));

@@ -101,7 +101,6 @@ pub const METRICS: &[Metric] = &[
             ("bookkeeping", used.bookkeeping as f64),
             ("buffers", used.buffers as f64),
             ("loading", used.loading as f64),
-            ("negative_cache", used.negative_cache as f64),
             ("garbage", used.garbage as f64),
         ])
     })
@@ -131,7 +130,6 @@ pub const METRICS: &[Metric] = &[
             ("rejected", s.outcomes.rejected as f64),
             ("wasted_read", s.outcomes.wasted_reads as f64),
             ("true_positive", s.outcomes.true_positives as f64),
-            ("known_absent", s.outcomes.known_absent as f64),
             ("not_read", s.outcomes.not_read as f64),
         ])
     })

@@ -12,7 +12,7 @@ mod table_life;
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -28,7 +28,10 @@ use crate::{
     budget::budget_control::BudgetControl,
     engine::{Cache, Engine},
     error::Error,
-    settings::{Budget, Settings, table},
+    settings::{
+        Budget, Settings,
+        table::{self, WITHOUT_EFFECT},
+    },
     tables::{Tables, open_table::OpenTable},
 };
 
@@ -38,6 +41,8 @@ pub struct Filters {
     _maintenance: Maintenance,
     /// As they were started. The budget may be another one now.
     pub(crate) settings: Settings,
+    /// Whether anybody gave a setting that has no effect any more.
+    pub(crate) has_setting_without_effect: AtomicBool,
     pub(crate) tables: Arc<Tables>,
     maintenance_panics: Arc<AtomicU64>,
     budget: Arc<BudgetControl>,
@@ -63,7 +68,6 @@ impl Filters {
                 Budget::Bytes(bytes) => bytes as usize,
                 Budget::Auto => 0,
             },
-            negative_cache: settings.negative_cache,
             inherit_hotness: settings.inherit_hotness,
             reader_bytes,
             ..ManagerSettings::default()
@@ -80,7 +84,14 @@ impl Filters {
             budget: budget.clone(),
             panics: maintenance_panics.clone(),
         });
-        Ok(Arc::new(Self { _maintenance: maintenance, settings, tables, maintenance_panics, budget }))
+        Ok(Arc::new(Self {
+            _maintenance: maintenance,
+            has_setting_without_effect: settings.has_one_without_effect.into(),
+            settings,
+            tables,
+            maintenance_panics,
+            budget,
+        }))
     }
 
     /// What is in force, for a log.
@@ -93,6 +104,9 @@ impl Filters {
         );
         if !write_units {
             text += ", for reading alone: new tables get stock filters";
+        }
+        if self.has_setting_without_effect.load(Ordering::Relaxed) {
+            text += &format!("; {WITHOUT_EFFECT} was given, which has no effect any more: leave it out");
         }
         text
     }

@@ -1,6 +1,6 @@
 //! The instance that option strings share. A string cannot name an object, so there is one in a process.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering::Relaxed};
 
 use parking_lot::Mutex;
 
@@ -45,6 +45,7 @@ pub(crate) fn shared_instance(
     if let Some(filters) = &*instance {
         match table::difference(&filters.settings, &settings) {
             None => {
+                filters.has_setting_without_effect.fetch_or(settings.has_one_without_effect, Relaxed);
                 filters.charge_to(cache)?;
                 if sets_budget {
                     filters.set_budget(settings.budget).map_err(|error| error.to_string())?;

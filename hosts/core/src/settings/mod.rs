@@ -35,12 +35,12 @@ pub struct Settings {
     pub charge_to_block_cache: bool,
     /// Whether new tables get an index that needs little memory, where the engine has options for it and the budget is charged.
     pub small_index: bool,
-    /// Whether absent keys that the units let pass are remembered.
-    pub negative_cache: bool,
     /// Whether a new table starts with the hotness of the segments whose keys it holds.
     pub inherit_hotness: bool,
     /// Which beginnings of keys new tables have units over, beside the prefixes of an extractor.
     pub further_prefixes: FurtherPrefixes,
+    /// Whether a setting was given that has no effect any more.
+    pub has_one_without_effect: bool,
 }
 
 impl Default for Settings {
@@ -54,9 +54,9 @@ impl Default for Settings {
             warm_start_every: Some(Duration::from_secs(60)),
             charge_to_block_cache: false,
             small_index: true,
-            negative_cache: true,
             inherit_hotness: true,
             further_prefixes: FurtherPrefixes::default(),
+            has_one_without_effect: false,
         }
     }
 }

@@ -55,8 +55,8 @@ fn number_and_folder(engine: &Engine, path: &[u8]) -> Option<(U48, usize)> {
 }
 
 impl TableLocation {
-    /// Of a place in a tree whose nodes are two thirds full.
-    pub(crate) const OPEN_FILE_BYTES: usize = (size_of::<OpenFileKey>() + size_of::<Arc<OpenFile>>()) * 3 / 2;
+    /// Of a place in a tree whose nodes are half full, as they are where numbers only grow.
+    pub(crate) const OPEN_FILE_BYTES: usize = (size_of::<OpenFileKey>() + size_of::<Arc<OpenFile>>()) * 2;
 
     /// The place of the file at `path`, and the file's number there.
     pub(crate) fn of(

@@ -202,8 +202,7 @@ impl WarmStarts {
         known: &DatabaseUse,
         bookkeeping_bytes: u64,
     ) -> StoredHotness {
-        let Activity { counts, lately: Lately { visits, wasted_reads, absences } } = known.activity;
-        let in_65536ths = |share: f64| (share * 65_536.0) as u16; // saturates
+        let Activity { counts, lately: Lately { visits, wasted_reads } } = known.activity;
         let lookups = database.lookups();
         let visits_per_lookup = if lookups > 0 { counts.visits() as f64 / lookups as f64 } else { 0.0 };
         let tables = known.of(folder).map(|TableUse { file, segments, .. }| StoredTable {
@@ -215,8 +214,6 @@ impl WarmStarts {
             budget_bytes: self.manager.budget().budget_bytes() as u64,
             bookkeeping_bytes,
             visits_per_lookup: visits_per_lookup as f32,
-            known_absent_65536ths: in_65536ths(absences.caught),
-            negative_cache_bytes: absences.bytes,
             late_visits: visits as f32,
             late_wasted_reads: wasted_reads as f32,
             tables: tables.collect(),

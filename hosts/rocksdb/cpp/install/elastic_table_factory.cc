@@ -348,8 +348,7 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
   if (why == SB_NO_SUCH_UNITS && why_prefixes == SB_NO_SUCH_UNITS) {
     return s;
   }
-  auto reader = std::make_unique<ElasticTableReader>(std::move(*table_reader), std::move(family), reader_options.largest_seqno,
-                                                     reader_options.level);
+  auto reader = std::make_unique<ElasticTableReader>(std::move(*table_reader), std::move(family), reader_options.level);
   if (why_prefixes != SB_NO_SUCH_UNITS) {
     reader->Open(SB_PREFIXES, why_prefixes, prefixes);
   }
@@ -405,8 +404,7 @@ Status ElasticTableFactory::NewUnfilteredReader(const FiltersRef& filters, const
     return s;
   }
   ColumnFamilyRef family(filters, reader_options, is_for_writing_.load(std::memory_order_relaxed));
-  auto reader = std::make_unique<ElasticTableReader>(std::move(*table_reader), std::move(family), reader_options.largest_seqno,
-                                                     reader_options.level);
+  auto reader = std::make_unique<ElasticTableReader>(std::move(*table_reader), std::move(family), reader_options.level);
   if (UnitTable::MayHavePrefixes(*RepOf(reader->Inner()).table_properties)) {
     reader->Open(SB_PREFIXES, SB_NO_ROOM, UnitTable::Head());
   }

@@ -42,11 +42,10 @@ bool MayWait(const rocksdb::FileSystem& file_system) {
 
 }  // namespace
 
-ColumnFamily::ColumnFamily(FiltersRef given, const TableReaderOptions& options, bool may_write)
+ColumnFamily::ColumnFamily(FiltersRef given, const TableReaderOptions& options, bool is_for_writing)
     : filters(std::move(given)),
       comparator(options.internal_comparator.user_comparator()),
       objects(std::make_shared<const ReadObjects>(options)),
-      is_for_writing(may_write),
       session_(options.cur_db_session_id),
       column_family_(release::ColumnFamilyOf(options)),
       family_(sb_column_family_open(filters.get(), Bytes(session_), Bytes(FolderOfDatabase(options)), is_for_writing ? 1 : 0,

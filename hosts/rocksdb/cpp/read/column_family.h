@@ -46,7 +46,6 @@ class ColumnFamily {
   const FiltersRef filters;
   const rocksdb::Comparator* const comparator;
   const std::shared_ptr<const ReadObjects> objects;
-  const bool is_for_writing;
 
  private:
   friend class ColumnFamilyRef;

@@ -27,31 +27,8 @@ using rocksdb::Status;
 using rocksdb::perf_context;
 using rocksdb::perf_level;
 
-namespace {
-
-// The largest sequence number of the table's entries, ingested ones included. If it is not known, or if timestamps too decide what a lookup
-// sees: a number that no lookup has.
-rocksdb::SequenceNumber LargestSequenceNumber(const rocksdb::TableReader& table, rocksdb::SequenceNumber largest_seqno,
-                                              size_t timestamp_bytes) {
-  constexpr rocksdb::SequenceNumber kNever = UINT64_MAX;
-  if (timestamp_bytes != 0) {
-    return kNever;
-  }
-  const auto properties = table.GetTableProperties();
-  if (properties != nullptr) {
-    if (const auto written_down = release::LargestSequenceNumber(*properties)) {
-      return std::max(*written_down, largest_seqno);
-    }
-  }
-  return largest_seqno == 0 ? kNever : largest_seqno;
-}
-
-}  // namespace
-
-ElasticTableReader::ElasticTableReader(std::unique_ptr<rocksdb::TableReader> stock, ColumnFamilyRef family,
-                                       rocksdb::SequenceNumber largest_seqno, int level)
+ElasticTableReader::ElasticTableReader(std::unique_ptr<rocksdb::TableReader> stock, ColumnFamilyRef family, int level)
     : stock_(std::move(stock)),
-      sees_all_from_(LargestSequenceNumber(Inner(), largest_seqno, family->comparator->timestamp_size())),
       units_(std::move(family)),
       has_range_tombstones_(RepOf(Inner()).fragmented_range_dels != nullptr),
       level_(level) {}
@@ -126,28 +103,23 @@ void ElasticTableReader::CountBlockReads(uint64_t misses_before, const GetContex
   }
 }
 
-void ElasticTableReader::RecordPassed(const sb_batch_key& sought, const ReadOptions& read_options, const Slice& internal_key,
-                                      GetContext::GetState before, const Status& status, const GetContext& after) const {
+void ElasticTableReader::RecordPassed(uint32_t segment, const ReadOptions& read_options, GetContext::GetState before,
+                                      const Status& status, const GetContext& after) const {
   if (before != GetContext::kNotFound) {
     return;  // a further operand of a merge says nothing
   }
   if (status.IsIncomplete() && read_options.read_tier == rocksdb::kBlockCacheTier) {
-    units_.RecordNotRead(sought.segment);
+    units_.RecordNotRead(segment);
     return;
   }
   if (!status.ok()) {
     return;  // nor does a failed read
   }
   if (after.State() == GetContext::kNotFound) {
-    // An old snapshot or a transaction's callback may have hidden an entry that others see. In a read-only database each lookup has a
-    // callback, which hides nothing older than its sequence number.
-    const bool may_hide = after.has_callback() && units_.Family().is_for_writing;
-    const bool absent = read_options.read_tier == rocksdb::kReadAllTier && !may_hide &&
-                        rocksdb::GetInternalKeySeqno(internal_key) >= sees_all_from_;
-    units_.RecordWastedRead(sought, absent);
+    units_.RecordMissing(segment);
     return;
   }
-  units_.RecordTruePositive(sought.segment);
+  units_.RecordFound(segment);
   if (StockCounts()) {
     return;
   }
@@ -162,10 +134,9 @@ void ElasticTableReader::RecordPrefixPassed(GetContext::GetState before, const S
     return;
   }
   if (after.State() == GetContext::kNotFound) {
-    // Another key may have the prefix.
-    prefixes->Units().RecordWastedRead(asked->sought, /*absent=*/false);
+    prefixes->Units().RecordMissing(asked->sought.segment);
   } else {
-    prefixes->Units().RecordTruePositive(asked->sought.segment);
+    prefixes->Units().RecordFound(asked->sought.segment);
   }
 }
 
@@ -189,7 +160,7 @@ rocksdb::InternalIterator* ElasticTableReader::NewIterator(const ReadOptions& re
   if (prefixes == nullptr || !SeekOutcomes::AreOf(read_options, prefix_extractor, skip_filters)) {
     return iterator;
   }
-  return SeekOutcomes::Of(iterator, arena, *prefixes, read_options, prefix_extractor, sees_all_from_);
+  return SeekOutcomes::Of(iterator, arena, *prefixes, prefix_extractor);
 }
 
 bool ElasticTableReader::MayMatch(const Slice& internal_key, sb_batch_key* sought) const {
@@ -222,7 +193,7 @@ Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& int
   Status s = Inner().Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
   ReadAgainWhereRefused(read_options, internal_key, before, get_context, prefix_extractor, &s);
   CountBlockReads(misses_before, *get_context);
-  RecordPassed(sought, read_options, internal_key, before, s, *get_context);
+  RecordPassed(sought.segment, read_options, before, s, *get_context);
   return s;
 }
 
@@ -284,7 +255,7 @@ class ElasticTableReader::Batch {
       table_.ReadAgainWhereRefused(read_options, key.ikey, asked_[i].before, key.get_context, prefix_extractor, key.s);
       table_.CountBlockReads(asked_[i].misses_before, *key.get_context);
       if (are_filtered_) {
-        table_.RecordPassed(sought_[i], read_options, key.ikey, asked_[i].before, *key.s, *key.get_context);
+        table_.RecordPassed(sought_[i].segment, read_options, asked_[i].before, *key.s, *key.get_context);
       }
     }
   }

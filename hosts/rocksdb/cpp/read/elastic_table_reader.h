@@ -19,9 +19,8 @@ namespace springbloom {
 // tickers and perf counters count the answers as they count those of a stock filter. Without units, all lookups go to the stock reader.
 class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader> {
  public:
-  // `largest_seqno`: of the table's entries as the database knows it, 0 if it does not. `level`: -1 if it is not known.
-  ElasticTableReader(std::unique_ptr<rocksdb::TableReader> stock, ColumnFamilyRef family, rocksdb::SequenceNumber largest_seqno,
-                     int level);
+  // `level`: -1 if it is not known.
+  ElasticTableReader(std::unique_ptr<rocksdb::TableReader> stock, ColumnFamilyRef family, int level);
   ~ElasticTableReader() override;
 
   // Opens units over keys, or over prefixes, which stock code asks then: those of prefixes first, and each once, before lookups begin. `why`:
@@ -81,9 +80,9 @@ class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader
   // Records how a lookup ended that asked for a prefix and no units over keys.
   void RecordPrefixPassed(rocksdb::GetContext::GetState before, const rocksdb::Status& status,
                           const rocksdb::GetContext& after) const;
-  // Records how a lookup ended that the units let pass, if that is certain. `internal_key`: the key it looked for.
-  void RecordPassed(const sb_batch_key& sought, const rocksdb::ReadOptions& read_options, const rocksdb::Slice& internal_key,
-                    rocksdb::GetContext::GetState before, const rocksdb::Status& status, const rocksdb::GetContext& after) const;
+  // Records how a lookup ended that the units let pass, if it tells whether the table was read for nothing.
+  void RecordPassed(uint32_t segment, const rocksdb::ReadOptions& read_options, rocksdb::GetContext::GetState before,
+                    const rocksdb::Status& status, const rocksdb::GetContext& after) const;
 
   const rocksdb::Comparator& Comparator() const { return *units_.Family().comparator; }
   rocksdb::Statistics* Statistics() const { return units_.Family().objects->statistics.get(); }
@@ -91,8 +90,6 @@ class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader
 
   // Shared with reads of its file that are under way.
   std::shared_ptr<rocksdb::TableReader> stock_;
-  // A lookup at this sequence number or a later one sees every entry of the table.
-  const rocksdb::SequenceNumber sees_all_from_;
   // The flags behind it lie in its last word.
   [[no_unique_address]] TableFilter units_;
   // Atomic: several references of the table cache may mark it at once.
@@ -102,6 +99,6 @@ class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader
 };
 
 // There is one for every open table.
-static_assert(sizeof(ElasticTableReader) == 56);
+static_assert(sizeof(ElasticTableReader) == 48);
 
 }  // namespace springbloom

@@ -23,36 +23,23 @@ const SliceTransform* ExtractorOf(const rocksdb::TableReader& stock, const Slice
   return own != nullptr ? own : given;
 }
 
-// Whether a key begins with its prefix. RocksDB's own extractors do that.
-bool TakesBeginnings(const SliceTransform& extractor) {
-  return std::strcmp(extractor.Name(), "rocksdb.FixedPrefix") == 0 || std::strcmp(extractor.Name(), "rocksdb.CappedPrefix") == 0;
-}
-
 }  // namespace
 
 InternalIterator* SeekOutcomes::Of(InternalIterator* stock, rocksdb::Arena* arena, const PrefixFilter& filter,
-                                   const rocksdb::ReadOptions& read_options, const SliceTransform* prefix_extractor,
-                                   rocksdb::SequenceNumber sees_all_from) {
+                                   const SliceTransform* prefix_extractor) {
   if (arena == nullptr) {
-    return new SeekOutcomes(stock, /*in_arena=*/false, filter, read_options, prefix_extractor, sees_all_from);
+    return new SeekOutcomes(stock, /*in_arena=*/false, filter, prefix_extractor);
   }
-  return new (arena->AllocateAligned(sizeof(SeekOutcomes)))
-      SeekOutcomes(stock, /*in_arena=*/true, filter, read_options, prefix_extractor, sees_all_from);
+  return new (arena->AllocateAligned(sizeof(SeekOutcomes))) SeekOutcomes(stock, /*in_arena=*/true, filter, prefix_extractor);
 }
 
 SeekOutcomes::SeekOutcomes(InternalIterator* stock, bool in_arena, const PrefixFilter& filter,
-                           const rocksdb::ReadOptions& read_options, const SliceTransform* prefix_extractor,
-                           rocksdb::SequenceNumber sees_all_from)
+                           const SliceTransform* prefix_extractor)
     : ForwardingIterator(stock),
       in_arena_(in_arena),
-      reads_all_(read_options.read_tier == rocksdb::kReadAllTier),
-      prefix_is_first_(filter.Units().Family().comparator == rocksdb::BytewiseComparator() &&
-                       TakesBeginnings(*ExtractorOf(filter.Inner(), prefix_extractor))),
-      upper_bound_(read_options.iterate_upper_bound),
       timestamp_bytes_(filter.Units().Family().comparator->timestamp_size()),
       filter_(filter),
-      extractor_(ExtractorOf(filter.Inner(), prefix_extractor)),
-      sees_all_from_(sees_all_from) {}
+      extractor_(ExtractorOf(filter.Inner(), prefix_extractor)) {}
 
 SeekOutcomes::~SeekOutcomes() {
   if (in_arena_) {
@@ -65,23 +52,13 @@ SeekOutcomes::~SeekOutcomes() {
 void SeekOutcomes::Seek(const Slice& target) {
   PrefixFilter::ForgetQuestion(/*is_forward=*/true);
   Inner().Seek(target);
-  Tell(target, /*is_forward=*/true);
+  Tell(target);
 }
 
 void SeekOutcomes::SeekForPrev(const Slice& target) {
   PrefixFilter::ForgetQuestion();
   Inner().SeekForPrev(target);
-  Tell(target, /*is_forward=*/false);
-}
-
-bool SeekOutcomes::ProvesAbsence(const Slice& target, const Slice& prefix) const {
-  // An old snapshot does not see a newer entry of which the prefix is the whole key. RocksDB steps over versions of a key by a seek to its
-  // oldest one, which is of another type: at the same number an entry comes before it.
-  return reads_all_ && prefix_is_first_ && rocksdb::ExtractValueType(target) == rocksdb::kValueTypeForSeek &&
-         rocksdb::GetInternalKeySeqno(target) >= sees_all_from_ &&
-         rocksdb::ExtractUserKeyAndStripTimestamp(target, timestamp_bytes_) == prefix &&
-         // All that begins with the prefix is on the same side of a bound that does not.
-         (upper_bound_ == nullptr || (upper_bound_->compare(prefix) > 0 && !upper_bound_->starts_with(prefix)));
+  Tell(target);
 }
 
 bool SeekOutcomes::HasPrefix(const Slice& key, const Slice& prefix, bool is_further) const {
@@ -106,7 +83,7 @@ std::optional<PrefixFilter::Asked> SeekOutcomes::Asked(const Slice& target) {
   return waiting;
 }
 
-void SeekOutcomes::Tell(const Slice& target, bool is_forward) {
+void SeekOutcomes::Tell(const Slice& target) {
   const std::optional<PrefixFilter::Asked> asked = Asked(target);
   if (!asked) {
     return;  // it was not asked, or it rejected the prefix
@@ -121,18 +98,14 @@ void SeekOutcomes::Tell(const Slice& target, bool is_forward) {
     }
     return;
   }
-  const Slice prefix = ToSlice(sought.key);
-  // A key may begin with a prefix and have another one: a longer one, where the extractor caps it. What is absent is asked for as both.
-  bool begins_with_it = false;
   if (Inner().Valid()) {
     const Slice found = rocksdb::ExtractUserKeyAndStripTimestamp(Inner().key(), timestamp_bytes_);
-    if (HasPrefix(found, prefix, asked->is_further)) {
-      filter_.Units().RecordTruePositive(sought.segment);
+    if (HasPrefix(found, ToSlice(sought.key), asked->is_further)) {
+      filter_.Units().RecordFound(sought.segment);
       return;
     }
-    begins_with_it = found.starts_with(prefix);
   }
-  filter_.Units().RecordWastedRead(sought, is_forward && !begins_with_it && ProvesAbsence(target, prefix));
+  filter_.Units().RecordMissing(sought.segment);
 }
 
 }  // namespace springbloom

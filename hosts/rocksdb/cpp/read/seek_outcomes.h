@@ -20,36 +20,27 @@ class SeekOutcomes final : public release::ForwardingIterator {
         read_options.total_order_seek && !read_options.auto_prefix_mode && !read_options.prefix_same_as_start;
     return !skip_filters && !looks_for_any && prefix_extractor != nullptr;
   }
-  // `stock` is owned from here on; both are in the arena, if there is one. `sees_all_from`: as of ElasticTableReader.
+  // `stock` is owned from here on; both are in the arena, if there is one.
   static rocksdb::InternalIterator* Of(rocksdb::InternalIterator* stock, rocksdb::Arena* arena, const PrefixFilter& filter,
-                                       const rocksdb::ReadOptions& read_options, const rocksdb::SliceTransform* prefix_extractor,
-                                       rocksdb::SequenceNumber sees_all_from);
+                                       const rocksdb::SliceTransform* prefix_extractor);
 
   SeekOutcomes(rocksdb::InternalIterator* stock, bool in_arena, const PrefixFilter& filter,
-               const rocksdb::ReadOptions& read_options, const rocksdb::SliceTransform* prefix_extractor,
-               rocksdb::SequenceNumber sees_all_from);
+               const rocksdb::SliceTransform* prefix_extractor);
   ~SeekOutcomes() override;
 
   void Seek(const rocksdb::Slice& target) override;
   void SeekForPrev(const rocksdb::Slice& target) override;
 
  private:
-  // Whether a seek to `target` that finds nothing proves that the table has no key with this prefix.
-  bool ProvesAbsence(const rocksdb::Slice& target, const rocksdb::Slice& prefix) const;
   // What the filter was asked for this seek, and let pass.
   std::optional<PrefixFilter::Asked> Asked(const rocksdb::Slice& target);
   bool HasPrefix(const rocksdb::Slice& key, const rocksdb::Slice& prefix, bool is_further) const;
-  void Tell(const rocksdb::Slice& target, bool is_forward);
+  void Tell(const rocksdb::Slice& target);
 
   const bool in_arena_;
-  const bool reads_all_;
-  // Whether nothing with a prefix comes before the prefix itself.
-  const bool prefix_is_first_;
-  const rocksdb::Slice* const upper_bound_;
   const size_t timestamp_bytes_;
   const PrefixFilter& filter_;
   const rocksdb::SliceTransform* const extractor_;
-  const rocksdb::SequenceNumber sees_all_from_;
   // What was asked by a seek whose block is still being read (async_io): the same seek is made once more, and asks nothing. Its key is gone
   // by then.
   std::optional<PrefixFilter::Asked> waiting_;

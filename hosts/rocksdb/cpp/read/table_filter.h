@@ -39,11 +39,8 @@ class TableFilter {
   void MayMatch(const sb_comparator& order, sb_batch_key* sought, size_t count) const {
     sb_table_may_match_batch(table_, &order, sought, count);
   }
-  // `absent`: the table certainly has no entry of any age or kind for the key.
-  void RecordWastedRead(const sb_batch_key& sought, bool absent) const {
-    sb_table_record_wasted_read(table_, sought.segment, sought.digest, sought.key, absent ? 1 : 0);
-  }
-  void RecordTruePositive(uint32_t segment) const { sb_table_record_true_positive(table_, segment); }
+  void RecordMissing(uint32_t segment) const { sb_table_record_missing(table_, segment); }
+  void RecordFound(uint32_t segment) const { sb_table_record_found(table_, segment); }
   void RecordNotRead(uint32_t segment) const { sb_table_record_not_read(table_, segment); }
   size_t MemoryBytes() const { return sb_table_memory_bytes(table_); }
 

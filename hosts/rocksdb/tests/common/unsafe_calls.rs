@@ -13,6 +13,7 @@ use rocksdb::{AsRawPtr, DB, Options};
 // Of `tests/cpp/calls.cc`. Those that take a database give 0 or write a message.
 unsafe extern "C" {
     safe fn springbloom_test_release() -> c_int;
+    fn springbloom_test_set_index_with_first_keys(_: *mut c_void);
     fn springbloom_test_verify_checksums(_: *mut c_void, _: *mut c_char, _: usize) -> c_int;
     fn springbloom_test_disable_file_deletions(_: *mut c_void, _: *mut c_char, _: usize) -> c_int;
     fn springbloom_test_enable_file_deletions(_: *mut c_void, _: *mut c_char, _: usize) -> c_int;
@@ -38,6 +39,12 @@ pub(crate) fn is_from(least: (u32, u32, u32)) -> bool {
         eprintln!("not with RocksDB {release:?}, but from {least:?} on");
     }
     release >= least
+}
+
+/// Tables that are written with these options have the first key of each block in their index.
+pub(crate) fn set_index_with_first_keys(options: &mut Options) {
+    // SAFETY: the options live through the call.
+    unsafe { springbloom_test_set_index_with_first_keys(options.as_raw_ptr().cast()) };
 }
 
 /// Reads every block of every table and compares its checksum.

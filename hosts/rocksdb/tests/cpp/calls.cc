@@ -2,6 +2,7 @@
 #include <functional>
 
 #include "check.h"
+#include "rocksdb/table.h"
 #include "rocksdb/trace_reader_writer.h"
 
 // As the C interface has it.
@@ -21,6 +22,11 @@ int CallOn(void* rocksdb_db, char* error, size_t error_size, const Call& call) {
 
 // 80100 for 8.1.0.
 extern "C" int springbloom_test_release() { return SPRINGBLOOM_ROCKSDB; }
+
+extern "C" void springbloom_test_set_index_with_first_keys(void* options) {
+  auto* const tables = springbloom::OptionsIn(options).table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
+  tables->index_type = rocksdb::BlockBasedTableOptions::kBinarySearchWithFirstKey;
+}
 
 extern "C" int springbloom_test_verify_checksums(void* rocksdb_db, char* error, size_t error_size) {
   return springbloom_test::CallOn(rocksdb_db, error, error_size, [](rocksdb::DB* db) { return db->VerifyChecksum(); });

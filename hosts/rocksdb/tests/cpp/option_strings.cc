@@ -45,6 +45,12 @@ void CheckNotParsed(const std::string& text, const std::vector<std::string>& wor
   }
 }
 
+std::string TextOf(const std::string& file) {
+  std::string text;
+  CheckOk(rocksdb::ReadFileToString(rocksdb::Env::Default(), file, &text), "read " + file);
+  return text;
+}
+
 double Metric(const std::string& name) {
   std::string text;
   CheckOk(springbloom::GetMetrics(&text), "GetMetrics");
@@ -66,13 +72,16 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
     {
       const rocksdb::Options options = FromString(
           "table_factory={id=springbloom;budget=4M;segment_data_bytes=16K;units=ribbon:8;negative_cache=false;"
-          "warm_start_seconds=0;charge_to_block_cache=true;block_cache=32M;block_size=2048};listeners=springbloom");
+          "inherit_hotness=false;warm_start_seconds=0;charge_to_block_cache=true;block_cache=32M;block_size=2048};listeners="
+          "springbloom");
       Check(options.listeners.size() == 1, "the listener is there");
       const auto* table_options = options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
       Check(table_options != nullptr && table_options->block_size == 2048, "options of the format stand beside ours");
       Check(options.table_factory->GetPrintableOptions().find("units ribbon:8") != std::string::npos,
             "the log tells the settings");
       auto db = Open(options, first);
+      Check(TextOf(first + "/LOG").find("negative_cache was given") != std::string::npos,
+            "the log tells of a setting without effect");
       CheckOk(springbloom::GetBudget(&budget), "GetBudget");
       Check(budget == 4 << 20, "the budget of the string is in force");
       Check(table_options->block_cache->GetPinnedUsage() >= 4 << 20, "the budget is charged to the block cache");
@@ -102,18 +111,27 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
       Check(Metric("springbloom_budget_bytes") == 2 << 20, "a smaller budget is in force");
 
       // Others share the instance: what they name must agree, but for the budget.
-      CheckRefused("table_factory={id=springbloom;negative_cache=true}", second, "negative_cache: got true");
+      CheckRefused("table_factory={id=springbloom;inherit_hotness=true}", second, "inherit_hotness: got true");
       CheckRefused("table_factory={id=springbloom;units=ribbon:9}", second, "ribbon:8");
-      auto other = Open(FromString("table_factory={id=springbloom;negative_cache=false}"), second);
+      auto other = Open(FromString("table_factory={id=springbloom;inherit_hotness=false}"), second);
       CheckOk(springbloom::GetBudget(&budget), "GetBudget");
       Check(budget == 2 << 20, "a string without a budget leaves it alone");
       other.reset();
+      // What has no effect need not agree.
+      other = Open(FromString("table_factory={id=springbloom;negative_cache=true}"), second);
+      other.reset();
+      CheckRefused("table_factory={id=springbloom;negative_cache=maybe}", second, "negative_cache: got maybe");
       other = Open(FromString("table_factory={id=springbloom;budget=3M}"), second);
       CheckOk(springbloom::GetBudget(&budget), "GetBudget");
       Check(budget == 3 << 20, "a string with a budget changes it");
     }
     // Nobody uses the instance: another one may take its place.
     auto db = Open(FromString("table_factory={id=springbloom;assume_bytewise_equality=true}"), second);
+    Check(TextOf(second + "/LOG").find("negative_cache was given") == std::string::npos, "nobody gave it");
+    {
+      auto other = Open(FromString("table_factory={id=springbloom;negative_cache=false}"), first);
+      Check(TextOf(first + "/LOG").find("negative_cache was given") != std::string::npos, "a later one gave it");
+    }
     CheckOk(springbloom::GetBudget(&budget), "GetBudget");
     Check(budget == 64 << 20, "the default budget");
     db.reset();
@@ -131,8 +149,8 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
     using Change = std::unordered_map<std::string, std::string>;
     Check(db->SetOptions({{"table_factory.budget", "zz"}}).IsInvalidArgument(), "a budget that is none is refused");
     for (const Change& wrong : {Change{{"table_factory.budget", "zz"}}, Change{{"table_factory", "{id=springbloom;budget=zz}"}},
-                                Change{{"table_factory.negative_cache", "false"}}, Change{{"table_factory.units", "ribbon:99"}},
-                                Change{{"table_factory", "{id=springbloom;budget=1M;negative_cache=false}"}}}) {
+                                Change{{"table_factory.inherit_hotness", "false"}}, Change{{"table_factory.units", "ribbon:99"}},
+                                Change{{"table_factory", "{id=springbloom;budget=1M;inherit_hotness=false}"}}}) {
       db->SetOptions(wrong).PermitUncheckedError();  // RocksDB takes some of them
       CheckOk(db->Put(rocksdb::WriteOptions(), Key(1), "value"), "Put");
       CheckOk(db->Flush(rocksdb::FlushOptions()), "Flush");

@@ -1,11 +1,12 @@
-// Iterators find what an ordered map has: in every mode that looks for prefixes and in those that do not, under extractors, comparators and
-// bounds of all kinds, in all kinds of databases, and after the extractor, the further prefixes and other settings changed.
+// Iterators find what an ordered map has: in every mode that looks for prefixes and in those that do not, under extractors, comparators,
+// bounds and indexes of all kinds, in all kinds of databases, and after the extractor, the further prefixes and other settings changed.
 #include <algorithm>
 #include <array>
 #include <functional>
 #include <map>
 #include <optional>
 #include <random>
+#include <vector>
 
 #include "abi.h"
 #include "check.h"
@@ -58,6 +59,7 @@ class BackwardsBehindPairs final : public rocksdb::Comparator {
 const BackwardsBehindPairs backwards_behind_pairs;
 
 using Extractor = std::shared_ptr<const SliceTransform>;
+using IndexType = rocksdb::BlockBasedTableOptions::IndexType;
 
 class Random {
  public:
@@ -87,6 +89,11 @@ struct Setting {
   // Keys are of so many letters, and at least so long. Few letters: most prefixes are present.
   size_t letters;
   size_t least_bytes;
+  // Of tables that are written with the one filters and the other.
+  std::array<IndexType, 2> index_types;
+
+  // A hash index asks for the prefix of every key and of every target.
+  bool HasHashIndexes() const { return index_types[0] == IndexType::kHashSearch || index_types[1] == IndexType::kHashSearch; }
 
   std::string RandomKey(Random& random) const {
     std::string key(least_bytes + random.Below(5), 'a');
@@ -342,6 +349,10 @@ class Comparison {
   std::optional<std::string> Target() {
     for (int tries = 0; tries < 20; ++tries) {
       std::string target = setting_.RandomKey(random_);
+      if (random_.OneIn(4)) {
+        // Shorter than what a capped extractor caps, mostly.
+        target.resize(std::min(target.size(), 1 + random_.Below(3)));
+      }
       if (upper_ && random_.OneIn(2)) {
         // In a range whose keys have a further prefix.
         const size_t shared = std::min(random_.Below(6), std::min(target.size(), upper_->size()));
@@ -365,14 +376,20 @@ class Comparison {
     if (!target) {
       return;
     }
+    // RocksDB's hash index finds no way back to a prefix, with stock tables either, unless it is asked in total order.
+    const bool goes_back = !setting_.HasHashIndexes() || mode_ == kTotalOrder || mode_ == kAutomatic;
     prefix_.reset();
     if (mode_ == kPrefix || mode_ == kSameAsStart) {
       if (!extractor_->InDomain(*target)) {
-        return;  // promises nothing
+        // Promises nothing, and must leave no trace.
+        if (!setting_.HasHashIndexes()) {
+          it.Seek(*target);
+        }
+        return;
       }
       prefix_ = extractor_->Transform(*target).ToString();
     }
-    bool forward = !random_.OneIn(3);
+    bool forward = !goes_back || !random_.OneIn(3);
     what_ = std::string(reader_) + (forward ? ", Seek(" : ", SeekForPrev(") + *target + ")";
     Model::const_iterator at;
     if (forward) {
@@ -384,7 +401,7 @@ class Comparison {
     }
     for (size_t steps = random_.Below(40); IsSame(it, at) && steps > 0; --steps) {
       // The changes of an uncommitted transaction are in another iterator, which knows no prefixes: beyond the last one it starts anew.
-      if (!is_transaction_ && random_.OneIn(6)) {
+      if (goes_back && !is_transaction_ && random_.OneIn(6)) {
         forward = !forward;
       }
       what_ += forward ? " Next" : " Prev";
@@ -423,7 +440,8 @@ class Comparison {
     static constexpr const char* kModes[] = {"prefixes", "prefix_same_as_start", "total_order_seek", "auto_prefix_mode"};
     return what_ + ": got " + (it.Valid() ? it.key().ToString() + "=" + it.value().ToString() : "no entry") + "; " +
            kModes[mode_] + ", extractor " + (extractor_ == nullptr ? "none" : extractor_->AsString()) +
-           (upper_ ? ", upper bound " + *upper_ : "") + (lower_ ? ", lower bound " + *lower_ : "");
+           (upper_ ? ", upper bound " + *upper_ : "") + (lower_ ? ", lower bound " + *lower_ : "") + ", indexes " +
+           std::to_string(setting_.index_types[0]) + " and " + std::to_string(setting_.index_types[1]);
   }
 
   const Setting& setting_;
@@ -557,20 +575,25 @@ uint64_t CompareFollower(const Database& database, Random& random) {
 }
 
 // One of which keys with the same prefix are neighbours.
-std::pair<Extractor, std::string> RandomExtractor(Random& random, const rocksdb::Comparator* comparator, bool by_text) {
-  const size_t neighbours = comparator == &backwards_behind_pairs ? 2 : by_text ? 4 : 5;
-  switch (random.Below(neighbours)) {
-    case 0:
-      return {nullptr, "nullptr"};
-    case 1:
-      return {Extractor(rocksdb::NewFixedPrefixTransform(2)), "rocksdb.FixedPrefix.2"};
-    case 2:
-      return {Extractor(rocksdb::NewFixedPrefixTransform(4)), "rocksdb.FixedPrefix.4"};
-    case 3:
-      return {Extractor(rocksdb::NewCappedPrefixTransform(3)), "rocksdb.CappedPrefix.3"};
-    default:
-      return {std::make_shared<UpToBar>(), ""};
+std::pair<Extractor, std::string> RandomExtractor(Random& random, const Setting& setting, bool by_text) {
+  std::vector<std::pair<Extractor, std::string>> all;
+  const bool all_in_domain = setting.HasHashIndexes();
+  if (!all_in_domain) {
+    all.push_back({nullptr, "nullptr"});
   }
+  if (!all_in_domain || setting.least_bytes >= 4) {
+    all.push_back({Extractor(rocksdb::NewFixedPrefixTransform(2)), "rocksdb.FixedPrefix.2"});
+  }
+  if (setting.comparator != &backwards_behind_pairs) {
+    if (!all_in_domain || setting.least_bytes >= 4) {
+      all.push_back({Extractor(rocksdb::NewFixedPrefixTransform(4)), "rocksdb.FixedPrefix.4"});
+    }
+    all.push_back({Extractor(rocksdb::NewCappedPrefixTransform(3)), "rocksdb.CappedPrefix.3"});
+    if (!all_in_domain && !by_text) {
+      all.push_back({std::make_shared<UpToBar>(), ""});
+    }
+  }
+  return all[random.Below(all.size())];
 }
 
 // One database from its making to its end. The answers that were compared.
@@ -583,10 +606,21 @@ uint64_t Live(const std::array<void*, 2>& rocksdb_options, const std::string& pa
                                                             : rocksdb::BytewiseComparator();
   setting.letters = 4 + random.Below(12);
   setting.least_bytes = random.OneIn(3) ? random.Below(2) : 4;
+  for (IndexType& index_type : setting.index_types) {
+    constexpr IndexType kAll[] = {IndexType::kBinarySearch, IndexType::kHashSearch, IndexType::kTwoLevelIndexSearch,
+                                  IndexType::kBinarySearchWithFirstKey};
+    index_type = kAll[random.Below(4)];
+    // There is no prefix that all of these keys have, and RocksDB takes timestamps for a part of the key there.
+    const bool cannot_be_hashed =
+        setting.kind == Setting::kTimestamps || (setting.comparator == &backwards_behind_pairs && setting.least_bytes < 4);
+    if (index_type == IndexType::kHashSearch && cannot_be_hashed) {
+      index_type = IndexType::kBinarySearch;
+    }
+  }
 
   rocksdb::Options options = springbloom::OptionsIn(rocksdb_options[0]);
   options.comparator = setting.comparator;
-  options.prefix_extractor = RandomExtractor(random, setting.comparator, /*by_text=*/false).first;
+  options.prefix_extractor = RandomExtractor(random, setting, /*by_text=*/false).first;
   options.disable_auto_compactions = random.OneIn(2);
   constexpr uint64_t kSkips[] = {0, 1, 8};
   options.max_sequential_skip_in_iterations = kSkips[random.Below(3)];
@@ -597,15 +631,13 @@ uint64_t Live(const std::array<void*, 2>& rocksdb_options, const std::string& pa
   }
   const bool whole_key_filtering = random.OneIn(2);
   const uint64_t block_size = random.OneIn(2) ? 256 : 4096;
-  const auto index_type =
-      random.OneIn(3) ? rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch : rocksdb::BlockBasedTableOptions::kBinarySearch;
   std::array<Installed, 2> installed;
   for (size_t i = 0; i < installed.size(); ++i) {
     const rocksdb::Options& given = springbloom::OptionsIn(rocksdb_options[i]);
     auto* const tables = given.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
     tables->whole_key_filtering = whole_key_filtering;
     tables->block_size = block_size;
-    tables->index_type = index_type;
+    tables->index_type = setting.index_types[i];
     installed[i] = {springbloom_installed(rocksdb_options[i]), given.table_factory, given.listeners};
   }
   CheckOk(rocksdb::DestroyDB(path, options), "DestroyDB");
@@ -630,12 +662,12 @@ uint64_t Live(const std::array<void*, 2>& rocksdb_options, const std::string& pa
       answers += CompareFollower(database, random);
     }
     if (random.OneIn(4)) {
-      const auto [extractor, text] = RandomExtractor(random, setting.comparator, /*by_text=*/true);
+      const auto [extractor, text] = RandomExtractor(random, setting, /*by_text=*/true);
       database.Change(extractor, text);
       answers += CompareDatabase(database, random);
     }
     if (random.OneIn(5)) {
-      database.OpenAgain(RandomExtractor(random, setting.comparator, /*by_text=*/false).first);
+      database.OpenAgain(RandomExtractor(random, setting, /*by_text=*/false).first);
     }
   }
   return answers;

@@ -41,6 +41,7 @@ unsafe extern "C" {
         _: usize,
     ) -> c_int;
     fn springbloom_test_closed(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
+    fn springbloom_test_hash_index(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
     fn springbloom_test_closing(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
     safe fn springbloom_test_is_closing() -> c_int;
     safe fn springbloom_test_go_on_closing();
@@ -82,6 +83,16 @@ fn tables_with_their_blobs_inside_have_filters() {
 #[test]
 fn transactions_that_write_before_they_commit_see_what_they_may() {
     run(springbloom_test_prepared_transactions, &small_tree());
+}
+
+#[test]
+fn seeks_that_find_nothing_hide_no_keys_from_others() {
+    let elastic = ElasticFilters::builder()
+        .budget_bytes(AMPLE_BYTES)
+        .further_prefixes("2".parse().expect("rules"))
+        .build()
+        .expect("the settings are sound");
+    run_with(&elastic, springbloom_test_hash_index, &small_tree());
 }
 
 #[test]

@@ -48,7 +48,6 @@ fn filters(rng: &mut TestRng) -> ElasticFiltersBuilder {
         .budget_bytes(AMPLE_BYTES)
         .segment_data_bytes(*[16 << 10, 16 << 10, 1 << 20].choose(rng).expect("not empty"))
         .units(["ribbon:16", "ribbon:2", "bloom:2x8"].choose(rng).expect("not empty").parse().expect("units"))
-        .negative_cache(rng.random_bool(0.8))
         .write_units(rng.random_bool(0.9))
         .further_prefixes(further_prefixes(rng).parse().expect("rules"))
 }

@@ -5,8 +5,7 @@ use std::path::Path;
 
 use rand::RngExt;
 use rocksdb::{
-    BlockBasedOptions, BottommostLevelCompaction, CompactOptions, DB, IteratorMode, Options, ReadOptions,
-    SliceTransform,
+    BlockBasedOptions, DB, IteratorMode, Options, ReadOptions, SliceTransform,
     perf::{PerfContext, PerfMetric, PerfStatsLevel, set_perf_stats},
 };
 use springbloom_rocksdb::{ElasticFilters, ElasticFiltersBuilder, UnitSettings};
@@ -207,7 +206,6 @@ fn absent_prefixes_cost_what_the_units_let_pass() {
     for units in [1, 4, 6] {
         let elastic = ample_of_small_segments()
             .units(UnitSettings::ribbon(units).expect("so many units can be"))
-            .negative_cache(false)
             .build()
             .expect("the settings are sound");
         let folder = folder();
@@ -267,89 +265,6 @@ fn further_prefixes_are_asked_for_where_bounds_share_them() {
             let expected: Vec<_> =
                 model.range(from.clone()..end.clone()).map(|(key, _)| key.clone()).collect();
             assert_eq!(seek_between(&db, &from, &end), expected, "{from:?}..{end:?}");
-        }
-    }
-}
-
-/// A hot absent prefix that the units let pass wastes a read once, also where a bound ends the seek.
-#[test]
-fn absent_prefixes_are_remembered_with_and_without_a_bound() {
-    let elastic = ample_of_small_segments()
-        .units(UnitSettings::ribbon(1).expect("so many units can be"))
-        .build()
-        .expect("the settings are sound");
-    let folder = folder();
-    let db = filled(&elastic, folder.path());
-    for (first_prefix, bytes_of_end) in [(0, None), (200, Some(4)), (400, Some(5))] {
-        let wasted = || {
-            let before = elastic.stats().outcomes.wasted_reads;
-            for n in first_prefix..first_prefix + 200u32 {
-                let prefix = (2 * n + 1).to_be_bytes();
-                let mut read = ReadOptions::default();
-                read.set_prefix_same_as_start(true);
-                if let Some(bytes) = bytes_of_end {
-                    // The next prefix, or a key of this one.
-                    let end = [&(2 * n + if bytes == 4 { 2 } else { 1 }).to_be_bytes()[..], &[9]].concat();
-                    read.set_iterate_upper_bound(&end[..bytes]);
-                }
-                assert!(
-                    db.iterator_opt(IteratorMode::From(&prefix, rocksdb::Direction::Forward), read)
-                        .next()
-                        .is_none()
-                );
-            }
-            elastic.stats().outcomes.wasted_reads - before
-        };
-        let (first, second) = (wasted(), wasted());
-        eprintln!("a bound of {bytes_of_end:?} bytes: {first} wasted reads, then {second}");
-        assert!(first > 300, "{first} wasted reads: the test shows nothing");
-        // Behind a bound within the prefix there may be more of it.
-        let is_remembered = bytes_of_end != Some(5);
-        assert!(
-            if is_remembered { second < first / 10 } else { second > first / 2 },
-            "{first}, then {second}"
-        );
-    }
-}
-
-/// RocksDB steps over many versions of a key by a seek to its oldest one. In a table of the last level, whose entries all have the sequence
-/// number 0, that seek passes the key itself, and finds nothing with its prefix.
-#[test]
-fn a_seek_behind_a_key_does_not_prove_that_its_prefix_is_absent() {
-    let (elastic, folder) = (ample(), folder());
-    let mut options = runs(true);
-    options.set_prefix_extractor(SliceTransform::create_fixed_prefix(8));
-    let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
-    for n in 0..1000 {
-        db.put(format!("{:08}", 2 * n), "first").expect("put");
-    }
-    db.flush().expect("flush");
-    let mut compaction = CompactOptions::default();
-    compaction.set_bottommost_level_compaction(BottommostLevelCompaction::Force);
-    db.compact_range_opt(None::<&[u8]>, None::<&[u8]>, &compaction);
-    assert!(elastic.wait_idle(IDLE_TIMEOUT));
-    let read = || {
-        let mut read = ReadOptions::default();
-        read.set_prefix_same_as_start(true);
-        read
-    };
-    let snapshot = db.snapshot();
-    // With few units, so that some prefixes pass where they do not have to.
-    for budget_bytes in [AMPLE_BYTES, 600 << 10] {
-        elastic.set_budget_bytes(budget_bytes).expect("a budget");
-        for n in 0..1000 {
-            let key = format!("{:08}", 2 * n);
-            (0..10).for_each(|_| db.put(&key, "later").expect("put"));
-            let mut iterator = db.raw_iterator_opt(read());
-            iterator.seek(&key);
-            assert!(iterator.valid());
-            iterator.next();
-            assert!(!iterator.valid(), "the prefix has one key");
-            let mut of_snapshot = read();
-            of_snapshot.set_snapshot(&snapshot);
-            let mut iterator = db.raw_iterator_opt(of_snapshot);
-            iterator.seek(&key);
-            assert_eq!(iterator.value(), Some(&b"first"[..]), "{key}");
         }
     }
 }

@@ -53,7 +53,7 @@ impl Draw {
     }
 
     fn index_and_cache(&mut self, rng: &mut TestRng) {
-        let caches_index = match rng.random_range(0..6) {
+        let caches_index = match rng.random_range(0..7) {
             0 => {
                 self.apply("partitioned index", OptionSet::partitioned_index);
                 false
@@ -71,6 +71,10 @@ impl Draw {
                     set.table(|table| table.set_cache_index_and_filter_blocks(true))
                 });
                 true
+            }
+            4 => {
+                self.apply("index with first keys", OptionSet::index_with_first_keys);
+                false
             }
             _ => false,
         };
@@ -122,10 +126,15 @@ impl Draw {
         match rng.random_range(0..10) {
             0..2 => self.apply("prefix extractor", OptionSet::prefix_extractor),
             // A hash index would take a prefix of keys that have none.
-            2..4 if self.set.as_ref().is_some_and(|set| set.prefix_bytes.is_none()) => {
+            2..4 if self.set.as_ref().is_some_and(|set| set.prefixes.is_none()) => {
                 self.apply("long prefixes", OptionSet::long_prefixes);
             }
+            4..6 => self.apply("capped prefixes", OptionSet::capped_prefixes),
             _ => {}
+        }
+        if rng.random_bool(0.4) {
+            let further = ["2", "3+6", "0x2d*1", "4+8+0x2f*1"][rng.random_range(0..4)];
+            self.apply(format!("further prefixes {further}"), |set| set.further_prefixes(further));
         }
         if rng.random_bool(0.2) {
             self.apply("no whole keys", |set| set.table(|table| table.set_whole_key_filtering(false)));
@@ -155,12 +164,6 @@ impl Draw {
             _ => Budget::Wandering,
         };
         self.apply(format!("budget {budget:?}"), |set| set.budget(budget));
-        if rng.random_bool(0.2) {
-            self.apply("absences are not remembered", |mut set| {
-                set.negative_cache = false;
-                set
-            });
-        }
         if rng.random_bool(0.2) {
             self.apply("hotness is not inherited", |mut set| {
                 set.inherit_hotness = false;

@@ -12,6 +12,7 @@ use springbloom_testkit::seed::TestRng;
 use crate::{
     common::{model::Model, write},
     keys::{self, Keys},
+    sets::Prefixes,
 };
 
 /// Column families of the database, the default one first.
@@ -31,8 +32,8 @@ struct Held<'db> {
 pub(crate) struct Operations {
     rng: TestRng,
     keys: Keys,
-    /// Length of the prefixes that the database has, if it has an extractor.
-    prefix_bytes: Option<usize>,
+    /// Those that the database has, if it has an extractor.
+    prefixes: Option<Prefixes>,
     pub(crate) models: [Arc<Model>; 2],
     values: u64,
     answers: DefaultHasher,
@@ -57,12 +58,12 @@ impl<'db> Session<'db> {
 }
 
 impl Operations {
-    /// `prefix_bytes`: those of the database's extractor.
-    pub(crate) fn new(rng: TestRng, prefix_bytes: Option<usize>) -> Self {
+    /// `prefixes`: those of the database's extractor.
+    pub(crate) fn new(rng: TestRng, prefixes: Option<Prefixes>) -> Self {
         Self {
             rng,
-            keys: Keys { short: prefix_bytes.is_none_or(|bytes| bytes > keys::PREFIX_BYTES) },
-            prefix_bytes,
+            keys: Keys { short: prefixes.is_none_or(Prefixes::allow_short_keys) },
+            prefixes,
             models: Default::default(),
             values: 0,
             answers: DefaultHasher::new(),
@@ -92,7 +93,7 @@ impl Operations {
             860..900 => self.batched_multi_get(session, cf),
             900..945 => self.walk_forward(session, cf),
             945..980 => self.walk_backward(session, cf),
-            980..995 if self.prefix_bytes.is_some() => self.seek_prefixes(session, cf),
+            980..995 if self.prefixes.is_some() => self.seek_prefixes(session, cf),
             980..995 => self.walk_group(session, cf),
             995..998 => self.hold_or_release(session),
             998 => session.db.flush_cf(session.column_family(cf)).expect("flush"),
@@ -110,7 +111,7 @@ impl Operations {
                 0..70 => self.get(session, cf),
                 70..90 => self.get_at_snapshot(session, cf),
                 90..95 => self.multi_get_of_both(session),
-                95..98 if self.prefix_bytes.is_some() => self.seek_prefixes(session, cf),
+                95..98 if self.prefixes.is_some() => self.seek_prefixes(session, cf),
                 _ => self.batched_multi_get(session, cf),
             }
         }
@@ -261,7 +262,7 @@ impl Operations {
     /// Read options for a walk, and the model that it must follow.
     fn walk_options(&mut self, session: &Session<'_>, cf: usize) -> (ReadOptions, Arc<Model>) {
         let mut options = ReadOptions::default();
-        options.set_total_order_seek(self.prefix_bytes.is_some());
+        options.set_total_order_seek(self.prefixes.is_some());
         options.set_verify_checksums(self.rng.random_bool(0.5));
         options.set_pin_data(self.rng.random_bool(0.2));
         options.fill_cache(self.rng.random_bool(0.5));
@@ -312,7 +313,8 @@ impl Operations {
 
     /// Some seeks of prefixes, in both directions, of present and absent ones.
     fn seek_prefixes(&mut self, session: &Session<'_>, cf: usize) {
-        let Some(prefix_bytes) = self.prefix_bytes else { return };
+        let Some(prefixes) = self.prefixes else { return };
+        let prefix_bytes = prefixes.bytes;
         for _ in 0..10 {
             let mut from = if self.rng.random_ratio(1, 8) {
                 keys::prefix(self.rng.random_range(0..keys::PREFIXES + 2))
@@ -321,32 +323,41 @@ impl Operations {
             };
             let (cut, is_absent, forward) =
                 (self.rng.random_bool(0.5), self.rng.random_bool(0.3), self.rng.random_bool(0.7));
-            if from.len() < prefix_bytes {
+            if from.len() < prefix_bytes && !prefixes.are_capped {
                 from.resize(prefix_bytes, b'0');
             }
             if cut {
-                from.truncate(prefix_bytes);
+                let least = if prefixes.are_capped { 1 } else { prefix_bytes };
+                from.truncate(self.rng.random_range(least..=prefix_bytes));
             }
-            if is_absent {
-                from[prefix_bytes - 1] = b'!';
+            if is_absent && let Some(last) = from.iter_mut().take(prefix_bytes).last() {
+                *last = b'!';
             }
-            let prefix = from[..prefix_bytes].to_vec();
+            let prefix = prefixes.of(&from).to_vec();
             let (mut options, model) = self.walk_options(session, cf);
             options.set_total_order_seek(false);
             // Before 11.8 RocksDB itself asks for the prefix of keys that are too short to have one.
             options.set_prefix_same_as_start(!cfg!(rocksdb_before_11_8));
             options.set_async_io(self.rng.random_bool(0.1));
-            if self.rng.random_bool(0.1) {
-                options.set_iterate_upper_bound([&prefix[..], b"\xff"].concat());
+            // Of all keys below it, those from the target on have what that begins with, or the prefix alone.
+            let bytes = self.rng.random_range(1..=from.len().max(1));
+            let bound = match self.rng.random_range(0..10) {
+                0 => Some([&prefix[..], b"\xff"].concat()),
+                1..4 => behind(&from[..bytes.min(from.len())]),
+                _ => None,
+            };
+            if let Some(bound) = &bound {
+                options.set_iterate_upper_bound(bound.clone());
             }
             let handle = session.column_family(cf);
-            let has_prefix = |(key, _): &(&[u8], &[u8])| key.starts_with(&prefix);
+            let has_prefix = |(key, _): &(&[u8], &[u8])| prefixes.of(key) == prefix;
             let direction = if forward { Direction::Forward } else { Direction::Reverse };
             let walk = session.db.iterator_cf_opt(handle, options, IteratorMode::From(&from, direction));
-            let is_beyond = |key: &[u8]| cfg!(rocksdb_before_11_8) && !key.starts_with(&prefix);
+            let is_beyond = |key: &[u8]| cfg!(rocksdb_before_11_8) && prefixes.of(key) != prefix;
             let walk = walk.take_while(|entry| !entry.as_ref().is_ok_and(|(key, _)| is_beyond(key)));
             if forward {
-                self.compare_walk(walk, model.between(&from, None).take_while(has_prefix), STEPS_MAX);
+                let expected = model.between(&from, bound.as_deref());
+                self.compare_walk(walk, expected.take_while(has_prefix), STEPS_MAX);
             } else {
                 self.compare_walk(walk, model.backward_from(&from).take_while(has_prefix), STEPS_MAX);
             }
@@ -422,6 +433,12 @@ impl Operations {
             }
         }
     }
+}
+
+/// The first key behind all that begin with these bytes, if they are followed by any.
+fn behind(beginning: &[u8]) -> Option<Vec<u8>> {
+    let (last, others) = beginning.split_last()?;
+    Some([others, &[last.checked_add(1)?]].concat())
 }
 
 fn printable<'e>((key, value): (&'e [u8], &'e [u8])) -> (String, String) {

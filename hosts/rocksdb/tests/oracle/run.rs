@@ -52,8 +52,11 @@ pub(crate) fn run(set: OptionSet, seed: u64, count: u64) -> Seen {
     stock_options.set_block_based_table_factory(&set.table);
     let mut elastic_options = stock_options.clone();
     elastic.install(&mut elastic_options).expect("install");
+    if set.index_with_first_keys {
+        common::unsafe_calls::set_index_with_first_keys(&mut elastic_options);
+    }
 
-    let mut operations = Operations::new(rng_from(seed), set.prefix_bytes);
+    let mut operations = Operations::new(rng_from(seed), set.prefixes);
     let mut host_rng = rng_from(!seed);
     for opening in 0..=REOPENINGS {
         let db = open(&elastic_options, path);
@@ -101,8 +104,8 @@ fn elastic(set: &OptionSet) -> ElasticFilters {
         })
         .segment_data_bytes(set.segment_data_bytes)
         .units(set.units)
-        .negative_cache(set.negative_cache)
         .inherit_hotness(set.inherit_hotness)
+        .further_prefixes(set.further_prefixes.parse().expect("rules"))
         .charge_to_block_cache(set.charge_to_block_cache)
         .build_with(set.policy.policy(None))
         .expect("the settings are sound")

@@ -21,6 +21,32 @@ pub(crate) enum Budget {
 /// Plenty for the small databases of these tests.
 pub(crate) const AMPLE_BYTES: u64 = 16 << 20;
 
+/// The prefixes that an extractor gives.
+#[derive(Clone, Copy)]
+pub(crate) struct Prefixes {
+    pub(crate) bytes: usize,
+    /// Whether shorter keys are their own prefixes. Else they have none.
+    pub(crate) are_capped: bool,
+}
+
+impl Prefixes {
+    /// Whether keys shorter than a prefix may be written: a hash index takes a prefix of all of them.
+    pub(crate) fn allow_short_keys(self) -> bool {
+        self.are_capped || self.bytes > PREFIX_BYTES
+    }
+
+    /// That of a key which has one.
+    pub(crate) fn of(self, key: &[u8]) -> &[u8] {
+        &key[..key.len().min(self.bytes)]
+    }
+}
+
+const CAPPED_BYTES: usize = 5;
+
+fn capped(key: &[u8]) -> &[u8] {
+    &key[..key.len().min(CAPPED_BYTES)]
+}
+
 /// One way to set up a database.
 pub(crate) struct OptionSet {
     pub(crate) db: Options,
@@ -29,11 +55,14 @@ pub(crate) struct OptionSet {
     pub(crate) segment_data_bytes: u64,
     pub(crate) policy: PolicyKind,
     pub(crate) budget: Budget,
-    /// Length of the prefixes that the database has, if it has an extractor.
-    pub(crate) prefix_bytes: Option<usize>,
+    /// Those that the database has, if it has an extractor.
+    pub(crate) prefixes: Option<Prefixes>,
+    /// As the setting takes them.
+    pub(crate) further_prefixes: String,
+    /// Whether indexes have the first key of each block. The Rust crate has no call for it.
+    pub(crate) index_with_first_keys: bool,
     /// Lookups must have been rejected by units at the end.
     pub(crate) must_reject: bool,
-    pub(crate) negative_cache: bool,
     pub(crate) inherit_hotness: bool,
     pub(crate) charge_to_block_cache: bool,
     /// Random lookups after each operation.
@@ -51,9 +80,10 @@ pub(crate) fn plain() -> OptionSet {
         segment_data_bytes: 16 << 10,
         policy: PolicyKind::default(),
         budget: Budget::Fixed(AMPLE_BYTES),
-        prefix_bytes: None,
+        prefixes: None,
+        further_prefixes: "none".to_owned(),
+        index_with_first_keys: false,
         must_reject: true,
-        negative_cache: true,
         inherit_hotness: true,
         charge_to_block_cache: false,
         lookups_per_operation: 0,
@@ -113,8 +143,26 @@ impl OptionSet {
     }
 
     fn prefix_extractor_of(mut self, bytes: usize) -> Self {
-        self.prefix_bytes = Some(bytes);
+        self.prefixes = Some(Prefixes { bytes, are_capped: false });
         self.db(|db| db.set_prefix_extractor(SliceTransform::create_fixed_prefix(bytes)))
+    }
+
+    /// Keys and targets that are shorter are their own prefixes.
+    pub(crate) fn capped_prefixes(mut self) -> Self {
+        self.prefixes = Some(Prefixes { bytes: CAPPED_BYTES, are_capped: true });
+        self.db(|db| {
+            db.set_prefix_extractor(SliceTransform::create("springbloom.test.Capped", capped, None));
+        })
+    }
+
+    pub(crate) fn further_prefixes(mut self, further: &str) -> Self {
+        self.further_prefixes = further.to_owned();
+        self
+    }
+
+    pub(crate) fn index_with_first_keys(mut self) -> Self {
+        self.index_with_first_keys = true;
+        self
     }
 
     pub(crate) fn partitioned_index(self) -> Self {

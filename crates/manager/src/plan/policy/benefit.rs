@@ -20,10 +20,6 @@ const HAND_STEPS: usize = 4;
 const HYSTERESIS: f32 = 1.4;
 /// `changes_max`: a segment that gets a unit, and its victims.
 const CHANGES_MAX: usize = 64;
-/// Worth of the least valuable units, as a share of the mean worth. In a good allocation the most valuable unit is worth twice the least
-/// valuable one, because a further unit is worth half of the one before. If the logarithms are spread evenly between, the mean is 1.44
-/// times the least. The mean is well measured; the least of many noisy values is too low.
-const MARGIN_OF_MEAN: f32 = 0.7;
 /// Wasted reads that a load must save within the memory of the measurement, net, to repay its own read. Half a read, because most units
 /// stay for longer than that memory.
 const REPAY_READS: f32 = 0.5;
@@ -143,10 +139,6 @@ impl Policy for Benefit {
 
     fn table_bytes(&self, _segments: usize) -> usize {
         Prior::TABLE_BYTES
-    }
-
-    fn marginal_value_per_byte(&self) -> Option<f32> {
-        Some(self.victims.mean_worth() * MARGIN_OF_MEAN)
     }
 
     fn fixed_bytes(&self) -> usize {

@@ -51,11 +51,6 @@ pub trait Policy: Send {
     /// All measured use was scaled by this.
     fn on_rescale(&mut self, _factor: f32) {}
 
-    /// Weighted reads per byte that a few more bytes for units would save. `None` from a policy that does not rank units by that.
-    fn marginal_value_per_byte(&self) -> Option<f32> {
-        None
-    }
-
     /// The greatest number of segments that one call may change.
     fn changes_max(&self) -> usize;
 

@@ -27,12 +27,7 @@ pub(super) struct Victims {
     /// Least worth last.
     places: Vec<Victim>,
     hand: SegmentRef,
-    /// Mean worth of what the hand saw lately.
-    mean_worth: f32,
 }
-
-/// The mean is over about this many segments that the hand saw.
-const MEAN_OF: f32 = 512.0;
 
 fn worth(segment: SegmentRef, allocation: &Allocation) -> Option<f32> {
     let state = allocation.segments().get(segment)?;
@@ -46,7 +41,7 @@ impl Victims {
     pub(super) const BYTES: usize = PLACES * size_of::<Victim>();
 
     pub(super) fn new() -> Self {
-        Self { places: Vec::with_capacity(PLACES), hand: SegmentRef::FIRST, mean_worth: 0.0 }
+        Self { places: Vec::with_capacity(PLACES), hand: SegmentRef::FIRST }
     }
 
     /// Looks at the next `segments` segments.
@@ -55,7 +50,6 @@ impl Victims {
             let Some(segment) = allocation.segments().at_or_after_in_circle(self.hand) else { return };
             self.hand = SegmentRef { segment: segment.segment + 1, ..segment };
             if let Some(worth) = worth(segment, allocation) {
-                self.mean_worth += (worth - self.mean_worth) / MEAN_OF;
                 self.put(Victim { segment, worth });
             }
         }
@@ -78,11 +72,6 @@ impl Victims {
         }
         let at = self.places.partition_point(|place| place.worth > new.worth);
         self.places.insert(at, new);
-    }
-
-    /// The mean worth per byte of last units, of some hundred segments that the hand saw lately.
-    pub(super) fn mean_worth(&self) -> f32 {
-        self.mean_worth
     }
 
     /// The least worth per byte of any candidate; the true one may be more. 0 if nothing is known.
@@ -126,7 +115,6 @@ impl Victims {
 
     /// Scales the list, as all worths were scaled.
     pub(super) fn scale(&mut self, factor: f32) {
-        self.mean_worth *= factor;
         self.places.iter_mut().for_each(|place| place.worth *= factor);
     }
 

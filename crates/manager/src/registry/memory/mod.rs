@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::budget::{MemoryBudget, MemoryKind, Reservation};
 use crate::visits::VisitBuffer;
 
-/// Of a budget that is mostly bookkeeping, one part in so many is left for all else: buffers, copies of groups, the negative cache.
+/// Of a budget that is mostly bookkeeping, one part in so many is left for all else: buffers, copies of groups.
 const SPARE_PARTS: usize = 16;
 /// One part in so many of the units' bytes may stay free for copies of groups.
 pub(crate) const COPY_PARTS: usize = 256;
@@ -48,7 +48,7 @@ impl Memory {
 
     /// Bytes that the budget pays for beside units.
     pub(crate) fn other_bytes(&self) -> usize {
-        let kinds = [MemoryKind::Bookkeeping, MemoryKind::Buffers, MemoryKind::NegativeCache];
+        let kinds = [MemoryKind::Bookkeeping, MemoryKind::Buffers];
         kinds.iter().map(|&kind| self.budget.used_bytes_of(kind)).sum::<usize>()
             + self.headroom_bytes
             + self.visits.payable_bytes(self.budget_bytes())

@@ -168,10 +168,10 @@ class RefusalsTest {
   void openStoresAgreeInWhatTheyShare() throws Exception {
     try (Options options = Stores.options(new SpringbloomTableConfig(Stores.AMPLE));
         RocksDB database = Stores.open(options, folder)) {
-      SpringbloomSettings other = Stores.AMPLE.with("negative_cache", "false");
+      SpringbloomSettings other = Stores.AMPLE.with("inherit_hotness", "false");
       Throwable error =
           assertThrows(IllegalArgumentException.class, () -> Stores.options(new SpringbloomTableConfig(other)).close());
-      assertSays(error, "springbloom.negative_cache: got false", "share true");
+      assertSays(error, "springbloom.inherit_hotness: got false", "share true");
       Stores.fill(database, 100);
       Stores.check(database, 100);
     }
