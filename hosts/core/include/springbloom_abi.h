@@ -16,8 +16,9 @@ extern "C" {
 #define SB_NOEXCEPT
 #endif
 
-typedef struct sb_filters sb_filters;              // one shared set of settings + manager; reference counted
-typedef struct sb_builder sb_builder;              // filter units of a table that is being written
+typedef struct sb_filters sb_filters;      // one shared set of settings + manager; reference counted
+typedef struct sb_cache_use sb_cache_use;  // a share of the charge to a cache: there is one while options or databases have it
+typedef struct sb_builder sb_builder;      // filter units of a table that is being written
 typedef struct sb_column_family sb_column_family;  // a column family of a database, while one of its tables is open
 // A table from its opening to its closing: its filter units over keys, or over prefixes. `is_open`: 1 from when it has them, to be loaded
 // with acquire; until then it may be waiting for its directory, and lookups pass unfiltered.
@@ -50,18 +51,21 @@ typedef struct {
 // ---- the engine -----------------------------------------------------------------------------------------------------
 
 // A cache of the engine that the budget can be charged to, so that filters and cache together stay under the cache's capacity. `cache` is
-// what sb_filters_shared_instance is given. One caller at a time for each charge.
+// what sb_filters_use_cache is given. Any thread may call the functions, but only one at a time `room` and `update`.
 typedef struct {
-  // A charge, of nothing at first; it shares the cache. Owned; released with `release`. Until then the cache may run short of room. Then
-  // the charge falls to nothing, and `alarm` is called, by any thread within a call of the cache: it must not call the cache.
-  void* (*charge)(const void* cache, void (*alarm)(void*) SB_NOEXCEPT, void* context)SB_NOEXCEPT;
+  // A charge, of nothing at first; it shares the cache. Owned; released with `release`. `alarm` is called when the cache may have run short
+  // of room, by any thread within a call of the cache, whose locks it holds: it must call nothing of the engine. `free` is called with
+  // `context` after the last alarm, which may come after `release`.
+  void* (*charge)(const void* cache, void (*alarm)(void*) SB_NOEXCEPT, void (*free)(void*) SB_NOEXCEPT, void* context)SB_NOEXCEPT;
   uint64_t (*capacity)(void* charge) SB_NOEXCEPT;  // of the cache
-  // Bytes that the charge may take: those that nobody else needs to have in the cache, at most so many eighths of its capacity.
+  // Bytes that the charge may take: those that nobody else needs to have in the cache, at most so many eighths of its capacity. May take
+  // long. To be called often: `alarm` is called only for a while after it.
   uint64_t (*room)(void* charge, unsigned eighths) SB_NOEXCEPT;
-  // Moves the charge to `bytes` or a little more; gives what the cache grants.
+  // Moves the charge to `bytes` or a little more; gives what the cache grants, or would, if `end` was called meanwhile.
   uint64_t (*update)(void* charge, uint64_t bytes) SB_NOEXCEPT;
-  // To be called often: `alarm` is called only for a while after it.
-  void (*watch)(void* charge) SB_NOEXCEPT;
+  // Gives all bytes back at once, also those that `update` is taking meanwhile: how many. `if_refusing`: only if the cache is so full that
+  // it refuses entries.
+  uint64_t (*end)(void* charge, int if_refusing) SB_NOEXCEPT;
   void (*release)(void* charge) SB_NOEXCEPT;  // gives the bytes back
 } sb_cache_calls;
 
@@ -95,10 +99,17 @@ typedef struct {
 int sb_setting_can_work(sb_setting setting, char* error, size_t error_size) SB_NOEXCEPT;
 
 // The shared instance that option strings share. The first caller's settings create it; a later caller with another
-// budget changes the budget of all, and must agree in the rest. `engine` is that of all callers. `cache`: to be charged if the settings
-// say so; null: there is none. Returns an owned reference, or null with a message in `error` (of `error_size` bytes).
-sb_filters* sb_filters_shared_instance(const sb_engine* engine, const sb_setting* settings, size_t count, const void* cache,
-                                       char* error, size_t error_size) SB_NOEXCEPT;
+// budget changes the budget of all, and must agree in the rest. `engine` is that of all callers. Returns an owned reference, or null with a
+// message in `error` (of `error_size` bytes).
+sb_filters* sb_filters_shared_instance(const sb_engine* engine, const sb_setting* settings, size_t count, char* error,
+                                       size_t error_size) SB_NOEXCEPT;
+// Options have this block cache from now on (null: none; meanwhile no other one has its `identity`): the budget is charged to it, and to
+// others in use, if the settings say so. `use` becomes an owned share of that, or null if nothing is charged to this cache. 1; or 0 with a
+// message: no cache can pay.
+int sb_filters_use_cache(const sb_filters* filters, const void* cache, const void* identity, sb_cache_use** use, char* error,
+                         size_t error_size) SB_NOEXCEPT;
+// With the last share the charge to the cache ends: its bytes are free, and the cache is not used any more, a moment after this returned.
+void sb_cache_use_release(sb_cache_use* use) SB_NOEXCEPT;
 // The shared instance if there is one, as an owned reference; else null.
 sb_filters* sb_filters_shared_instance_if_any(void) SB_NOEXCEPT;
 // Gives the shared instance up, for who cannot give settings any more: it ends, and its threads with it, when nobody else owns it.
@@ -108,9 +119,9 @@ void sb_filters_release(const sb_filters* filters) SB_NOEXCEPT;  // gives one ow
 uint64_t sb_filters_budget_bytes(const sb_filters* filters) SB_NOEXCEPT;
 // From then on the budget is that one, if it was chosen by measuring before.
 int sb_filters_set_budget_bytes(const sb_filters* filters, uint64_t budget_bytes) SB_NOEXCEPT;
-// The block cache that the budget is charged to, if it is, will soon have to hold `bytes` more: the budget shrinks where it has to.
-void sb_filters_make_room(const sb_filters* filters, uint64_t bytes) SB_NOEXCEPT;
-// That cache refused an entry: nothing is charged to it for a while, if something was (1). Then the caller tries again.
+// An operation that must not fail for want of room in a cache begins: what is charged to a cache that is too full goes first.
+void sb_filters_make_way(const sb_filters* filters) SB_NOEXCEPT;
+// A cache refused an entry: nothing is charged for a while, if something was (1). Then the caller tries again.
 int sb_filters_yield_to_cache(const sb_filters* filters) SB_NOEXCEPT;
 // The entry found room after that: a good part of the budget is given up.
 void sb_filters_have_yielded_to_cache(const sb_filters* filters) SB_NOEXCEPT;
@@ -236,6 +247,8 @@ void sb_table_close(const sb_filters* filters, const sb_table* table, int obsole
 void sb_set_thread_bytes(size_t bytes) SB_NOEXCEPT;
 // A lookup had to read so many blocks of a table, with units or waiting, because no cache had them.
 void sb_filters_count_block_reads(const sb_filters* filters, uint64_t reads) SB_NOEXCEPT;
+// An iterator opened a table, and asks no units: what it will read is not counted.
+void sb_filters_count_sought_table(const sb_filters* filters) SB_NOEXCEPT;
 sb_digest sb_digest_of(sb_bytes key) SB_NOEXCEPT;
 // The hot path, of an open table, as are those below: whether the table may hold the key, and the segment that would. No lock, no allocation, no I/O. A "no" is recorded;
 // what a "maybe" turns out to be, the others are told.

@@ -51,7 +51,7 @@ static_assert(offsetof(sb_cache_calls, charge) == 0);
 static_assert(offsetof(sb_cache_calls, capacity) == 8);
 static_assert(offsetof(sb_cache_calls, room) == 16);
 static_assert(offsetof(sb_cache_calls, update) == 24);
-static_assert(offsetof(sb_cache_calls, watch) == 32);
+static_assert(offsetof(sb_cache_calls, end) == 32);
 static_assert(offsetof(sb_cache_calls, release) == 40);
 static_assert(sizeof(sb_engine) == 64);
 static_assert(offsetof(sb_engine, table_extension) == 0);

@@ -1,9 +1,8 @@
 #include "database.h"
 
-#include <cstring>
+#include <memory>
 #include <utility>
 
-#include "file_access.h"
 #include "internals.h"
 #include "lookup_digest.h"
 #include "unit_block.h"
@@ -17,10 +16,10 @@ namespace {
 Slice UserKey(const Slice& internal_key) { return Slice(internal_key.data(), internal_key.size() - leveldb::kKeyTrailerSize); }
 
 // Finds a table's units and reads their head: SB_OPENED, or why there is none, in the words of springbloom_abi.h.
-int ReadHeadOf(const OpenTable* table, UnitBlock* block, std::string* head) {
-  UnitBlock::Outcome outcome = UnitBlock::Find(table->file.get(), table->file_size, block);
+int ReadHeadOf(leveldb::RandomAccessFile* file, uint64_t file_size, UnitBlock* block, std::string* head) {
+  UnitBlock::Outcome outcome = UnitBlock::Find(file, file_size, block);
   if (outcome == UnitBlock::kFound) {
-    outcome = block->ReadHead(*table->file, head);
+    outcome = block->ReadHead(*file, head);
   }
   switch (outcome) {
     case UnitBlock::kNone:
@@ -39,24 +38,26 @@ sb_head HeadIn(const UnitBlock& block, const std::string& head) {
   return sb_head{Bytes(head), block.handle.offset(), Bytes(block.identity)};
 }
 
-// Callbacks of springbloom_abi.h; `file` is a std::shared_ptr<OpenTable>*.
-OpenTable* TableOf(const void* file) { return static_cast<const std::shared_ptr<OpenTable>*>(file)->get(); }
+// A table's file by its name: no reader has it open for the core. Its Env outlives the database, whose end waits for reads.
+struct NamedFile {
+  leveldb::Env* env;
+  std::string folder;
+  uint64_t number;
+  uint64_t file_size;
+};
 
-int Read(const void* file, uint64_t offset, size_t size, int verify, uint8_t* into) noexcept {
-  Slice result;
-  // No file system of LevelDB can reconstruct what is corrupt.
-  if (verify != 0 || !TableOf(file)->file->Read(offset, size, &result, reinterpret_cast<char*>(into)).ok() || result.size() != size) {
-    return 1;
-  }
-  // A mapped file gives its own memory.
-  std::memmove(into, result.data(), size);
-  return 0;
-}
+// Callbacks of springbloom_abi.h; `file` is a NamedFile*. The core reads units by the file's path.
+int Read(const void*, uint64_t, size_t, int, uint8_t*) noexcept { return 1; }
 
 int ReadHead(const void* file, int32_t, void* context, void (*take)(void*, const sb_head*) noexcept) noexcept {
+  const auto* self = static_cast<const NamedFile*>(file);
+  OpenedFile opened;
+  if (!OpenTableFile(self->env, self->folder, self->number, &opened).ok()) {
+    return SB_UNREADABLE;
+  }
   UnitBlock block;
   std::string head;
-  const int why = ReadHeadOf(TableOf(file), &block, &head);
+  const int why = ReadHeadOf(opened.file.get(), self->file_size, &block, &head);
   if (why == SB_OPENED) {
     const sb_head read = HeadIn(block, head);
     take(context, &read);
@@ -64,13 +65,14 @@ int ReadHead(const void* file, int32_t, void* context, void (*take)(void*, const
   return why;
 }
 
-void Free(void* file) noexcept { delete static_cast<std::shared_ptr<OpenTable>*>(file); }
+void Free(void* file) noexcept { delete static_cast<NamedFile*>(file); }
 
 }  // namespace
 
-Database::Database(Selected selected, const std::string& folder, const leveldb::Options& options)
-    : selected_(std::move(selected)),
+Database::Database(const Selected& selected, const std::string& folder, const leveldb::Options& options)
+    : selected_(selected),
       folder_(folder),
+      env_(options.env),
       log_(options.info_log),
       session_(NewIdentity()),
       family_(sb_column_family_open(selected_.filters.get(), Bytes(session_), Bytes(folder_), /*is_for_writing=*/1,
@@ -81,51 +83,88 @@ Database::Database(Selected selected, const std::string& folder, const leveldb::
 }
 
 Database::~Database() {
+  for (const TableUnits* table : tables_.All()) {
+    Close(*table, /*is_obsolete=*/false);
+  }
   sb_column_family_close(selected_.filters.get(), family_, /*may_wait=*/1);
 }
 
-std::string Database::PathOf(const OpenTable& table) const {
-  return table.has_older_name ? leveldb::SSTTableFileName(folder_, table.number) : leveldb::TableFileName(folder_, table.number);
+const TableUnits* Database::UnitsOf(uint64_t number) const {
+  const TableUnits* table = tables_.Find(number);
+  return table != nullptr && table->AreOpen() ? table : nullptr;
 }
 
-void Database::Open(const std::shared_ptr<OpenTable>& table) {
+int Database::OpenUnits(uint64_t number, uint64_t file_size, const OpenedFile& file, const sb_table** units) {
   UnitBlock block;
   std::string head;
-  int why = ReadHeadOf(table.get(), &block, &head);
-  if (why != SB_NO_SUCH_UNITS) {
-    const std::string path = PathOf(*table);
-    sb_table_spec spec{};
-    spec.path = Bytes(path);
-    spec.level = -1;
-    spec.contents = SB_KEYS;
-    spec.comparator = OrderOf(*selected_.user_comparator);
-    const sb_head read = HeadIn(block, head);
-    why = sb_table_open(selected_.filters.get(), family_, &spec, why == SB_OPENED ? &read : nullptr, why,
-                        sb_file{new std::shared_ptr<OpenTable>(table), &Read, &ReadHead, &Free}, &table->units);
+  const int why = ReadHeadOf(file.file.get(), file_size, &block, &head);
+  if (why == SB_NO_SUCH_UNITS) {
+    return why;
   }
-  if (why == SB_OPENED) {
+  sb_table_spec spec{};
+  spec.path = Bytes(file.path);
+  spec.level = -1;
+  spec.contents = SB_KEYS;
+  spec.comparator = OrderOf(*selected_.user_comparator);
+  const sb_head read = HeadIn(block, head);
+  return sb_table_open(selected_.filters.get(), family_, &spec, why == SB_OPENED ? &read : nullptr, why,
+                       sb_file{new NamedFile{env_, folder_, number, file_size}, &Read, &ReadHead, &Free}, units);
+}
+
+void Database::Learn(uint64_t number, uint64_t file_size, const OpenedFile& file) {
+  if (Knows(number) || number >= KnownTables::kNumbersEnd) {
+    return;
+  }
+  const sb_table* units = nullptr;
+  const int why = OpenUnits(number, file_size, file, &units);
+  auto table = std::make_unique<TableUnits>(TableUnits{number, units});
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!Knows(number)) {
+      tables_.Insert(std::move(table));
+    }
+  }
+  if (table != nullptr) {
+    // Another thread has opened the file, too.
+    Close(*table, /*is_obsolete=*/false);
     return;
   }
   if (why == SB_NO_SUCH_UNITS) {
     sb_filters_count_table_without_units(selected_.filters.get());
+    if (!has_told_of_none_.exchange(true)) {
+      leveldb::Log(log_,
+                   "springbloom: %s has no filter units, and lookups read it unfiltered; others are not told of here, the metric "
+                   "springbloom_tables_without_units_total counts them",
+                   file.path.c_str());
+    }
   } else if (why == SB_CORRUPT) {
     // What was read may be damaged, and not the file: it is read again later.
     leveldb::Log(log_, "springbloom: %s is read without filter units: its filter block is damaged or of a newer version",
-                 PathOf(*table).c_str());
-  } else if (!has_told_of_waiting_.exchange(true)) {
-    leveldb::Log(log_, "springbloom: %s is read without filter units for now: %s; others are not told of here",
-                 PathOf(*table).c_str(),
+                 file.path.c_str());
+  } else if (why != SB_OPENED && !has_told_of_waiting_.exchange(true)) {
+    leveldb::Log(log_, "springbloom: %s is read without filter units for now: %s; others are not told of here", file.path.c_str(),
                  why == SB_NO_ROOM ? "the budget has no room for its bookkeeping" : "they cannot be read");
   }
 }
 
-void Database::Close(OpenTable* table) {
-  if (const sb_table* const units = std::exchange(table->units, nullptr)) {
-    sb_table_close(selected_.filters.get(), units, table->is_obsolete.load(std::memory_order_relaxed) ? 1 : 0);
+void Database::Forget(uint64_t number) {
+  std::unique_ptr<TableUnits> table;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    table = tables_.Erase(number);
+  }
+  if (table != nullptr) {
+    Close(*table, /*is_obsolete=*/true);
   }
 }
 
-Database::Lookup::Lookup(const Database& database, const OpenTable& table, const Slice& internal_key)
+void Database::Close(const TableUnits& table, bool is_obsolete) {
+  if (table.units != nullptr) {
+    sb_table_close(selected_.filters.get(), table.units, is_obsolete ? 1 : 0);
+  }
+}
+
+Database::Lookup::Lookup(const Database& database, const TableUnits& table, const Slice& internal_key)
     : table_(table),
       order_(OrderOf(*database.selected_.user_comparator)),
       user_key_(UserKey(internal_key)),

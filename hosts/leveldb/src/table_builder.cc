@@ -117,8 +117,12 @@ struct TableBuilder::Rep {
     if (selected.filters == nullptr) {
       filter.emplace(options.filter_policy);
       filter->StartBlock(0);
-    } else if (sb_filters_writes_units(selected.filters.get())) {
+    } else if (!sb_filters_writes_units(selected.filters.get())) {
+      return;
+    } else if (selected.MayFilter()) {
       units.emplace(selected);
+    } else {
+      sb_filters_count_written_without_units(selected.filters.get());
     }
   }
 

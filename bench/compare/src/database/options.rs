@@ -221,7 +221,11 @@ impl CommonSettings {
         };
         let options = (0..self.families as usize).map(|family| {
             let mut options = self.tree_options(auto_compaction);
-            let tables = self.tables(cache.as_ref());
+            let mut tables = self.tables(cache.as_ref());
+            if elastic.is_some() && self.prefixes.is_some() {
+                // Units over prefixes are for options with a filter policy.
+                tables.set_bloom_filter(10.0, false);
+            }
             options.set_block_based_table_factory(&tables);
             match &elastic {
                 Some(elastic) => elastic.install(&mut options)?,

@@ -13,10 +13,9 @@ mod table_name;
 pub(crate) mod test_engine;
 
 pub use bytes::Bytes;
-pub use cache::Cache;
 pub use description::{CacheCalls, Engine, Name};
 pub(crate) use {
-    cache::{CacheAlarm, CacheCharge},
+    cache::{Cache, CacheAlarm, CacheCharge},
     file_access::{Access, FileAccess, LogLevel},
     open_file::{FileCalls, Head, OpenFile, OwnedHead},
 };

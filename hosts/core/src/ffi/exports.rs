@@ -20,7 +20,7 @@ use super::types::{
     UNKNOWN_CONTENTS, write_message,
 };
 use crate::{
-    engine::{Access, Bytes, Cache, Engine, FileAccess, FileCalls, Head, OpenFile},
+    engine::{Access, Bytes, Cache, CacheCharge, Engine, FileAccess, FileCalls, Head, OpenFile},
     instance::{
         Filters,
         shared::{give_up_shared_instance, shared_instance, shared_instance_if_any},
@@ -75,22 +75,20 @@ unsafe extern "C" fn sb_filters_shared_instance(
     engine: *const Engine,
     settings: *const Setting,
     count: usize,
-    cache: *const c_void,
     error: *mut c_char,
     error_size: usize,
 ) -> *const Filters {
     // A pointer to nothing may be null.
     let settings = if count == 0 { ptr::dangling() } else { settings };
     // SAFETY: borrowed for the call; the engine stays.
-    let (engine, settings, cache) =
-        unsafe { (&*engine, slice::from_raw_parts(settings, count), Cache::at(cache)) };
+    let (engine, settings) = unsafe { (&*engine, slice::from_raw_parts(settings, count)) };
     // SAFETY: as above.
     let text = |bytes: Bytes| unsafe { String::from_utf8_lossy(bytes.get()) };
     let made = guarded(Err("an internal fault".to_owned()), || {
         let settings: Vec<_> =
             settings.iter().map(|setting| (text(setting.name), text(setting.value))).collect();
         let given: Vec<_> = settings.iter().map(|(name, value)| (&**name, &**value)).collect();
-        shared_instance(engine, &given, &cache)
+        shared_instance(engine, &given)
     });
     match made {
         Ok(filters) => Arc::into_raw(filters),
@@ -143,9 +141,41 @@ extern "C" fn sb_filters_count_written_without_units(filters: &Filters) {
     guarded((), || _ = filters.tables.written_without_units.fetch_add(1, Relaxed));
 }
 
+/// # Safety
+/// See `include/springbloom_abi.h`: `charge` is writable, `error` for `error_size` bytes.
 #[unsafe(no_mangle)]
-extern "C" fn sb_filters_make_room(filters: &Filters, bytes: u64) {
-    guarded((), || filters.make_room(bytes));
+unsafe extern "C" fn sb_filters_use_cache(
+    filters: &Filters,
+    cache: *const c_void,
+    identity: *const c_void,
+    charge: &mut *const CacheCharge,
+    error: *mut c_char,
+    error_size: usize,
+) -> c_int {
+    // SAFETY: borrowed for the call.
+    let cache = unsafe { Cache::at(cache, identity) };
+    match guarded(Err("an internal fault".to_owned()), || filters.use_cache(&cache)) {
+        Ok(share) => *charge = share.map_or(ptr::null(), Arc::into_raw),
+        Err(message) => {
+            // SAFETY: the buffer is the caller's.
+            unsafe { write_message(error, error_size, &message) };
+            return 0;
+        }
+    }
+    1
+}
+
+/// # Safety
+/// The caller gives up a share that it owns.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_cache_use_release(charge: *const CacheCharge) {
+    // SAFETY: the share is the caller's to give.
+    guarded((), || unsafe { Arc::decrement_strong_count(charge) });
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn sb_filters_make_way(filters: &Filters) {
+    guarded((), || filters.make_way());
 }
 
 #[unsafe(no_mangle)]
@@ -192,6 +222,11 @@ unsafe extern "C" fn sb_filters_settings_text(
 #[unsafe(no_mangle)]
 extern "C" fn sb_filters_count_table_without_units(filters: &Filters) {
     guarded((), || _ = filters.tables.without_units.fetch_add(1, Relaxed));
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn sb_filters_count_sought_table(filters: &Filters) {
+    guarded((), || filters.count_sought_table());
 }
 
 #[unsafe(no_mangle)]

@@ -27,7 +27,7 @@ layout!(Head, 40, bytes: 0, block_offset: 16, session: 24);
 layout!(FileCalls, 32, file: 0, read: 8, read_head: 16, free: 24);
 layout!(TableSpec, 64, path: 0, file_number: 16, level: 24, contents: 28, comparator: 32, family: 48);
 layout!(BatchKey, 40, key: 0, digest: 16, segment: 32, may_match: 36);
-layout!(CacheCalls, 48, charge: 0, capacity: 8, room: 16, update: 24, watch: 32, release: 40);
+layout!(CacheCalls, 48, charge: 0, capacity: 8, room: 16, update: 24, end: 32, release: 40);
 layout!(
     Engine, 64,
     table_extension: 0, older_table_extension: 8, database_file: 16, lock_file: 24, hotness_file: 32, hotness_file_new: 40,

@@ -1,4 +1,5 @@
-//! The host's thread: has hotness files written, forgets tables whose files are gone, and follows the block cache. It touches no file: those of one database that hangs would keep all others waiting.
+//! The host's thread: has hotness files written, forgets tables whose files are gone, and follows the block caches. It touches no file:
+//! those of one database that hangs would keep all others waiting.
 //!
 //! It never holds the `Filters` that own it, so it cannot drop the last reference to them. Dropping the
 //! [`Maintenance`] stops and joins it.
@@ -15,7 +16,10 @@ use std::{
 
 use springbloom_manager::JoinedThread;
 
-use crate::{budget::budget_control::BudgetControl, tables::Tables};
+use crate::{
+    budget::{budget_control::BudgetControl, charged_caches::LastLook},
+    tables::Tables,
+};
 
 /// How often deleted tables are looked for. They hold memory.
 const TABLE_CHECK_INTERVAL: Duration = Duration::from_millis(500);
@@ -103,15 +107,17 @@ impl Tasks {
         let mut check = Timer::every(TABLE_CHECK_INTERVAL);
         let mut save = self.save_every.map(Timer::every);
         self.budget.wake_this_thread();
+        let mut last_look = LastLook::now(Duration::ZERO);
         loop {
             let timers = [Some(&check), save.as_ref()];
             let next = timers.into_iter().flatten().map(|timer| timer.due);
-            let next = next.chain(self.budget.next_look()).min().unwrap_or(check.due);
+            let next = next.chain(self.budget.next_look(&last_look)).min().unwrap_or(check.due);
             if stop.wait(next.saturating_duration_since(Instant::now())) {
                 break;
             }
-            if self.budget.next_look().is_some_and(|due| Instant::now() >= due) {
-                self.contained(|| self.budget.look_at_cache());
+            if self.budget.next_look(&last_look).is_some_and(|due| Instant::now() >= due) {
+                last_look = LastLook::now(Duration::ZERO);
+                self.contained(|| last_look = LastLook::now(self.budget.look_at_caches()));
             }
             if check.is_due() {
                 self.contained(|| tables.files.forget_deleted());

@@ -89,11 +89,11 @@ int main(int argc, char** argv) {
   const std::string name = "budget";
   const std::string wrong = "much";
   const sb_setting bad{Bytes(name), Bytes(wrong)};
-  Require(sb_filters_shared_instance(&kEngine, &bad, 1, nullptr, error, sizeof(error)) == nullptr && error[0] != '\0',
+  Require(sb_filters_shared_instance(&kEngine, &bad, 1, error, sizeof(error)) == nullptr && error[0] != '\0',
           "a budget that is no number is refused with a message");
   const std::string value = "1M";
   const sb_setting budget{Bytes(name), Bytes(value)};
-  sb_filters* filters = sb_filters_shared_instance(&kEngine, &budget, 1, nullptr, error, sizeof(error));
+  sb_filters* filters = sb_filters_shared_instance(&kEngine, &budget, 1, error, sizeof(error));
   Require(filters != nullptr, error);
 
   sb_builder* builder = sb_builder_new(filters, /*bytewise=*/1, Bytes(session), /*file_number=*/1);

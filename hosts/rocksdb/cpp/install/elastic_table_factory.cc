@@ -7,6 +7,7 @@
 #include "write/small_index.h"
 #include "read/elastic_table_reader.h"
 #include "file/writable_file_writer.h"
+#include "prefixes.h"
 #include "read/give_way.h"
 #include "rocksdb/env.h"
 #include "rocksdb/utilities/options_type.h"
@@ -100,28 +101,44 @@ const void* ElasticTableFactory::GetOptionsPtr(const std::string& name) const {
 ElasticTableFactory::Connection::Connection(const Connection& other) : given_(other.given_) {
   std::lock_guard<std::mutex> lock(other.mutex_);
   filters_ = other.filters_;
+  cache_use_ = other.cache_use_;
+  used_cache_ = other.used_cache_;
   applied_budget_ = other.applied_budget_;
 }
 
 Status ElasticTableFactory::Connection::Get(const ElasticOptions& options, const rocksdb::BlockBasedTableOptions& table_options,
                                             FiltersRef* filters) {
+  CacheUse use;  // what is left goes without the lock: with it may go a cache
   std::lock_guard<std::mutex> lock(mutex_);
   if (!given_ && (filters_ == nullptr || applied_budget_ != options.values[SB_SETTING_BUDGET])) {
     const std::vector<sb_setting> given = SettingsIn(options);
     // The next one has to find it unused if this connection alone uses it.
     filters_.reset();
-    const bool has_cache = !table_options.no_block_cache && table_options.block_cache != nullptr;
     char error[512] = "";
-    const sb_filters* made = sb_filters_shared_instance(&springbloom_engine, given.data(), given.size(),
-                                                        has_cache ? &table_options.block_cache : nullptr, error, sizeof(error));
+    const sb_filters* made = sb_filters_shared_instance(&springbloom_engine, given.data(), given.size(), error, sizeof(error));
     if (made == nullptr) {
       return Status::InvalidArgument("springbloom", error);
     }
     filters_ = FiltersRef(made, FiltersRelease());
     applied_budget_ = options.values[SB_SETTING_BUDGET];
+    used_cache_ = nullptr;
   }
   *filters = filters_;
-  return Status::OK();
+  if (cache_use_ != nullptr && used_cache_ == table_options.block_cache.get()) {
+    return Status::OK();
+  }
+  const Status s = UseCache(filters_.get(), table_options, &use);
+  use.swap(cache_use_);
+  used_cache_ = table_options.block_cache.get();
+  if (!s.ok() && !given_) {
+    filters_.reset();
+  }
+  return s;
+}
+
+Status ElasticTableFactory::Connect() const {
+  FiltersRef filters;
+  return connection_.Get(options_, TableOptions(), &filters);
 }
 
 bool ElasticTableFactory::Uses(const sb_filters* filters) const {
@@ -135,7 +152,9 @@ FiltersRef ElasticTableFactory::Connected(rocksdb::Logger* log) const {
   if (!s.ok()) {
     // SetOptions makes a factory of any string, and nobody asks it whether that can work: what is in force goes on.
     rocksdb::Warn(log, "springbloom: options that were changed have no effect: %s", s.ToString().c_str());
-    filters = FiltersRef(sb_filters_shared_instance_if_any(), FiltersRelease());
+    if (filters == nullptr) {
+      filters = FiltersRef(sb_filters_shared_instance_if_any(), FiltersRelease());
+    }
   }
   return filters;
 }
@@ -335,7 +354,7 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
   };
   const int why = is_unreadable ? SB_UNREADABLE : read(SB_KEYS, &keys);
   int why_prefixes = SB_NO_SUCH_UNITS;
-  if (UnitTable::MayHavePrefixes(*rep.table_properties)) {
+  if (UnitTable::MayHavePrefixes(*rep.table_properties) && FiltersPrefixes(filters.get(), TableOptions())) {
     why_prefixes = why == SB_UNREADABLE || why == SB_CORRUPT ? SB_UNREADABLE : read(SB_PREFIXES, &prefixes);
   }
   if (why == SB_CORRUPT || why_prefixes == SB_CORRUPT) {
@@ -371,7 +390,6 @@ Status ElasticTableFactory::NewStockReader(const FiltersRef& filters, const rock
                                                   prefetch_index_and_filter_in_cache);
   }
   const std::string name = file->file_name();
-  sb_filters_make_room(filters.get(), TableOptions().cache_index_and_filter_blocks ? reader_options.tail_size : 0);
   Status s =
       OpenStock(read_options, reader_options, std::move(file), file_size, table_reader, prefetch_index_and_filter_in_cache);
   TryWhileFiltersGiveWay(
@@ -405,7 +423,7 @@ Status ElasticTableFactory::NewUnfilteredReader(const FiltersRef& filters, const
   }
   ColumnFamilyRef family(filters, reader_options, is_for_writing_.load(std::memory_order_relaxed));
   auto reader = std::make_unique<ElasticTableReader>(std::move(*table_reader), std::move(family), reader_options.level);
-  if (UnitTable::MayHavePrefixes(*RepOf(reader->Inner()).table_properties)) {
+  if (UnitTable::MayHavePrefixes(*RepOf(reader->Inner()).table_properties) && FiltersPrefixes(filters.get(), TableOptions())) {
     reader->Open(SB_PREFIXES, SB_NO_ROOM, UnitTable::Head());
   }
   reader->Open(SB_KEYS, SB_NO_ROOM, UnitTable::Head());

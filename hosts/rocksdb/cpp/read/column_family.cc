@@ -54,7 +54,10 @@ ColumnFamily::ColumnFamily(FiltersRef given, const TableReaderOptions& options, 
 void ColumnFamily::LogOpening(const TableReaderOptions& options) const {
   rocksdb::Info(objects->log, "springbloom: filter units are in use: %s", SettingsText(filters.get()).c_str());
   if (options.prefix_extractor != nullptr) {
-    rocksdb::Info(objects->log, "springbloom: prefix_extractor is set: new tables get units over prefixes, which filter seeks");
+    rocksdb::Info(
+        objects->log,
+        "springbloom: prefix_extractor is set: units over prefixes filter seeks if the table options have a filter_policy, or "
+        "further_prefixes are set, and no other ones");
   }
   if (options.ioptions.optimize_filters_for_hits) {
     rocksdb::Warn(objects->log, "springbloom: optimize_filters_for_hits is set: tables of the last level get no units");

@@ -158,6 +158,9 @@ rocksdb::InternalIterator* ElasticTableReader::NewIterator(const ReadOptions& re
   });
   const PrefixFilter* const prefixes = Prefixes();
   if (prefixes == nullptr || !SeekOutcomes::AreOf(read_options, prefix_extractor, skip_filters)) {
+    if (caller == rocksdb::TableReaderCaller::kUserIterator) {
+      sb_filters_count_sought_table(units_.Family().filters.get());
+    }
     return iterator;
   }
   return SeekOutcomes::Of(iterator, arena, *prefixes, prefix_extractor);

@@ -21,6 +21,9 @@ bool HasUserDefinedIndex([[maybe_unused]] const TableOptions& options) {
 // Changes what the program left at RocksDB's defaults. Stock RocksDB reads such tables: they say what index they have.
 inline void ShrinkIndex(rocksdb::BlockBasedTableOptions* options) {
   using rocksdb::BlockBasedTableOptions;
+  if (options->no_block_cache || options->block_cache == nullptr) {
+    return;
+  }
   const BlockBasedTableOptions defaults;
   const bool is_hash_index = options->index_type == BlockBasedTableOptions::kHashSearch;
   if (!is_hash_index && options->index_block_restart_interval == defaults.index_block_restart_interval) {
