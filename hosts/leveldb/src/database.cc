@@ -1,6 +1,5 @@
 #include "database.h"
 
-#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -14,10 +13,59 @@ using leveldb::Slice;
 
 namespace {
 
-// Reads that fail before other databases have their turn.
-constexpr size_t kUnreadableAtOnce = 16;
-
 Slice UserKey(const Slice& internal_key) { return Slice(internal_key.data(), internal_key.size() - leveldb::kKeyTrailerSize); }
+
+// Finds a table's units and reads their head: SB_OPENED, or why there is none, in the words of springbloom_abi.h.
+int ReadHeadOf(leveldb::RandomAccessFile* file, uint64_t file_size, UnitBlock* block, std::string* head) {
+  UnitBlock::Outcome outcome = UnitBlock::Find(file, file_size, block);
+  if (outcome == UnitBlock::kFound) {
+    outcome = block->ReadHead(*file, head);
+  }
+  switch (outcome) {
+    case UnitBlock::kNone:
+      return SB_NO_SUCH_UNITS;
+    case UnitBlock::kUnreadable:
+      return SB_UNREADABLE;
+    case UnitBlock::kDamaged:
+      return SB_CORRUPT;
+    case UnitBlock::kFound:
+      break;
+  }
+  return SB_OPENED;
+}
+
+sb_head HeadIn(const UnitBlock& block, const std::string& head) {
+  return sb_head{Bytes(head), block.handle.offset(), Bytes(block.identity)};
+}
+
+// A table's file by its name: no reader has it open for the core. Its Env outlives the database, whose end waits for reads.
+struct NamedFile {
+  leveldb::Env* env;
+  std::string folder;
+  uint64_t number;
+  uint64_t file_size;
+};
+
+// Callbacks of springbloom_abi.h; `file` is a NamedFile*. The core reads units by the file's path.
+int Read(const void*, uint64_t, size_t, int, uint8_t*) noexcept { return 1; }
+
+int ReadHead(const void* file, int32_t, void* context, void (*take)(void*, const sb_head*) noexcept) noexcept {
+  const auto* self = static_cast<const NamedFile*>(file);
+  OpenedFile opened;
+  if (!OpenTableFile(self->env, self->folder, self->number, &opened).ok()) {
+    return SB_UNREADABLE;
+  }
+  UnitBlock block;
+  std::string head;
+  const int why = ReadHeadOf(opened.file.get(), self->file_size, &block, &head);
+  if (why == SB_OPENED) {
+    const sb_head read = HeadIn(block, head);
+    take(context, &read);
+  }
+  return why;
+}
+
+void Free(void* file) noexcept { delete static_cast<NamedFile*>(file); }
 
 }  // namespace
 
@@ -35,62 +83,53 @@ Database::Database(const Selected& selected, const std::string& folder, const le
 }
 
 Database::~Database() {
-  sb_deferred_remove(selected_.filters.get(), this);
-  for (TableUnits* table : tables_.All()) {
-    if (table->is_deferred) {
-      sb_deferred_closed(selected_.filters.get());
-    }
-    if (table->are_open) {
-      CloseUnits(table, /*is_obsolete=*/false);
-    }
+  for (const TableUnits* table : tables_.All()) {
+    Close(*table, /*is_obsolete=*/false);
   }
-  sb_column_family_close(selected_.filters.get(), family_);
+  sb_column_family_close(selected_.filters.get(), family_, /*may_wait=*/1);
 }
 
 const TableUnits* Database::UnitsOf(uint64_t number) const {
   const TableUnits* table = tables_.Find(number);
-  return table != nullptr && table->are_open.load(std::memory_order_acquire) ? table : nullptr;
+  return table != nullptr && table->AreOpen() ? table : nullptr;
 }
 
-int Database::TryToOpen(const OpenedFile& file, TableUnits* table) {
+int Database::OpenUnits(uint64_t number, uint64_t file_size, const OpenedFile& file, const sb_table** units) {
   UnitBlock block;
   std::string head;
-  UnitBlock::Outcome outcome = UnitBlock::Find(file.file.get(), table->file_size, &block);
-  if (outcome == UnitBlock::kNone) {
-    return SB_NONE_LEFT;
-  }
-  if (outcome == UnitBlock::kFound) {
-    outcome = block.ReadHead(*file.file, &head);
-  }
-  if (outcome == UnitBlock::kUnreadable) {
-    return SB_UNREADABLE;
+  const int why = ReadHeadOf(file.file.get(), file_size, &block, &head);
+  if (why == SB_NO_SUCH_UNITS) {
+    return why;
   }
   sb_table_spec spec{};
   spec.path = Bytes(file.path);
-  spec.session = Bytes(block.identity);
   spec.level = -1;
+  spec.contents = SB_KEYS;
   spec.comparator = OrderOf(*selected_.user_comparator);
-  spec.head = Bytes(head);
-  spec.block_offset = block.handle.offset();
-  return outcome == UnitBlock::kFound ? sb_table_open(selected_.filters.get(), family_, &spec, &table->units) : SB_CORRUPT;
+  const sb_head read = HeadIn(block, head);
+  return sb_table_open(selected_.filters.get(), family_, &spec, why == SB_OPENED ? &read : nullptr, why,
+                       sb_file{new NamedFile{env_, folder_, number, file_size}, &Read, &ReadHead, &Free}, units);
 }
 
 void Database::Learn(uint64_t number, uint64_t file_size, const OpenedFile& file) {
-  TableUnits* table = nullptr;
+  if (Knows(number) || number >= KnownTables::kNumbersEnd) {
+    return;
+  }
+  const sb_table* units = nullptr;
+  const int why = OpenUnits(number, file_size, file, &units);
+  auto table = std::make_unique<TableUnits>(TableUnits{number, units});
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    // Two threads may have opened the file.
-    if (Knows(number) || number >= KnownTables::kNumbersEnd) {
-      return;
+    if (!Knows(number)) {
+      tables_.Insert(std::move(table));
     }
-    auto inserted = std::make_unique<TableUnits>(number, file_size);
-    table = inserted.get();
-    tables_.Insert(std::move(inserted));
   }
-  const int why = TryToOpen(file, table);
-  if (why == SB_OPENED) {
-    table->are_open.store(true, std::memory_order_release);
-  } else if (why == SB_NONE_LEFT) {
+  if (table != nullptr) {
+    // Another thread has opened the file, too.
+    Close(*table, /*is_obsolete=*/false);
+    return;
+  }
+  if (why == SB_NO_SUCH_UNITS) {
     sb_filters_count_table_without_units(selected_.filters.get());
     if (!has_told_of_none_.exchange(true)) {
       leveldb::Log(log_,
@@ -99,111 +138,30 @@ void Database::Learn(uint64_t number, uint64_t file_size, const OpenedFile& file
                    file.path.c_str());
     }
   } else if (why == SB_CORRUPT) {
+    // What was read may be damaged, and not the file: it is read again later.
     leveldb::Log(log_, "springbloom: %s is read without filter units: its filter block is damaged or of a newer version",
                  file.path.c_str());
-    // What was read may be damaged, and not the file: it is read again later.
-    Defer(table);
-  } else {
-    if (!has_told_of_deferral_.exchange(true)) {
-      leveldb::Log(log_, "springbloom: %s is read without filter units for now: %s; others are not told of here",
-                   file.path.c_str(), why == SB_NO_ROOM ? "the budget has no room for its bookkeeping" : "they cannot be read");
-    }
-    Defer(table);
+  } else if (why != SB_OPENED && !has_told_of_waiting_.exchange(true)) {
+    leveldb::Log(log_, "springbloom: %s is read without filter units for now: %s; others are not told of here", file.path.c_str(),
+                 why == SB_NO_ROOM ? "the budget has no room for its bookkeeping" : "they cannot be read");
   }
-}
-
-void Database::Defer(TableUnits* table) {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    table->deferred = deferred_.insert(deferred_.end(), table);
-    table->is_deferred = true;
-  }
-  sb_deferred_add(selected_.filters.get(), this, &Retry);
-}
-
-int Database::Retry(void* context) noexcept {
-  auto* self = static_cast<Database*>(context);
-  const auto left = [self] {
-    std::lock_guard<std::mutex> lock(self->mutex_);
-    return self->deferred_.size();
-  };
-  const size_t tries = std::min(left(), kUnreadableAtOnce);
-  for (size_t failed = 0; failed < tries; ++failed) {
-    const int why = self->TryNext();
-    if (why != SB_UNREADABLE && why != kForgotten) {
-      return why == SB_BUSY && failed > 0 ? SB_UNREADABLE : why;
-    }
-  }
-  return left() == 0 ? SB_NONE_LEFT : SB_UNREADABLE;
-}
-
-// Tries one without the lock: a read may take long, and other tables are learnt, tried and forgotten meanwhile.
-int Database::TryNext() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  const auto next = std::ranges::find(deferred_, false, &TableUnits::is_tried);
-  if (next == deferred_.end()) {
-    return deferred_.empty() ? SB_NONE_LEFT : SB_BUSY;
-  }
-  TableUnits* const table = *next;
-  deferred_.splice(deferred_.end(), deferred_, next);
-  table->is_tried = true;
-  lock.unlock();
-  OpenedFile file;
-  const int why =
-      OpenTableFile(env_, folder_, table->number, &file).ok() ? TryToOpen(file, table) : static_cast<int>(SB_UNREADABLE);
-  lock.lock();
-  table->is_tried = false;
-  if (table->is_forgotten) {
-    lock.unlock();
-    const std::unique_ptr<TableUnits> forgotten(table);
-    if (why == SB_OPENED) {
-      CloseUnits(table, /*is_obsolete=*/true);
-    }
-    return kForgotten;
-  }
-  // What was read may be damaged, and not the file.
-  if (why == SB_UNREADABLE || why == SB_CORRUPT) {
-    return SB_UNREADABLE;
-  }
-  if (why == SB_NO_ROOM) {
-    deferred_.splice(deferred_.begin(), deferred_, table->deferred);
-    return why;
-  }
-  if (why == SB_OPENED) {
-    table->are_open.store(true, std::memory_order_release);
-  }
-  Undefer(table);
-  return SB_OPENED;
 }
 
 void Database::Forget(uint64_t number) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  std::unique_ptr<TableUnits> table = tables_.Erase(number);
-  if (table == nullptr) {
-    return;
+  std::unique_ptr<TableUnits> table;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    table = tables_.Erase(number);
   }
-  if (table->is_deferred) {
-    Undefer(table.get());
-    sb_deferred_closed(selected_.filters.get());
-  }
-  if (table->is_tried) {
-    // Whoever tries it deletes it.
-    table.release()->is_forgotten = true;
-    return;
-  }
-  lock.unlock();
-  if (table->are_open) {
-    CloseUnits(table.get(), /*is_obsolete=*/true);
+  if (table != nullptr) {
+    Close(*table, /*is_obsolete=*/true);
   }
 }
 
-void Database::Undefer(TableUnits* table) {
-  deferred_.erase(table->deferred);
-  table->is_deferred = false;
-}
-
-void Database::CloseUnits(TableUnits* table, bool is_obsolete) {
-  sb_table_close(selected_.filters.get(), &table->units, is_obsolete ? 1 : 0);
+void Database::Close(const TableUnits& table, bool is_obsolete) {
+  if (table.units != nullptr) {
+    sb_table_close(selected_.filters.get(), table.units, is_obsolete ? 1 : 0);
+  }
 }
 
 Database::Lookup::Lookup(const Database& database, const TableUnits& table, const Slice& internal_key)
@@ -213,14 +171,14 @@ Database::Lookup::Lookup(const Database& database, const TableUnits& table, cons
       digest_(LookupDigest(user_key_, *database.family_)) {}
 
 bool Database::Lookup::MayMatch() {
-  return sb_table_may_match(&table_.units, &order_, digest_, Bytes(user_key_), &segment_) != 0;
+  return sb_table_may_match(table_.units, &order_, digest_, Bytes(user_key_), &segment_) != 0;
 }
 
 void Database::Lookup::Record(bool is_found) const {
   if (is_found) {
-    sb_table_record_found(&table_.units, segment_);
+    sb_table_record_found(table_.units, segment_);
   } else {
-    sb_table_record_missing(&table_.units, segment_);
+    sb_table_record_missing(table_.units, segment_);
   }
 }
 

@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <list>
 #include <mutex>
 #include <string>
 
@@ -26,10 +25,10 @@ class Database {
   Database& operator=(const Database&) = delete;
 
   bool Knows(uint64_t number) const { return tables_.Find(number) != nullptr; }
-  // The table cache has opened the file: finds the table's units, unless the table is known. If they cannot be had now, the table is
-  // deferred: background threads try again.
+  // The table cache has opened the file: finds the table's units, unless the table is known. If they cannot be had now, the table
+  // waits for them.
   void Learn(uint64_t number, uint64_t file_size, const OpenedFile& file);
-  // The file is about to be deleted, and no lookup has the table. A try that hangs is not waited for.
+  // The file is about to be deleted, and no lookup has the table. A read that hangs is not waited for.
   void Forget(uint64_t number);
   // The table, if it has units that can be asked. Takes no lock.
   const TableUnits* UnitsOf(uint64_t number) const;
@@ -52,31 +51,21 @@ class Database {
   };
 
  private:
-  // What opening units comes to, in the words of springbloom_abi.h; SB_NONE_LEFT: the table has none. Does not set `are_open`.
-  int TryToOpen(const OpenedFile& file, TableUnits* table);
-  void Defer(TableUnits* table);
-  static int Retry(void* context) noexcept;
-  // One of springbloom_abi.h, or kForgotten.
-  int TryNext();
-  void Undefer(TableUnits* table);
-  void CloseUnits(TableUnits* table, bool is_obsolete);
-
-  // The table was forgotten while it was tried.
-  static constexpr int kForgotten = -1;
+  // What opening units comes to, in the words of springbloom_abi.h.
+  int OpenUnits(uint64_t number, uint64_t file_size, const OpenedFile& file, const sb_table** units);
+  void Close(const TableUnits& table, bool is_obsolete);
 
   const Selected& selected_;
   const std::string folder_;
   leveldb::Env* const env_;
   leveldb::Logger* const log_;
   const std::string session_;
-  sb_column_family* const family_;
-  std::atomic<bool> has_told_of_deferral_ = false;
+  const sb_column_family* const family_;
+  std::atomic<bool> has_told_of_waiting_ = false;
   std::atomic<bool> has_told_of_none_ = false;
   // Guards the following, but for lookups in `tables_`.
   std::mutex mutex_;
   KnownTables tables_;
-  // In the order in which they are tried next, those that are being tried among them.
-  std::list<TableUnits*> deferred_;
 };
 
 }  // namespace springbloom

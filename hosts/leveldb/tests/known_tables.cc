@@ -26,7 +26,7 @@ int main() {
   KnownTables tables;
   std::map<uint64_t, TableUnits*> expected;
   const auto insert = [&](uint64_t number) {
-    auto table = std::make_unique<TableUnits>(number, number);
+    auto table = std::make_unique<TableUnits>(TableUnits{number, nullptr});
     expected[number] = table.get();
     tables.Insert(std::move(table));
   };

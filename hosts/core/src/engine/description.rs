@@ -77,7 +77,7 @@ pub struct Engine {
     pub hotness_file: Name,
     /// Its name while it is written.
     pub hotness_file_new: Name,
-    /// Of the reader of an open table with units, its `sb_table` included: the budget pays for it.
+    /// By malloc, of the reader of an open table with units, and of its `sb_file`: the budget pays for it.
     pub reader_bytes: usize,
     /// `None`: the engine has no caches.
     pub cache: Option<&'static CacheCalls>,

@@ -6,6 +6,8 @@ mod maintenance;
 mod many_databases;
 pub mod metrics;
 pub(crate) mod shared;
+#[cfg(test)]
+mod table_life;
 
 use std::{
     sync::{
@@ -15,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-use springbloom_manager::{Benefit, Manager, ManagerSettings, MemoryCurve, Policy, Stats, allocated_bytes};
+use springbloom_manager::{Benefit, Manager, ManagerSettings, MemoryCurve, Policy, Stats};
 
 use self::{
     families::FamilyStats,
@@ -30,7 +32,7 @@ use crate::{
         Budget, Settings,
         table::{self, WITHOUT_EFFECT},
     },
-    tables::Tables,
+    tables::{Tables, open_table::OpenTable},
 };
 
 /// Elastic filters under one memory budget.
@@ -59,6 +61,7 @@ impl Filters {
         policy: Box<dyn Policy>,
     ) -> Result<Arc<Self>, Error> {
         table::check(&settings)?;
+        let reader_bytes = engine.reader_bytes + OpenTable::allocated_bytes();
         let settings_of_manager = ManagerSettings {
             // Of a cache, from when one is known.
             budget_bytes: match settings.budget {
@@ -66,11 +69,12 @@ impl Filters {
                 Budget::Auto => Budget::UNCHARGED_BYTES as usize,
             },
             inherit_hotness: settings.inherit_hotness,
-            reader_bytes: allocated_bytes(engine.reader_bytes),
+            reader_bytes,
             ..ManagerSettings::default()
         };
         let manager = Manager::with_policy(settings_of_manager, policy);
-        let tables = Arc::new(Tables::new(engine, manager.clone(), settings.warm_start_every.is_some()));
+        let tables =
+            Arc::new(Tables::new(engine, manager.clone(), settings.warm_start_every.is_some(), reader_bytes));
         let budget = BudgetControl::new(manager, &settings);
         let budget = Arc::new(budget);
         let maintenance_panics = Arc::new(AtomicU64::new(0));
@@ -152,7 +156,6 @@ impl Filters {
     pub fn stats(&self) -> Stats {
         let mut stats = self.tables.manager.stats();
         stats.thread_panics += self.maintenance_panics.load(Ordering::Relaxed);
-        stats.failing_tables += usize::try_from(self.tables.deferred.counts().1).unwrap_or(usize::MAX);
         stats
     }
 
@@ -200,9 +203,14 @@ impl Filters {
             stats,
             tables_without_units: self.tables_without_units(),
             tables_written_without_units: self.tables.written_without_units.load(Ordering::Relaxed),
-            tables_without_room: self.tables.deferred.counts().0,
             builder_bytes: self.tables.builder_memory.bytes(),
             families,
         })
+    }
+}
+
+impl Drop for Filters {
+    fn drop(&mut self) {
+        self.tables.manager.end();
     }
 }

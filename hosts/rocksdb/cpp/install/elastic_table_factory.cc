@@ -54,18 +54,6 @@ class NoFilterPolicy final : public rocksdb::FilterPolicy {
   rocksdb::FilterBitsReader* GetFilterBitsReader(const rocksdb::Slice&) const override { return nullptr; }
 };
 
-// Whether units may be used now or later, by what opening them came to.
-bool MayBeUsed(int why) { return why == SB_OPENED || why == SB_NO_ROOM || why == SB_UNREADABLE; }
-
-template <typename Reader>
-void OpenOrDefer(Reader& reader, int why, const OpenedUnits& opened) {
-  if (why == SB_OPENED) {
-    reader.Open(opened);
-  } else {
-    reader.Defer();
-  }
-}
-
 const std::unordered_map<std::string, OptionTypeInfo>& OptionMap() {
   static const std::unordered_map<std::string, OptionTypeInfo> map = [] {
     std::unordered_map<std::string, OptionTypeInfo> settings;
@@ -359,35 +347,32 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
     return s;
   }
   ColumnFamilyRef family(filters, reader_options, is_for_writing_.load(std::memory_order_relaxed));
-  OpenedUnits keys;
-  int why = is_unreadable ? SB_UNREADABLE : unit_table->Open(read_options, SB_KEYS, *family, rep, rep.file.get(), &keys);
-  OpenedUnits prefixes;
+  UnitTable::Head keys;
+  UnitTable::Head prefixes;
+  const auto read = [&](int contents, UnitTable::Head* head) {
+    return unit_table->ReadHeadOf(read_options, contents, *family->objects, rep.file.get(), head);
+  };
+  const int why = is_unreadable ? SB_UNREADABLE : read(SB_KEYS, &keys);
   int why_prefixes = SB_NO_SUCH_UNITS;
   if (UnitTable::MayHavePrefixes(*rep.table_properties) && FiltersPrefixes(filters.get(), TableOptions())) {
-    if (why == SB_UNREADABLE || why == SB_CORRUPT) {
-      why_prefixes = SB_UNREADABLE;
-    } else {
-      why_prefixes = unit_table->Open(read_options, SB_PREFIXES, *family, rep, rep.file.get(), &prefixes);
-    }
+    why_prefixes = why == SB_UNREADABLE || why == SB_CORRUPT ? SB_UNREADABLE : read(SB_PREFIXES, &prefixes);
   }
   if (why == SB_CORRUPT || why_prefixes == SB_CORRUPT) {
-    rocksdb::Warn(family->log, "springbloom: %s is read without filter units: its filter block is damaged or of a newer version",
+    rocksdb::Warn(family->objects->log,
+                  "springbloom: %s is read without filter units: its filter block is damaged or of a newer version",
                   rep.file->file_name().c_str());
-    // What was read may be damaged, and not the file: it is read again later.
-    why = why == SB_CORRUPT ? SB_UNREADABLE : why;
-    why_prefixes = why_prefixes == SB_CORRUPT ? SB_UNREADABLE : why_prefixes;
   } else if (why == SB_UNREADABLE || why_prefixes == SB_UNREADABLE) {
     family->WarnOfUnreadable(rep.file->file_name());
   }
-  if (!MayBeUsed(why) && !MayBeUsed(why_prefixes)) {
+  if (why == SB_NO_SUCH_UNITS && why_prefixes == SB_NO_SUCH_UNITS) {
     return s;
   }
   auto reader = std::make_unique<ElasticTableReader>(std::move(*table_reader), std::move(family), reader_options.level);
-  if (MayBeUsed(why_prefixes)) {
-    OpenOrDefer(reader->PlantPrefixes(), why_prefixes, prefixes);
+  if (why_prefixes != SB_NO_SUCH_UNITS) {
+    reader->Open(SB_PREFIXES, why_prefixes, prefixes);
   }
-  if (MayBeUsed(why)) {
-    OpenOrDefer(*reader, why, keys);
+  if (why != SB_NO_SUCH_UNITS) {
+    reader->Open(SB_KEYS, why, keys);
   }
   *table_reader = std::move(reader);
   return s;
@@ -437,12 +422,11 @@ Status ElasticTableFactory::NewUnfilteredReader(const FiltersRef& filters, const
     return s;
   }
   ColumnFamilyRef family(filters, reader_options, is_for_writing_.load(std::memory_order_relaxed));
-  family->WarnOfNoRoom();
   auto reader = std::make_unique<ElasticTableReader>(std::move(*table_reader), std::move(family), reader_options.level);
   if (UnitTable::MayHavePrefixes(*RepOf(reader->Inner()).table_properties) && FiltersPrefixes(filters.get(), TableOptions())) {
-    reader->PlantPrefixes().Defer();
+    reader->Open(SB_PREFIXES, SB_NO_ROOM, UnitTable::Head());
   }
-  reader->Defer();
+  reader->Open(SB_KEYS, SB_NO_ROOM, UnitTable::Head());
   *table_reader = std::move(reader);
   return s;
 }

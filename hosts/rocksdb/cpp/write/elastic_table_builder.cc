@@ -1,7 +1,6 @@
 #include "write/elastic_table_builder.h"
 
 #include "db/dbformat.h"
-#include "file/writable_file_writer.h"
 #include "prefixes.h"
 #include "rocksdb/slice_transform.h"
 #include "rocksdb_release.h"
@@ -37,7 +36,7 @@ rocksdb::BlockBasedTableOptions WithPolicy(rocksdb::BlockBasedTableOptions optio
 
 ElasticTableBuilder::ElasticTableBuilder(const FiltersRef& e, const rocksdb::BlockBasedTableOptions& table_options,
                                          const rocksdb::TableBuilderOptions& builder_options, rocksdb::WritableFileWriter* file)
-    : BuilderParts(e, table_options, builder_options, file->file_name()),
+    : BuilderParts(e, table_options, builder_options),
       BlockBasedTableBuilder(
           WithPolicy(table_options, policy,
                      table_options.whole_key_filtering || ExtractorOf(e, table_options, builder_options) == nullptr),
