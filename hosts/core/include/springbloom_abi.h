@@ -196,8 +196,8 @@ typedef struct {
 typedef struct {
   sb_bytes path;
   uint64_t file_number;
-  int32_t level;     // -1: unknown
-  int32_t contents;  // SB_KEYS or SB_PREFIXES: which units are meant
+  int32_t level;             // -1: unknown
+  int32_t contents;          // SB_KEYS or SB_PREFIXES: which units are meant
   sb_comparator comparator;  // valid until the table is closed
   sb_bytes family;           // name of the column family that wrote the table, for metrics; empty: unknown
 } sb_table_spec;
@@ -206,7 +206,7 @@ typedef struct {
 // is, which is its name in metrics; `is_for_writing`: whether it may have been opened to write. `files` is given away; it is used until the
 // last column family of the database is closed. Owned.
 const sb_column_family* sb_column_family_open(const sb_filters* filters, sb_bytes session, sb_bytes folder, int is_for_writing,
-                                        sb_file_access files) SB_NOEXCEPT;
+                                              sb_file_access files) SB_NOEXCEPT;
 // No table of the column family is open any more. With the last one of a database, its use is written down if it may be, its tables are
 // forgotten, and no file of it is accessed from here on. `may_wait`: nor is one being accessed when this returns, which may take long;
 // without, what is read has shares in all that it uses.
@@ -232,8 +232,8 @@ int sb_head_check(sb_bytes head, int32_t contents) SB_NOEXCEPT;
 // Opens a table; close with sb_table_close. `head`: null if `why` says why there is none: SB_NO_ROOM, SB_CORRUPT, SB_UNREADABLE. Gives
 // SB_OPENED, or why lookups pass unfiltered: SB_NO_SUCH_UNITS for good, and `*table` is null then; else the table waits, and is opened by
 // another thread as soon as there is room for it and it can be read. `file` is given away.
-int sb_table_open(const sb_filters* filters, const sb_column_family* family, const sb_table_spec* spec, const sb_head* head, int why,
-                  sb_file file, const sb_table** table) SB_NOEXCEPT;
+int sb_table_open(const sb_filters* filters, const sb_column_family* family, const sb_table_spec* spec, const sb_head* head,
+                  int why, sb_file file, const sb_table** table) SB_NOEXCEPT;
 // If it waits, it does so no more: its file is going away. Does not wait for a read.
 void sb_table_stop_waiting(const sb_table* table) SB_NOEXCEPT;
 // The table file at `path` is at another level of its tree from now on.

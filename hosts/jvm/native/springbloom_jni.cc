@@ -183,8 +183,7 @@ JNIEXPORT jlongArray JNICALL Java_org_springbloom_rocksdb_Native_status(JNIEnv* 
     return nullptr;
   }
   const jlong values[] = {found.is_active ? 1 : 0, static_cast<jlong>(found.tables_with_units),
-                          static_cast<jlong>(found.tables_without_units),
-                          static_cast<jlong>(found.index_block_restart_interval)};
+                          static_cast<jlong>(found.tables_without_units), static_cast<jlong>(found.index_block_restart_interval)};
   constexpr jsize kValues = std::size(values);
   jlongArray array = env->NewLongArray(kValues);
   if (array != nullptr) {

@@ -170,9 +170,7 @@ Database::Lookup::Lookup(const Database& database, const TableUnits& table, cons
       user_key_(UserKey(internal_key)),
       digest_(LookupDigest(user_key_, *database.family_)) {}
 
-bool Database::Lookup::MayMatch() {
-  return sb_table_may_match(table_.units, &order_, digest_, Bytes(user_key_), &segment_) != 0;
-}
+bool Database::Lookup::MayMatch() { return sb_table_may_match(table_.units, &order_, digest_, Bytes(user_key_), &segment_) != 0; }
 
 void Database::Lookup::Record(bool is_found) const {
   if (is_found) {

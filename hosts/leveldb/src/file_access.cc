@@ -91,7 +91,8 @@ std::unique_ptr<leveldb::RandomAccessFile> WithFooterRead(std::unique_ptr<leveld
 }
 
 sb_file_access MakeFileAccess(const leveldb::Options& options) {
-  return sb_file_access{new Access{options.env, options.info_log}, &Read, &Exists, &Log, &Free, reinterpret_cast<uintptr_t>(options.env)};
+  return sb_file_access{new Access{options.env, options.info_log}, &Read, &Exists, &Log, &Free,
+                        reinterpret_cast<uintptr_t>(options.env)};
 }
 
 }  // namespace springbloom

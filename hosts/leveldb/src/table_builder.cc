@@ -29,7 +29,8 @@ class UnitWriter {
  public:
   explicit UnitWriter(const springbloom::Selected& selected)
       : filters_(selected.filters.get()),
-        builder_(sb_builder_new(filters_, selected.IsBytewise() ? 1 : 0, springbloom::Bytes(block_.identity), /*file_number=*/0)) {}
+        builder_(
+            sb_builder_new(filters_, selected.IsBytewise() ? 1 : 0, springbloom::Bytes(block_.identity), /*file_number=*/0)) {}
 
   void Add(const Slice& internal_key, const Slice& value) {
     if (internal_key.size() < kKeyTrailerSize) {

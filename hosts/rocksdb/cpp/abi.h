@@ -42,7 +42,7 @@ typedef struct {
   uint64_t orig_file_number;
   uint64_t block_offset;  // of the block of filter units; 0 without one
   uint64_t block_bytes;
-  uint64_t raw_bytes;    // of keys and values
+  uint64_t raw_bytes;  // of keys and values
   uint64_t data_blocks;
 } springbloom_table_info;
 typedef struct {

@@ -101,7 +101,7 @@ impl Row {
             popularity: popularity.name(),
             recommended: stock[0].reads.iter().copied().map(rounded).collect(),
             best_stock: memories().map(|memory| rounded(best(memory).map(|(reads, _)| reads))).collect(),
-            springbloom_by_hand: memories().map(|memory| least(memory)).collect(),
+            springbloom_by_hand: memories().map(least).collect(),
             springbloom,
             best_stock_is: memories()
                 .map(|memory| best(memory).map_or("", |(_, name)| name).to_owned())
@@ -202,11 +202,14 @@ fn cell(row: &Row, memory: usize) -> String {
     reads.map(|reads| reads.map_or("-".to_owned(), |reads| format!("{reads:.3}"))).join(" / ")
 }
 
+/// Reads at a memory, as parts of those of the best stock settings.
+type Ratio = fn(&Row, usize) -> Option<f64>;
+
 /// How many cells are gains, even, and losses, with the default settings and with the best.
 fn counts(rows: &[Row]) -> Vec<Figure> {
-    let settings: [(&str, fn(&Row, usize) -> Option<f64>); 2] =
+    let settings: [(&str, Ratio); 2] =
         [("default", Row::ratio), ("best block size and index", Row::ratio_by_hand)];
-    let of_settings = |(name, ratio): (&str, fn(&Row, usize) -> Option<f64>)| {
+    let of_settings = |(name, ratio): (&str, Ratio)| {
         let ratios =
             rows.iter().flat_map(|row| (0..MEMORY.len()).filter_map(move |memory| ratio(row, memory)));
         let ratios: Vec<_> = ratios.collect();

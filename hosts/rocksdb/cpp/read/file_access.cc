@@ -15,15 +15,15 @@ std::string Text(sb_bytes bytes) { return std::string(reinterpret_cast<const cha
 
 }  // namespace
 
-FileAccess::FileAccess(const rocksdb::TableReaderOptions& options)
-    : objects_(options), options_(options.env_options) {
+FileAccess::FileAccess(const rocksdb::TableReaderOptions& options) : objects_(options), options_(options.env_options) {
   // A mapping would be made and torn down for each unit.
   options_.use_mmap_reads = false;
   release::SayChecksumIsUnknown(&options_);
 }
 
 sb_file_access FileAccess::Make(const rocksdb::TableReaderOptions& options) {
-  return sb_file_access{new FileAccess(options), &Read, &Exists, &Log, &Free, reinterpret_cast<uintptr_t>(options.ioptions.fs.get())};
+  return sb_file_access{
+      new FileAccess(options), &Read, &Exists, &Log, &Free, reinterpret_cast<uintptr_t>(options.ioptions.fs.get())};
 }
 
 int FileAccess::Read(const void* access, sb_bytes path, uint64_t offset, size_t size, int verify, uint8_t* into) noexcept {

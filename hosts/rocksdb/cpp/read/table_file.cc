@@ -59,7 +59,8 @@ int TableFile::Read(const void* file, uint64_t offset, size_t size, int verify, 
   return 0;
 }
 
-int TableFile::ReadHead(const void* file, int32_t contents, void* context, void (*take)(void*, const sb_head*) noexcept) noexcept {
+int TableFile::ReadHead(const void* file, int32_t contents, void* context,
+                        void (*take)(void*, const sb_head*) noexcept) noexcept {
   const auto* self = static_cast<const TableFile*>(file);
   const rocksdb::BlockBasedTable::Rep& rep = RepOf(*self->stock_);
   rocksdb::RandomAccessFileReader reader = ReaderOf(rep.file->file(), rep.file->file_name());

@@ -11,7 +11,17 @@ using namespace springbloom_test;
 namespace {
 
 // As tests/features/hanging_calls.rs numbers them.
-enum HangingCall : int { kNothing = 0, kRead = 1, kOpen = 2, kExists = 3, kLog = 4, kRename = 5, kDelete = 6, kSync = 7, kReadByFilters = 8 };
+enum HangingCall : int {
+  kNothing = 0,
+  kRead = 1,
+  kOpen = 2,
+  kExists = 3,
+  kLog = 4,
+  kRename = 5,
+  kDelete = 6,
+  kSync = 7,
+  kReadByFilters = 8
+};
 
 // Of the one test that uses it.
 class Hanging {

@@ -258,11 +258,11 @@ fn iterators_find_what_they_find_without_springbloom() {
                 read.set_total_order_seek(in_total_order);
                 let found = db.iterator_opt(IteratorMode::From(&target, direction), read);
                 let keys = found.map(|entry| entry.expect("the iterator is sound").0);
-                let is_promised = |key: &Box<[u8]>| {
+                let is_promised = |key: &[u8]| {
                     let bytes = if is_fixed { prefix_bytes } else { 3 };
                     !is_read || in_total_order || (target.len() > 3 && key[..bytes] == target[..bytes])
                 };
-                keys.take(100).take_while(is_promised).collect::<Vec<_>>()
+                keys.take(100).take_while(|key| is_promised(key)).collect::<Vec<_>>()
             });
             assert_eq!(found[0], found[1], "{target:?}, round {round}");
             let values = [&stock, &ours].map(|db| db.get(&target).expect("get"));
