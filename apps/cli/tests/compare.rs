@@ -332,7 +332,8 @@ fn one_cache_pays_for_all_memory() {
             assert!(number(row, "filter_reads_per_get") > 0.0, "{row}");
         }
         for row in &all {
-            assert!(number(row, "memory_bytes") <= MEMORY_BYTES * 1.02, "{row}");
+            // What is for compressed blocks is set aside in whole pieces.
+            assert!(number(row, "memory_bytes") <= MEMORY_BYTES * 1.05, "{row}");
             assert!(number(row, "filter_bytes") <= MEMORY_BYTES, "{row}");
             let parts = ["data", "index", "filter"].map(|kind| number(row, &format!("{kind}_reads_per_get")));
             let reads = number(row, "all_reads_per_get");
@@ -463,8 +464,8 @@ fn bad_input_is_refused_with_exit_code_2() {
     for (arguments, message) in [
         (&["--configs", "cuckoo:8"][..], "expected none, bloom:BITS"),
         (&["--configs", "bloom:4,bloom:4"], "bloom:4 is given twice"),
-        (&["--configs", "bloom:4@cache"], "elastic configurations alone take settings"),
-        (&["--configs", "ribbon:4@policy=monkey"], "elastic configurations alone take settings"),
+        (&["--configs", "bloom:4@cache"], "others are settings of elastic filters"),
+        (&["--configs", "ribbon:4@policy=monkey"], "others are settings of elastic filters"),
         (&["--threads", "2,2"], "--threads: 2 is given twice"),
         (&["--ops", "-1"], "expected a whole number from 1 to 1000000000000"),
         (&["--seed", "-7"], "expected a whole number of at least 0"),

@@ -202,7 +202,6 @@ mod tests {
             "ribbon:4@block_size=4096@block_size=4096",
             "ribbon:4@policy=monkey",
             "elastic:4@cache",
-            "elastic:auto@charge_to_block_cache=false",
             "bloom:auto",
             "elastic:4@",
             "elastic:4@=1",
