@@ -187,9 +187,9 @@ impl ElasticFiltersBuilder {
         self
     }
 
-    /// Whether new tables get an index that needs little memory, where the block cache pays for the budget: `index_block_restart_interval=16`,
-    /// and a partitioned index where index blocks are in the block cache. Default: yes. Options that differ from RocksDB's defaults stay as
-    /// they are. Existing tables keep their index until a compaction rewrites them.
+    /// Whether new tables get an index that needs little memory, where the block cache pays for the budget:
+    /// `index_block_restart_interval=16`. Default: yes. Another value that the options have stays. Existing tables keep their index until a
+    /// compaction rewrites them.
     pub fn small_index(mut self, small: bool) -> Self {
         self.settings.small_index = small;
         self

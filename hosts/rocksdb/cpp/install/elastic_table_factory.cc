@@ -231,10 +231,8 @@ std::string ElasticTableFactory::GetPrintableOptions() const {
   if (const FiltersRef filters = Connected()) {
     options += "  springbloom.budget: " + std::to_string(sb_filters_budget_bytes(filters.get())) + "\n";
     options += "  springbloom.settings: " + SettingsText(filters.get()) + "\n";
-    const rocksdb::BlockBasedTableOptions of_new_tables = NewTableOptions();
-    options += "  springbloom.index_of_new_tables: index_block_restart_interval " +
-               std::to_string(of_new_tables.index_block_restart_interval) + ", index_type " +
-               std::to_string(of_new_tables.index_type) + "\n";
+    options += "  springbloom.index_block_restart_interval_of_new_tables: " +
+               std::to_string(NewTableOptions().index_block_restart_interval) + "\n";
   }
   return options;
 }
