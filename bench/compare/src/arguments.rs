@@ -44,16 +44,16 @@ pub struct Compare {
     #[arg(long, requires = "dir", help_heading = "Data")]
     pub(crate) reuse: bool,
 
-    /// Configurations, with average bits per key: none, bloom:BITS, ribbon:BITS, partitioned:BITS, elastic:BITS;
-    /// ribbon:BITS/BITS/... gives each column family its own bits, by hand (0: no filter; the last holds for all that follow);
-    /// partitioned-ribbon:BITS; monkey-bloom:BITS and monkey-ribbon:BITS give each level its own bits, as Monkey does; elasticbf:BITS is ElasticBF as published
+    /// Configurations, with average bits per key: none, bloom:BITS, ribbon:BITS, partitioned:BITS, elastic:BITS; ribbon:BITS/BITS/... gives
+    /// each column family its own bits, by hand (0: no filter; the last holds for all that follow); partitioned-ribbon:BITS;
+    /// monkey-bloom:BITS and monkey-ribbon:BITS give each level its own bits, as Monkey does; elasticbf:BITS is ElasticBF as published
     /// (ATC'19), and elasticbf-file:BITS its first version (HotStorage'18, one segment a table). Elastic configurations take settings of
-    /// the filters, for example elastic:4@policy=monkey@units=bloom:6x4 or elasticbf:4@segment_lifetime_gets=10000; elastic:auto has
-    /// the part of the block cache that it finds to read least, and elastic:4@charge_to_block_cache=true one of 4 bits per key. All take
+    /// the filters, for example elastic:4@policy=monkey@units=bloom:6x4 or elasticbf:4@segment_lifetime_gets=10000; elastic:auto has the
+    /// part of the block cache that it finds to read least, and elastic:4@charge_to_block_cache=true one of 4 bits per key. All take
     /// options of RocksDB's tables (index_block_restart_interval, index_type, block_size, metadata_block_size, index_shortening) and a
-    /// cache_kind, such as partitioned:10@index_block_restart_interval=16@cache_kind=hyper-clock
-    /// [default: none,bloom:4,bloom:10,ribbon:4,partitioned:10,monkey-bloom:4,monkey-ribbon:4,elastic:4; with --load-only:
-    /// bloom:10,elastic:4; with --preset families: none,ribbon:4,monkey-ribbon:4,elastic:4]
+    /// cache_kind, such as partitioned:10@index_block_restart_interval=16@cache_kind=hyper-clock [default:
+    /// none,bloom:4,bloom:10,ribbon:4,partitioned:10,monkey-bloom:4,monkey-ribbon:4,elastic:4; with --load-only: bloom:10,elastic:4; with
+    /// --preset families: none,ribbon:4,monkey-ribbon:4,elastic:4]
     #[arg(long, value_delimiter = ',', help_heading = "Filters")]
     pub(crate) configs: Option<Vec<Config>>,
     /// Memory of elastic filters, and of caches for filters alone [default: BITS of the first elastic configuration]

@@ -163,8 +163,9 @@ impl Manager {
         self.shared.registry.lock().residency.reserve(bytes, 0)
     }
 
-    /// Has a thread that touches files do something, after what it was given before. The threads are 16 at most, and each place has its share
-    /// of them, so that what hangs keeps nobody waiting but those of its place. At the manager's end, chores that did not begin are dropped.
+    /// Has a thread that touches files do something, after what it was given before. The threads are 16 at most, and each place has its
+    /// share of them, so that what hangs keeps nobody waiting but those of its place. At the manager's end, chores that did not begin are
+    /// dropped.
     pub fn run(&self, chore: Chore) {
         self.shared.registry.lock().residency.loads.push_chore(chore);
         self.wake();

@@ -222,8 +222,8 @@ int sb_block_extent(sb_bytes start, uint64_t* head_bytes, uint64_t* block_bytes)
 // keys in the order of bytes.
 enum { SB_UNKNOWN_CONTENTS = 0, SB_KEYS = 1, SB_KEYS_BEFORE_PREFIXES = 2, SB_PREFIXES = 3 };
 int sb_block_contents(sb_bytes head, uint64_t* prefixes_at) SB_NOEXCEPT;
-// How long the prefix of `from` is, by the rules of further prefixes of an open table's units, with which all keys begin from `from` on and below `end`, in the order of bytes; 0:
-// there is none.
+// How long the prefix of `from` is, by the rules of further prefixes of an open table's units, with which all keys begin from `from` on
+// and below `end`, in the order of bytes; 0: there is none.
 size_t sb_table_further_prefix_of_range(const sb_table* table, sb_bytes from, sb_bytes end) SB_NOEXCEPT;
 // What a head is good for, and what opening a table comes to.
 enum { SB_OPENED = 0, SB_NO_ROOM = 1, SB_CORRUPT = 2, SB_UNREADABLE = 4, SB_NO_SUCH_UNITS = 5 };
@@ -250,8 +250,8 @@ void sb_filters_count_block_reads(const sb_filters* filters, uint64_t reads) SB_
 // An iterator opened a table, and asks no units: what it will read is not counted.
 void sb_filters_count_sought_table(const sb_filters* filters) SB_NOEXCEPT;
 sb_digest sb_digest_of(sb_bytes key) SB_NOEXCEPT;
-// The hot path, of an open table, as are those below: whether the table may hold the key, and the segment that would. No lock, no allocation, no I/O. A "no" is recorded;
-// what a "maybe" turns out to be, the others are told.
+// The hot path, of an open table, as are those below: whether the table may hold the key, and the segment that would. No lock, no
+// allocation, no I/O. A "no" is recorded; what a "maybe" turns out to be, the others are told.
 int sb_table_may_match(const sb_table* table, const sb_comparator* comparator, sb_digest digest, sb_bytes key,
                        uint32_t* segment) SB_NOEXCEPT;
 // A key of a batch, and what was found: the segment that would hold it, and whether the table may (1) or does not (0).

@@ -179,9 +179,9 @@ impl ElasticFiltersBuilder {
         self
     }
 
-    /// Charges a budget in bytes, as the default is, to the block caches of the options that this is [installed](ElasticFilters::install) into and of the databases
-    /// opened with them, so that filters and blocks together stay under the caches' capacity. A budget in bytes takes at most half of
-    /// them. It gives way to what is pinned there: memtables, index blocks, iterators.
+    /// Charges a budget in bytes, as the default is, to the block caches of the options that this is [installed](ElasticFilters::install)
+    /// into and of the databases opened with them, so that filters and blocks together stay under the caches' capacity. A budget in bytes
+    /// takes at most half of them. It gives way to what is pinned there: memtables, index blocks, iterators.
     pub fn charge_to_block_cache(mut self, charge: bool) -> Self {
         self.settings.charge_to_block_cache = charge;
         self

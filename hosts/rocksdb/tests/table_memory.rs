@@ -113,8 +113,8 @@ fn stock_filters_take_more_than_their_blocks() {
     assert!(STOCK_BESIDE.contains(&(measured - blocks)), "{measured} bytes for a block of {blocks}");
 }
 
-/// Bytes that a waiting table takes in addition to what stock RocksDB keeps for a table: a reader of 64, the table itself, its file, and what
-/// opens it later.
+/// Bytes that a waiting table takes in addition to what stock RocksDB keeps for a table: a reader of 64, the table itself, its file, and
+/// what opens it later.
 const UNFILTERED: Range<f64> = 560.0..760.0;
 /// The same where a few tables were opened with units, for which RocksDB's own allocations come to lie otherwise.
 const WAITING: Range<f64> = 520.0..790.0;

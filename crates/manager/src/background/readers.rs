@@ -154,8 +154,8 @@ impl Readers {
         state.readers[place] = Reader::begin(was_slow);
     }
 
-    /// The thread has no read to make, because its last try of one ended so. `None`: it did not try. Tells `background`, and returns whether
-    /// it was called again; otherwise it ends.
+    /// The thread has no read to make, because its last try of one ended so. `None`: it did not try. Tells `background`, and returns
+    /// whether it was called again; otherwise it ends.
     pub(super) fn rest(&self, place: usize, end: Option<Progress>, background: &Thread) -> bool {
         let mut state = self.state.lock();
         match end {

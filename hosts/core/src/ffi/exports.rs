@@ -439,8 +439,8 @@ unsafe extern "C" fn sb_head_check(head: Bytes, contents: i32) -> c_int {
 }
 
 /// # Safety
-/// What `spec` and `head` point to is readable; the order of keys is valid until the table is closed; `file.file` belongs to the callee from
-/// here on.
+/// What `spec` and `head` point to is readable; the order of keys is valid until the table is closed; `file.file` belongs to the callee
+/// from here on.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_table_open(
     filters: &Filters,

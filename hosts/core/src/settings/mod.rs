@@ -12,8 +12,8 @@ use springbloom_format::FurtherPrefixes;
 pub enum Budget {
     /// So many bytes.
     Bytes(u64),
-    /// The part of the block caches with which lookups read the fewest blocks; the caches pay for it. [`UNCHARGED_BYTES`](Self::UNCHARGED_BYTES)
-    /// while no options with a block cache are in use.
+    /// The part of the block caches with which lookups read the fewest blocks; the caches pay for it.
+    /// [`UNCHARGED_BYTES`](Self::UNCHARGED_BYTES) while no options with a block cache are in use.
     Auto,
 }
 

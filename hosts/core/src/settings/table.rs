@@ -152,7 +152,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "small_index",
         takes: "true or false",
         default: "true",
-        help: "where the block cache pays for the budget, new tables get an index that [needs little memory](#a-small-index) (`small_index`)",
+        help: "where the block cache pays for the budget, new tables get [an index that is small](#a-small-index) (`small_index`)",
         set: |settings, value| Ok(Settings { small_index: yes(value)?, ..settings }),
         can_work: |_| true,
         show: |settings| settings.small_index.to_string(),

@@ -1,7 +1,8 @@
 //! Finds known tables whose files were deleted, so that their state is forgotten.
 //!
 //! An engine marks the reader of a table before it deletes the file. A reader that the table cache closed before is not marked. So closed
-//! tables of open databases are looked up in the file system, by the threads that touch files. The manager knows the tables; this file keeps what it does not know.
+//! tables of open databases are looked up in the file system, by the threads that touch files. The manager knows the tables; this file
+//! keeps what it does not know.
 
 use std::{
     collections::HashMap,

@@ -23,8 +23,8 @@ class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader
   ElasticTableReader(std::unique_ptr<rocksdb::TableReader> stock, ColumnFamilyRef family, int level);
   ~ElasticTableReader() override;
 
-  // Opens units over keys, or over prefixes, which stock code asks then: those of prefixes first, and each once, before lookups begin. `why`:
-  // SB_OPENED, and `head` is theirs, or why there is none now. Gives what that comes to.
+  // Opens units over keys, or over prefixes, which stock code asks then: those of prefixes first, and each once, before lookups begin.
+  // `why`: SB_OPENED, and `head` is theirs, or why there is none now. Gives what that comes to.
   int Open(int contents, int why, const UnitTable::Head& head);
   // Units over keys.
   bool HasUnits() const { return units_.IsOpen(); }
