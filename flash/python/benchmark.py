@@ -57,7 +57,7 @@ class Filter:
     def __init__(self, folder, keys):
         from springflash import FlashFilter
 
-        self.it = FlashFilter(folder / "it", capacity=keys, when_full="exceed", **self.settings)
+        self.it = FlashFilter(folder / "it", capacity=keys, when_full="overfill", **self.settings)
 
     def add(self, keys):
         self.it.add_many(keys)
@@ -204,6 +204,54 @@ class Lmdb:
         self.it.close()
 
 
+class Plyvel:
+    """LevelDB, with its Bloom filter of 10 bits."""
+
+    def __init__(self, folder, keys):
+        import plyvel
+
+        self.it = plyvel.DB(str(folder / "it"), create_if_missing=True, bloom_filter_bits=10, write_buffer_size=64 << 20)
+
+    def add(self, keys):
+        with self.it.write_batch(sync=True) as batch:
+            for key in keys:
+                batch.put(key, b"")
+
+    def ask(self, keys):
+        return [self.it.get(key) is not None for key in keys]
+
+    def close(self):
+        self.it.close()
+
+
+class Rocksdict:
+    """RocksDB, with a Bloom filter of 10 bits."""
+
+    def __init__(self, folder, keys):
+        import rocksdict
+
+        self.batch = rocksdict.WriteBatch
+        self.durable = rocksdict.WriteOptions()
+        self.durable.sync = True
+        options = rocksdict.Options(raw_mode=True)
+        table = rocksdict.BlockBasedOptions()
+        table.set_bloom_filter(10, False)
+        options.set_block_based_table_factory(table)
+        self.it = rocksdict.Rdict(str(folder / "it"), options)
+
+    def add(self, keys):
+        batch = self.batch(raw_mode=True)
+        for key in keys:
+            batch.put(key, b"")
+        self.it.write(batch, self.durable)
+
+    def ask(self, keys):
+        return [value is not None for value in self.it[keys]]
+
+    def close(self):
+        self.it.close()
+
+
 class Diskcache:
     def __init__(self, folder, keys):
         import diskcache
@@ -272,6 +320,8 @@ WAYS = {
     "sqlite3": (Sqlite, None, "FlashIndex"),
     "scrapy#7952": (ScrapyDraft, None, "FlashIndex"),
     "lmdb": (Lmdb, "lmdb", "FlashIndex"),
+    "plyvel": (Plyvel, "plyvel", "FlashIndex"),
+    "rocksdict": (Rocksdict, "rocksdict", "FlashIndex"),
     "diskcache": (Diskcache, "diskcache", "FlashIndex"),
     "pybloomfiltermmap3": (Mapped, "pybloomfiltermmap3", "FlashFilter"),
     "rbloom": (Rbloom, "rbloom", "FlashFilter"),

@@ -23,6 +23,7 @@ struct Arguments {
 enum Command {
     Compare(Box<springbloom_compare::Compare>),
     Simulate(Box<springbloom_simulator::command::Simulate>),
+    Map(springbloom_simulator::map::Map),
     Reproduce(springbloom_experiments::Reproduce),
     Report(springbloom_experiments::Report),
     Inspect(command::inspect::Inspect),
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         Command::Compare(compare) => compare.run(),
         Command::Simulate(simulate) => simulate.run(),
+        Command::Map(map) => map.run(),
         Command::Reproduce(reproduce) => reproduce.run(),
         Command::Report(report) => report.run(),
         Command::Inspect(inspect) => inspect.run(),

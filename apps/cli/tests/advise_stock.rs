@@ -100,7 +100,7 @@ fn eight_families_that_share_a_small_cache() {
     assert!((20_000..=32 << 10).contains(&budget), "{verdict}");
     assert!(verdict["saved_bytes"].as_u64().is_some_and(|bytes| bytes > 20_000), "{verdict}");
     assert!(text.contains("You need it, because") && text.contains("Column families: 8;"), "{text}");
-    assert!(text.contains("Begin with a budget of") && text.contains("To measure:"), "{text}");
+    assert!(text.contains("Install it with its defaults") && text.contains("To measure:"), "{text}");
 }
 
 #[test]

@@ -302,30 +302,48 @@ fn elastic_filters_stay_within_their_budget() {
 }
 
 #[test]
-fn one_cache_pays_for_all() {
-    const CACHE_BYTES: f64 = 256.0 * 1024.0;
-    let cache =
-        ["--block-cache", "256KiB", "--set", "one_cache", "--records", "100000", "--load-rounds", "0"];
-    let configs = ["--configs", "none,bloom:10,partitioned:10,elastic:8"];
-    for (kind, budget) in [("lru-one-shard", "100KiB"), ("lru", "100KiB"), ("hyper-clock", "100KiB")] {
+fn one_cache_pays_for_all_memory() {
+    const MEMORY_BYTES: f64 = 262_144.0;
+    let memory = ["--memory-per-key", "2.62144", "--records", "100000", "--load-rounds", "0"];
+    let configs = [
+        "--configs",
+        "none,bloom:10,partitioned:10,partitioned:10@index_block_restart_interval=16,partitioned-ribbon:7@cache_kind=tiered,elastic:8,\
+         elastic:auto@index_block_restart_interval=16",
+    ];
+    for kind in ["lru-one-shard", "lru", "hyper-clock"] {
         let document = json(
-            &[&cache[..], &configs, &["--set", &format!("cache_kind={kind}"), "--budget", budget]].concat(),
+            &[&memory[..], &configs, &["--set", &format!("cache_kind={kind}"), "--budget", "100KiB"]]
+                .concat(),
         );
         let all = rows(&document);
-        let [none, bloom, partitioned, elastic] = all.as_slice() else { panic!("four rows") };
+        let [none, bloom, partitioned, small_index, tiered, elastic, auto] = all.as_slice() else {
+            panic!("seven rows")
+        };
         assert_eq!(document["settings"]["block_cache"]["kind"].as_str(), Some(kind));
         // 12 MB of records with 200 KB of indexes and 125 KB of filters: not all of them fit beside data.
         let index_reads = |row| number(row, "index_reads_per_get");
-        for row in [none, bloom, partitioned] {
+        for row in [none, bloom, partitioned, tiered] {
             assert!(index_reads(row) > 0.0, "{row}");
         }
+        assert!(index_reads(small_index) < index_reads(partitioned), "{small_index} {partitioned}");
         // A lookup that units end asks no index: there may be none.
         assert!(index_reads(elastic) < index_reads(bloom), "{elastic}");
-        for row in [bloom, partitioned] {
+        for row in [partitioned, tiered] {
             assert!(number(row, "filter_reads_per_get") > 0.0, "{row}");
-            assert!(number(row, "filter_bytes") <= CACHE_BYTES, "{row}");
         }
-        assert_eq!(number(elastic, "filter_reads_per_get"), 0.0);
+        for row in &all {
+            // What is for compressed blocks is set aside in whole pieces.
+            assert!(number(row, "memory_bytes") <= MEMORY_BYTES * 1.05, "{row}");
+            assert!(number(row, "filter_bytes") <= MEMORY_BYTES, "{row}");
+            let parts = ["data", "index", "filter"].map(|kind| number(row, &format!("{kind}_reads_per_get")));
+            let reads = number(row, "all_reads_per_get");
+            // Those of filter units are in it, too.
+            assert!(reads >= parts.iter().sum::<f64>() - 1e-9 && reads > 0.0, "{row}");
+        }
+        // Filters that are not in partitions stay in the cache.
+        for row in [bloom, elastic, auto] {
+            assert_eq!(number(row, "filter_reads_per_get"), 0.0, "{row}");
+        }
         assert!(number(elastic, "filter_bytes") <= 102_400.0, "{elastic}");
         let wasted = |row| number(row, "wasted_reads_per_get");
         assert!(
@@ -338,10 +356,28 @@ fn one_cache_pays_for_all() {
     // The budget is taken from the cache: with it, fewer data blocks stay.
     let reads = |budget: &str| {
         let configs = ["--configs", "elastic:8@policy=uniform", "--zero-result", "0", "--budget", budget];
-        number(&rows(&json(&[&cache[..], &configs].concat()))[0], "data_reads_per_get")
+        number(&rows(&json(&[&memory[..], &configs].concat()))[0], "data_reads_per_get")
     };
     let (little, much) = (reads("30KiB"), reads("128KiB"));
     assert!(much > little, "{much} {little}");
+}
+
+#[test]
+fn the_best_stock_configuration_of_the_same_memory_is_named() {
+    let arguments = [
+        "--memory-per-key",
+        "3",
+        "--records",
+        "100000",
+        "--configs",
+        "partitioned:10,ribbon:4,ribbon:24,elastic:auto",
+    ];
+    // Filters of 24 bits do not fit beside a block: they are no rivals, whatever they read.
+    compare(&arguments).assert().success().stdout(
+        contains("all reads")
+            .and(contains("times as many blocks as the best stock configuration"))
+            .and(contains(", ribbon:24.").not()),
+    );
 }
 
 #[test]
@@ -428,8 +464,8 @@ fn bad_input_is_refused_with_exit_code_2() {
     for (arguments, message) in [
         (&["--configs", "cuckoo:8"][..], "expected none, bloom:BITS"),
         (&["--configs", "bloom:4,bloom:4"], "bloom:4 is given twice"),
-        (&["--configs", "bloom:4@cache"], "elastic configurations alone take settings"),
-        (&["--configs", "ribbon:4@policy=monkey"], "elastic configurations alone take settings"),
+        (&["--configs", "bloom:4@cache"], "others are settings of elastic filters"),
+        (&["--configs", "ribbon:4@policy=monkey"], "others are settings of elastic filters"),
         (&["--threads", "2,2"], "--threads: 2 is given twice"),
         (&["--ops", "-1"], "expected a whole number from 1 to 1000000000000"),
         (&["--seed", "-7"], "expected a whole number of at least 0"),
@@ -465,13 +501,18 @@ fn bad_input_is_refused_with_exit_code_2() {
         (&["--load-only", "--load-rounds", "0"], "--load-rounds of at least 1"),
         (&["--load-rounds", "2"], "--load-rounds needs --load-only"),
         (&["--load-only", "--ops", "8"], "'--load-only' cannot be used with '--ops"),
-        (&["--set", "one_cache"], "--block-cache"),
-        (&["--set", "one_cache", "--block-cache", "0"], "has no room for a block"),
-        (&["--set", "one_cache", "--block-cache", "1"], "has no room for a block"),
+        (&["--memory-per-key", "2", "--block-cache", "1MiB"], "cannot be used with"),
+        (&["--memory-per-key", "0"], "expected a number from 0.01"),
         (
-            &["--set", "one_cache", "--block-cache", "8KiB", "--configs", "bloom:4,elastic:4"],
-            "the budget of elastic:4, 9.77 KiB, is charged to a block cache of 8 KiB, half of which stays for blocks",
+            &["--memory-per-key", "1", "--records", "1000"],
+            "have no room for a block, expected at least 4 KiB",
         ),
+        (
+            &["--memory-per-key", "0.4", "--records", "20000", "--configs", "bloom:4,elastic:4"],
+            "the budget of elastic:4, 9.77 KiB, is charged to a block cache of 7.81 KiB, half of which stays for blocks",
+        ),
+        (&["--configs", "ribbon:4@block_size=many"], "ribbon:4@block_size=many"),
+        (&["--configs", "ribbon:4@index=pinned"], "expected block_size, index_block_restart_interval"),
         (&["--block-cache", "1MiB", "--set", "cache_kind=fifo"], "hyper-clock"),
     ] {
         compare(arguments).assert().code(2).stderr(contains(message));

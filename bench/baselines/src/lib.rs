@@ -6,13 +6,15 @@
 mod partitioned;
 mod unsafe_block_reads;
 mod unsafe_install;
+mod unsafe_tiered_cache;
 
 use rocksdb::{BlockBasedOptions, Options};
 use springbloom_published_policies::{Level, StockFilter, bits_per_level};
 
-pub use partitioned::{partition_indexes, partitioned, partitioned_in_block_cache};
+pub use partitioned::{one_cache, partitioned, partitioned_in_block_cache};
 pub use unsafe_block_reads::BlockReads;
 pub use unsafe_install::{InstallError, filter_cache};
+pub use unsafe_tiered_cache::TieredCache;
 
 /// Bytes per key of a stock Ribbon filter, as a share of the Bloom filter with its false positive rate. Measured; the reports of a
 /// comparison show how many bytes were resident.
@@ -28,12 +30,16 @@ fn bloom_bits(filter: StockFilter, bits: f64) -> f64 {
 
 /// Full filters of one size, all in memory.
 pub fn full(options: &mut Options, mut tables: BlockBasedOptions, filter: StockFilter, bits: f64) {
+    set_filter(&mut tables, filter, bits);
+    options.set_block_based_table_factory(&tables);
+}
+
+fn set_filter(tables: &mut BlockBasedOptions, filter: StockFilter, bits: f64) {
     let bloom_bits = bloom_bits(filter, bits);
     match filter {
         StockFilter::Bloom => tables.set_bloom_filter(bloom_bits, false),
         StockFilter::Ribbon => tables.set_ribbon_filter(bloom_bits),
     }
-    options.set_block_based_table_factory(&tables);
 }
 
 /// Full filters whose bits per key follow from their level in a tree of `levels`, as Monkey (Dayan, Athanassoulis,

@@ -44,14 +44,16 @@ pub struct Compare {
     #[arg(long, requires = "dir", help_heading = "Data")]
     pub(crate) reuse: bool,
 
-    /// Configurations, with average bits per key: none, bloom:BITS, ribbon:BITS, partitioned:BITS, elastic:BITS;
-    /// ribbon:BITS/BITS/... gives each column family its own bits, by hand (0: no filter; the last holds for all that follow);
+    /// Configurations, with average bits per key: none, bloom:BITS, ribbon:BITS, partitioned:BITS, elastic:BITS; ribbon:BITS/BITS/... gives
+    /// each column family its own bits, by hand (0: no filter; the last holds for all that follow); partitioned-ribbon:BITS;
     /// monkey-bloom:BITS and monkey-ribbon:BITS give each level its own bits, as Monkey does; elasticbf:BITS is ElasticBF as published
     /// (ATC'19), and elasticbf-file:BITS its first version (HotStorage'18, one segment a table). Elastic configurations take settings of
-    /// the filters, for example elastic:4@policy=monkey@units=bloom:6x4 or elasticbf:4@segment_lifetime_gets=10000; elastic:auto has
-    /// the part of the block cache that it finds to read least, and elastic:4@charge_to_block_cache=true one of 4 bits per key
-    /// [default: none,bloom:4,bloom:10,ribbon:4,partitioned:10,monkey-bloom:4,monkey-ribbon:4,elastic:4; with --load-only:
-    /// bloom:10,elastic:4; with --preset families: none,ribbon:4,monkey-ribbon:4,elastic:4]
+    /// the filters, for example elastic:4@policy=monkey@units=bloom:6x4 or elasticbf:4@segment_lifetime_gets=10000; elastic:auto has the
+    /// part of the block cache that it finds to read least, and elastic:4@charge_to_block_cache=true one of 4 bits per key. All take
+    /// options of RocksDB's tables (index_block_restart_interval, index_type, block_size, metadata_block_size, index_shortening) and a
+    /// cache_kind, such as partitioned:10@index_block_restart_interval=16@cache_kind=hyper-clock [default:
+    /// none,bloom:4,bloom:10,ribbon:4,partitioned:10,monkey-bloom:4,monkey-ribbon:4,elastic:4; with --load-only: bloom:10,elastic:4; with
+    /// --preset families: none,ribbon:4,monkey-ribbon:4,elastic:4]
     #[arg(long, value_delimiter = ',', help_heading = "Filters")]
     pub(crate) configs: Option<Vec<Config>>,
     /// Memory of elastic filters, and of caches for filters alone [default: BITS of the first elastic configuration]
@@ -111,6 +113,13 @@ pub struct Compare {
     /// Block cache for data [default: none]
     #[arg(long, value_name = "SIZE", help_heading = "Machine")]
     pub(crate) block_cache: Option<Size>,
+    /// All memory of each configuration, in bytes for each record: a block cache that pays for data, indexes and filters. Stock filters
+    /// and indexes are set up as RocksDB recommends: both in the cache with high priority, indexes in partitions; filters in partitions if
+    /// they are called so, else they stay in the cache, as do indexes with index_type=kBinarySearch. The report names the stock
+    /// configuration that reads least
+    #[arg(long, value_name = "BYTES", value_parser = sizes::number_within(0.01..=1e6), conflicts_with = "block_cache",
+        help_heading = "Machine")]
+    pub(crate) memory_per_key: Option<f64>,
     /// Print JSON instead of a table
     #[arg(long, help_heading = "Machine")]
     pub(crate) json: bool,

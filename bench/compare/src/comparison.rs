@@ -26,7 +26,7 @@ impl Compare {
         let defaults = self.preset.defaults();
         let (records, recorded) = self.records(&defaults)?;
         let configs = self.configs()?;
-        let common = self.common(&configs);
+        let common = self.common(&configs, records.keys.records());
         self.require_sense_of_families(&configs, &common)?;
         let temporary;
         let mut ending = None;

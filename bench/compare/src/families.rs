@@ -5,7 +5,7 @@ use springbloom_console::bad_input;
 use springbloom_workload::{FamilyMix, FamilySettings, Mix, Movement};
 
 use crate::arguments::Compare;
-use crate::database::config::Config;
+use crate::database::config::{Config, Filters};
 use crate::database::options::CommonSettings;
 
 impl Compare {
@@ -28,7 +28,7 @@ impl Compare {
     ) -> Result<()> {
         let families = self.families();
         for config in configs {
-            let Config::RibbonByFamily { bits } = config else { continue };
+            let Filters::RibbonByFamily { bits } = &config.filters else { continue };
             FamilySettings::require_fit(bits, families)
                 .map_err(|error| bad_input(format!("{config}: {error}")))?;
         }
@@ -49,8 +49,8 @@ impl Compare {
         }
         match configs.iter().find(|config| config.is_cached() && !common.one_cache()) {
             Some(config) => Err(bad_input(format!(
-                "{config}: several column families cannot share its cache for filters: give --block-cache and \
-                 --set one_cache, or another configuration"
+                "{config}: several column families cannot share its cache for filters: give --memory-per-key, or \
+                 another configuration"
             ))),
             None => Ok(()),
         }

@@ -23,7 +23,7 @@ use crate::report::Header;
 use crate::run::Workload;
 
 /// A block of data.
-const ONE_CACHE_BYTES_MIN: u64 = 4096;
+const CACHE_BYTES_MIN: u64 = 4096;
 /// Others are compared with this configuration, or with the first one.
 const BASELINE: &str = "bloom:10";
 /// The name of keys that are computed from record numbers.
@@ -64,17 +64,6 @@ impl Compare {
         if self.trace.is_some() && self.threads.len() > 1 {
             return Err(bad_input("--trace is replayed once: give --threads one number"));
         }
-        if let Some(size) =
-            self.block_cache.filter(|size| self.set.one_cache && size.bytes < ONE_CACHE_BYTES_MIN)
-        {
-            return Err(bad_input(format!(
-                "--set one_cache: a --block-cache of {size} has no room for a block, expected at least {}",
-                Size { bytes: ONE_CACHE_BYTES_MIN }
-            )));
-        }
-        if self.set.one_cache && self.block_cache.is_none() {
-            return Err(bad_input("--set one_cache: it needs --block-cache"));
-        }
         if self.trace.is_some() && self.set.movement != Movement::Still {
             return Err(bad_input("--set movement: it needs no --trace, which says what is looked up"));
         }
@@ -86,11 +75,20 @@ impl Compare {
         let Inputs { records, configs, common, .. } = inputs;
         let charged =
             || configs.iter().filter(|config| config.elastic().is_some_and(|elastic| elastic.is_charged()));
+        if let Some(cache) =
+            common.block_cache.filter(|cache| cache.pays_for_all && cache.bytes < CACHE_BYTES_MIN)
+        {
+            return Err(bad_input(format!(
+                "--memory-per-key: {} in all have no room for a block, expected at least {}",
+                Size { bytes: cache.bytes },
+                Size { bytes: CACHE_BYTES_MIN }
+            )));
+        }
         let Some(cache) = common.block_cache else {
             return match charged().next() {
                 None => Ok(()),
                 Some(config) => Err(bad_input(format!(
-                    "{config}: its budget is a part of a block cache: give --block-cache"
+                    "{config}: its budget is a part of a block cache: give --block-cache or --memory-per-key"
                 ))),
             };
         };
@@ -106,7 +104,7 @@ impl Compare {
                 let [budget, cache] = [budget(config), cache.bytes].map(|bytes| Size { bytes });
                 Err(bad_input(format!(
                     "the budget of {config}, {budget}, is charged to a block cache of {cache}, half of which stays for blocks: give a \
-                     larger --block-cache, or a smaller --budget"
+                     larger one, or a smaller --budget"
                 )))
             }
         }
@@ -212,18 +210,25 @@ impl Compare {
         Ok(settings)
     }
 
-    pub(crate) fn common(&self, configs: &[Config]) -> CommonSettings {
+    /// The block cache of stores with so many records in all.
+    fn block_cache(&self, records: u64) -> Option<BlockCache> {
+        let (bytes, pays_for_all) = match self.memory_per_key {
+            Some(bytes) => ((bytes * records as f64) as u64, true),
+            None => (self.block_cache?.bytes, false),
+        };
+        (bytes > 0).then_some(BlockCache { bytes, kind: self.set.cache_kind, pays_for_all })
+    }
+
+    /// `records`: of each family.
+    pub(crate) fn common(&self, configs: &[Config], records: u64) -> CommonSettings {
         const DEFAULT_BUDGET_BITS: f64 = 4.0;
+        let families = self.families();
         CommonSettings {
             tree: self.preset.shape(),
-            families: self.families(),
+            families,
             family_databases: self.set.family_databases,
             buffered: self.set.buffered,
-            block_cache: self.block_cache.filter(|size| size.bytes > 0).map(|size| BlockCache {
-                bytes: size.bytes,
-                kind: self.set.cache_kind,
-                pays_for_all: self.set.one_cache,
-            }),
+            block_cache: self.block_cache(records * u64::from(families)),
             prefixes: self.workload.seeks().then(|| Prefixes { whole_keys: self.workload.reads() }),
             tables_per_get: 1.0,
             budget_bytes: self.budget.map(|size| size.bytes),
@@ -268,7 +273,7 @@ impl Compare {
             block_cache: common.block_cache,
             families: common.families,
             family_databases: common.family_databases,
-            budget_bytes: common.budget_bytes(&Config::None, entries),
+            budget_bytes: common.budget_bytes(&Config::NONE, entries),
             // The usual one where it is there.
             baseline: configs
                 .iter()

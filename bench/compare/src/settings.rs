@@ -35,11 +35,7 @@ pub(crate) struct Settings {
     /// Read through the page cache instead of direct I/O
     #[arg(long = "buffered")]
     pub(crate) buffered: bool,
-    /// Kind of the block cache: lru, lru-one-shard or hyper-clock
+    /// Kind of the block cache: lru, lru-one-shard, hyper-clock or tiered
     #[arg(long = "cache_kind", value_enum, value_name = "KIND", default_value = "lru")]
     pub(crate) cache_kind: CacheKind,
-    /// The block cache pays for all memory: indexes are partitioned and cached, stock filters are cached too, both with high
-    /// priority, and the budget of elastic filters is charged to it
-    #[arg(long = "one_cache")]
-    pub(crate) one_cache: bool,
 }

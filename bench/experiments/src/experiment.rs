@@ -1,7 +1,8 @@
 //! An experiment of a paper: what it reports, and how that is measured here.
 
-use crate::catalogue::Formula;
+use crate::catalogue::{Formula, Point};
 use crate::run::Run;
+use crate::tables;
 
 /// An experiment.
 pub(crate) struct Experiment {
@@ -30,11 +31,24 @@ pub(crate) enum Here {
 pub(crate) enum Layout {
     /// A line for each filter of each run.
     Filters,
-    /// A line for each run, with its label or its name, and each of `figures`; a column for each filter.
-    Runs { labels: Vec<String>, figures: Vec<String> },
+    /// A line for each run, with its label or its name, and each of `figures`; a column for each of `columns`, or for each filter where
+    /// there are none.
+    Runs { labels: Vec<String>, figures: Vec<String>, columns: Vec<String> },
 }
 
 impl Experiment {
+    /// The names of the figures that its tables or claims need.
+    pub(crate) fn figures(&self) -> Vec<&str> {
+        match &self.here {
+            Here::Measured { claims, .. } => claims.iter().flat_map(Claim::figures).collect(),
+            Here::Tabled { layout: Layout::Filters, .. } => tables::OF_FILTERS.to_vec(),
+            Here::Tabled { layout: Layout::Runs { figures, .. }, .. } => {
+                figures.iter().map(String::as_str).chain(tables::OF_RUNS).collect()
+            }
+            Here::Not(_) => Vec::new(),
+        }
+    }
+
     pub(crate) fn runs(&self) -> &[Run] {
         match &self.here {
             Here::Measured { runs, .. } | Here::Tabled { runs, .. } => runs,
@@ -122,8 +136,17 @@ pub(crate) struct Claim {
 impl Claim {
     /// The names of the runs that it needs.
     pub(crate) fn runs(&self) -> impl Iterator<Item = &str> {
+        self.points().map(|point| point.run.as_str())
+    }
+
+    /// Those of the figures.
+    pub(crate) fn figures(&self) -> impl Iterator<Item = &str> {
+        self.points().map(|point| point.name.as_str())
+    }
+
+    fn points(&self) -> impl Iterator<Item = &Point> {
         let formulas = [Some(&self.ours), self.limit.as_ref(), self.counted.as_ref()];
-        formulas.into_iter().flatten().flat_map(Formula::points).map(|point| point.run.as_str())
+        formulas.into_iter().flatten().flat_map(Formula::points)
     }
 
     /// `2.08 times`, or `2.08 times to 2.17 times`.

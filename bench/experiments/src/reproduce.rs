@@ -95,6 +95,7 @@ impl Reproduce {
                     started.elapsed().as_secs_f64() / 60.0
                 ));
                 let measured = runner.run(run).and_then(|record| {
+                    let record = record.compact(&catalogue::figures_of(run));
                     lab::save(&records, run, size, &record)?;
                     Ok(record)
                 });

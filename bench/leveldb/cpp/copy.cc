@@ -120,7 +120,7 @@ Status CopyTable(const std::string& from, const std::string& to, const lb_table&
   if (filters != nullptr) {
     springbloom::UnitBlock block{.handle = {}, .identity = springbloom::NewIdentity()};
     const springbloom::BuilderPtr builder(
-        sb_builder_new(filters, /*bytewise=*/1, springbloom::Bytes(block.identity), /*file_number=*/0, /*spill=*/nullptr));
+        sb_builder_new(filters, /*bytewise=*/1, springbloom::Bytes(block.identity), /*file_number=*/0));
     for (const std::string& key : keys) {
       sb_builder_add(builder.get(), springbloom::Bytes(key), footer.metaindex_handle().offset() / keys.size());
     }

@@ -123,10 +123,27 @@ impl Record {
         found.next().is_none().then_some(first)
     }
 
+    /// It with the figures called `names` alone, and no more digits than a measurement has.
+    #[must_use]
+    pub fn compact(mut self, names: &[&str]) -> Self {
+        self.figures.retain(|figure| names.contains(&figure.name.as_str()));
+        for Figure { value, least, most, .. } in &mut self.figures {
+            for number in [Some(value), least.as_mut(), most.as_mut()].into_iter().flatten() {
+                *number = rounded(*number);
+            }
+        }
+        self
+    }
+
     /// Whether nothing else kept the processors busy.
     pub fn was_quiet(&self) -> bool {
         self.other_work.is_some_and(|cores| cores <= QUIET_CORES)
     }
+}
+
+/// To five digits.
+fn rounded(number: f64) -> f64 {
+    format!("{number:.4e}").parse().unwrap_or(number)
 }
 
 /// The fields of a structure.
@@ -198,6 +215,18 @@ mod tests {
             let error = Record::parse(text.as_bytes()).expect_err(text).to_string();
             assert!(error.contains(message), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn a_compact_record_has_what_is_asked_for_in_five_digits() {
+        let mut record = record();
+        record.figures[0].value = 0.123_456_789;
+        record.figures.push(Figure::new("bytes", labels([]), 1_048_576.0, Unit::Bytes));
+        record.figures.push(Figure::new("calls", labels([]), 7.0, Unit::Count));
+        let figures = record.compact(&["wasted", "bytes"]).figures;
+        let values: Vec<_> = figures.iter().map(|figure| (figure.name.as_str(), figure.value)).collect();
+        assert_eq!(values, [("wasted", 0.12346), ("wasted", 0.5), ("bytes", 1_048_600.0)]);
+        assert_eq!((figures[0].least, figures[0].most), (Some(0.2), Some(0.3)));
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! - [`managed`]: a whole [`Manager`](springbloom_manager::Manager), whose budget pays for bookkeeping.
 //! - [`written`]: stock filters, whose bits are chosen when a table is written.
 //! - [`command`]: `springbloom simulate`, which runs all of these on trees of any size.
+//! - [`map`]: `springbloom map`, a model of all memory: block cache, indexes and filters.
 
 #![deny(unsafe_code)]
 
@@ -14,6 +15,7 @@ pub mod command;
 mod family_run;
 mod lookups;
 pub mod managed;
+pub mod map;
 mod optimum;
 mod rewriting;
 mod tree;

@@ -28,16 +28,13 @@ impl<T> Interned<T> {
         place as u32
     }
 
-    /// Drops one reference; the last one frees the value.
-    pub(crate) fn release(&mut self, number: u32) {
-        if let Some(place) = self.places.get_mut(number as usize)
-            && let Some((_, users)) = place
-        {
-            *users -= 1;
-            if *users == 0 {
-                *place = None;
-            }
-        }
+    /// Drops one reference; the last one gives the value back.
+    #[must_use]
+    pub(crate) fn release(&mut self, number: u32) -> Option<T> {
+        let place = self.places.get_mut(number as usize)?;
+        let (_, users) = place.as_mut()?;
+        *users -= 1;
+        if *users == 0 { place.take().map(|(value, _)| value) } else { None }
     }
 
     /// The values that somebody has, with their numbers.
@@ -62,9 +59,9 @@ mod tests {
         let mut interned = Interned::new();
         let mut intern = |at: usize| interned.intern(values[at].clone(), Arc::ptr_eq);
         assert_eq!([intern(0), intern(1), intern(0)], [0, 1, 0]);
-        interned.release(0);
+        assert_eq!(interned.release(0), None);
         assert_eq!(interned.get(0), Some(&values[0]));
-        interned.release(0);
+        assert_eq!(interned.release(0).as_ref(), Some(&values[0]));
         assert_eq!((interned.get(0), Arc::strong_count(&values[0])), (None, 1));
         assert_eq!(interned.intern(values[2].clone(), Arc::ptr_eq), 0, "a free place is used again");
         assert_eq!((interned.get(1), interned.get(7)), (Some(&values[1]), None));

@@ -14,6 +14,7 @@
 
 mod background;
 mod budget;
+mod chore;
 mod interned;
 mod keys;
 mod load_unit;
@@ -30,9 +31,11 @@ mod stats;
 mod table_spec;
 mod unit_source;
 mod visits;
+mod waiting_table;
 
 pub use background::JoinedThread;
 pub use budget::{BudgetSnapshot, MemoryBudget, MemoryKind, Reservation};
+pub use chore::Chore;
 pub use keys::{BytewiseOrder, Fences, KeyOrder};
 pub use lookup::{Answer, BatchKey, TableHandle};
 pub use manager::Manager;
@@ -48,5 +51,6 @@ pub use registry::{Activity, ForgottenScopes, Lately};
 pub use settings::ManagerSettings;
 pub use stats::{LevelUnits, ScopeStats, Stats, UsedBytes};
 pub use table_spec::{SegmentUse, TableSpec};
-pub use unit_source::{KnownTable, TableUnits, UnitReadError, UnitSource, UnitVisitor};
+pub use unit_source::{KnownTable, Place, TableUnits, UnitReadError, UnitSource, UnitVisitor};
 pub use visits::{Outcome, OutcomeTotals, SEGMENTS_MAX, TABLES_MAX, Visit, set_host_bytes_of_thread};
+pub use waiting_table::{WaitingTable, WaitsFor};

@@ -47,6 +47,8 @@ pub(crate) fn load_next(registry: &SharedRegistry) -> Progress {
         }
     };
     let table = job.request.segment.table;
+    // Dropped after the lock is released: the last share in it may be the job's, and the host's code runs then.
+    let _source = job.request.table.source.clone();
     let loaded = job.read();
     let residency = &mut registry.lock().residency;
     let has_waited = residency.loads.end_read(number);

@@ -5,21 +5,21 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::MutexGuard;
-
 use crate::background::{JoinedThread, Shared};
 use crate::budget::{MemoryBudget, MemoryKind, Reservation};
+use crate::chore::Chore;
 use crate::lookup::TableHandle;
 use crate::memory_curve::{MeasuredUse, MemoryCurve};
 use crate::names::{ScopeId, TableId};
 use crate::notices::Notices;
 use crate::plan::{Benefit, Policy};
-use crate::registry::{Activity, BudgetMove, ForgottenScopes, Registry};
+use crate::registry::{Activity, BudgetMove, ForgottenScopes, Registry, Room};
 use crate::settings::ManagerSettings;
 use crate::stats::Stats;
 use crate::table_spec::{SegmentUse, TableSpec};
-use crate::unit_source::KnownTable;
+use crate::unit_source::{KnownTable, Place};
 use crate::visits::{OutcomeTotals, SlotSet, VisitBuffer};
+use crate::waiting_table::{WaitingTable, WaitsFor};
 
 /// Tables that one hold of the mutex goes through where there may be many: enough for a small database, and too few for others to wait.
 const TABLES_AT_ONCE: usize = 64;
@@ -100,11 +100,11 @@ impl Manager {
         // All are seen before the first is forgotten, whose bytes would go to units of the others.
         for some in forgotten.tables.chunks(TABLES_AT_ONCE) {
             registry.visit_uses(some, &mut visit);
-            MutexGuard::bump(&mut registry);
+            registry.bump();
         }
         for some in forgotten.tables.chunks(TABLES_AT_ONCE) {
             some.iter().for_each(|&table| registry.forget(table));
-            MutexGuard::bump(&mut registry);
+            registry.bump();
         }
         forgotten
     }
@@ -132,7 +132,7 @@ impl Manager {
         let activity = registry.activity_of(scopes, &slots);
         for some in registry.tables_in(&slots).chunks(TABLES_AT_ONCE) {
             registry.visit_uses(some, &mut visit);
-            MutexGuard::bump(&mut registry);
+            registry.bump();
         }
         activity
     }
@@ -161,6 +161,31 @@ impl Manager {
     /// Reserves `bytes` of the budget for the host, and evicts units for them. `None` if there is no room.
     pub fn reserve(&self, bytes: usize) -> Option<Reservation> {
         self.shared.registry.lock().residency.reserve(bytes, 0)
+    }
+
+    /// Has a thread that touches files do something, after what it was given before. The threads are 16 at most, and each place has its
+    /// share of them, so that what hangs keeps nobody waiting but those of its place. At the manager's end, chores that did not begin are
+    /// dropped.
+    pub fn run(&self, chore: Chore) {
+        self.shared.registry.lock().residency.loads.push_chore(chore);
+        self.wake();
+    }
+
+    /// Has an open table, which was not registered for this reason, opened when that is over. Gives a number for
+    /// [`stop_waiting`](Self::stop_waiting).
+    pub fn wait_to_open(&self, table: Arc<dyn WaitingTable>, place: Place, why: WaitsFor) -> u64 {
+        let number = {
+            let residency = &mut self.shared.registry.lock().residency;
+            residency.loads.add_waiting(table, place, why, Room::in_budget(&residency.memory.budget))
+        };
+        self.wake();
+        number
+    }
+
+    /// The table waits no more. Its [`open`](WaitingTable::open) may be under way, and is not waited for.
+    pub fn stop_waiting(&self, number: u64) {
+        let waited = self.shared.registry.lock().residency.loads.remove_waiting(number);
+        drop(waited);
     }
 
     /// Counts blocks that a lookup had to read because no cache had them. Lock-free, without allocation.
@@ -260,12 +285,20 @@ impl Manager {
     }
 }
 
-impl Drop for Manager {
-    fn drop(&mut self) {
+impl Manager {
+    /// Ends the threads, after what they are reading. From then on nothing is learned or loaded. Must be called before the last owner drops
+    /// the manager if tables that wait, or chores, may own it: a thread cannot wait for itself.
+    pub fn end(&self) {
         self.shared.stop();
-        // Its end comes when the field is dropped.
         if let Some(thread) = &self.thread {
             thread.thread().unpark();
+            thread.join();
         }
+    }
+}
+
+impl Drop for Manager {
+    fn drop(&mut self) {
+        self.end();
     }
 }

@@ -63,7 +63,9 @@ pub struct Stats {
     pub closed_tables: usize,
     /// Tables that were refused for want of room even for their bookkeeping.
     pub refused_tables: u64,
-    /// Tables whose units cannot be read at present. They are tried again until they can.
+    /// Open tables that wait for room for their bookkeeping. They are not among the known ones.
+    pub tables_without_room: usize,
+    /// Tables whose units, or whose directory, cannot be read at present. They are tried again until they can.
     pub failing_tables: usize,
     /// Segments of all tables known.
     pub segments: usize,

@@ -36,10 +36,32 @@ pub struct TableUnits<'a> {
     pub shapes: &'a [GroupShape],
 }
 
-/// Reads units of tables. The background thread calls it, and some more threads at the same time where reads take long. Lookups never do,
+/// Where an access to files goes, so that what hangs leaves threads to others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The device, or what stands for it. Below 2^63.
+    pub device: u64,
+    /// Whose files: those of one database, for example. Below 2^63.
+    pub source: u64,
+}
+
+impl Place {
+    /// Of a source that tells none: with a device of its own.
+    pub(crate) fn of_source(number: u32) -> Self {
+        let own = 1 << 63 | u64::from(number);
+        Self { device: own, source: own }
+    }
+}
+
+/// Reads units of tables. The threads that touch files call it, several at the same time where reads take long. Lookups never do,
 /// so it may block. A panic is caught and counts as a failed read. Many tables share one source: the manager passes what belongs to the
 /// table.
 pub trait UnitSource: Any + Send + Sync {
+    /// Where its reads go. `None`: to a device of their own. Must not block.
+    fn place(&self) -> Option<Place> {
+        None
+    }
+
     /// The verified bytes of unit `unit` of segment `segment`, exactly as they were built.
     fn read_unit(&self, table: TableUnits<'_>, segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError>;
 

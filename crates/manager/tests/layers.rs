@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use springbloom_testkit::sources;
 
 /// Folders and files of `src`, each of which may use those before it.
-const ORDER: [&str; 18] = [
+const ORDER: [&str; 20] = [
     "notices",
     "memory",
     "interned",
@@ -15,6 +15,8 @@ const ORDER: [&str; 18] = [
     "keys",
     "settings",
     "unit_source",
+    "chore",
+    "waiting_table",
     "visits",
     "plan",
     "table_spec",

@@ -17,7 +17,9 @@ pub(crate) use springbloom_flash_index::{
     EXPECTED_KEYS_MAX, FlashIndex, INDEX_PAGE_BYTES, IndexInfo, IndexMemory, IndexSettings, IndexStats,
     IndexVerifyReport, KEY_BYTES_MAX, StreamLookup, VALUE_BYTES_MAX,
 };
-pub(crate) use springbloom_page_device::{Access, FileStorage, FlashError, SECTOR_BYTES, WalReport, Watch};
+pub(crate) use springbloom_page_device::{
+    Access, FileStorage, FlashError, SECTOR_BYTES, Storage, WalReport, Watch,
+};
 
 /// Parts of a step that is drawn, as the units of a watch may become more.
 const PARTS: u64 = 1000;
@@ -46,6 +48,7 @@ pub(crate) fn explain(error: FlashError) -> anyhow::Error {
         FlashError::Io { .. }
         | FlashError::WriterFailed { .. }
         | FlashError::Damaged { .. }
+        | FlashError::TornCopy { .. }
         | FlashError::Truncated { .. }
         | FlashError::Full { .. }
         | FlashError::NoSpace { .. } => error.into(),

@@ -7,7 +7,7 @@ use pyo3::exceptions::{
     PyException, PyFileExistsError, PyFileNotFoundError, PyMemoryError, PyOSError, PyValueError,
 };
 use pyo3::prelude::*;
-use springbloom_flash_filter::{FileStorage, FlashError as Error};
+use springbloom_flash_filter::{FileStorage, FlashError as Error, no_locks};
 
 create_exception!(
     springflash,
@@ -47,6 +47,12 @@ pub(crate) fn export(module: &Bound<'_, PyModule>) -> PyResult<()> {
 #[pyfunction]
 pub(crate) fn _in_use(py: Python<'_>, folder: PathBuf) -> PyErr {
     raised(py, &folder, &FileStorage::in_use(&folder))
+}
+
+/// The exception for a folder that the file system does not lock, with the number of its error.
+#[pyfunction]
+pub(crate) fn _no_locks(py: Python<'_>, folder: PathBuf, number: i32) -> PyErr {
+    raised(py, &folder, &no_locks(&folder, std::io::Error::from_raw_os_error(number)))
 }
 
 /// What can go wrong with the structure in a folder.
@@ -89,6 +95,10 @@ impl Fault {
 fn raised(py: Python<'_>, folder: &Path, error: &Error) -> PyErr {
     match error {
         Error::Io { action, name, source } => of_system(action, name, source),
+        Error::NoLocks { source, .. } => {
+            let number = source.raw_os_error().unwrap_or(5);
+            PyOSError::new_err((number, error.to_string(), folder.as_os_str().to_owned()))
+        }
         Error::NotFound { .. } => {
             PyFileNotFoundError::new_err((2, error.to_string(), folder.as_os_str().to_owned()))
         }
@@ -104,6 +114,7 @@ fn raised(py: Python<'_>, folder: &Path, error: &Error) -> PyErr {
         Error::InUse { .. } => with_path(py, folder, InUseError::new_err, error.to_string()),
         Error::ReadOnly { .. } => with_path(py, folder, ReadOnlyError::new_err, error.to_string()),
         Error::Damaged { .. }
+        | Error::TornCopy { .. }
         | Error::Truncated { .. }
         | Error::Foreign { .. }
         | Error::Incomplete { .. } => with_path(py, folder, DamagedError::new_err, error.to_string()),

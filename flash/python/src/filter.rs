@@ -9,6 +9,7 @@ use springbloom_filter::KeyDigest;
 use springbloom_flash_filter::{Access, BufferSettings, FileStorage, FilterSettings, FlashFilter, WhenFull};
 
 use crate::attention::Progress;
+use crate::error::FullError;
 use crate::handle::Handle;
 use crate::keys::{Batch, Item, wrong_type};
 use crate::opened::Opened;
@@ -16,6 +17,13 @@ use crate::opened::Opened;
 #[pyclass(subclass, frozen, extends = Opened, module = "springflash._springflash")]
 pub(crate) struct Filter {
     handle: Arc<Handle<FlashFilter>>,
+}
+
+fn truths<'py>(py: Python<'py>, answers: &[bool]) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, answers.len(), |bytes| {
+        bytes.iter_mut().zip(answers).for_each(|(byte, answer)| *byte = u8::from(*answer));
+        Ok(())
+    })
 }
 
 #[pymethods]
@@ -33,7 +41,7 @@ impl Filter {
         let (capacity, false_positive_rate, when_full) = settings;
         let when_full = match when_full {
             "grow" => WhenFull::Grow,
-            "exceed" => WhenFull::Exceed,
+            "overfill" => WhenFull::Exceed,
             _ => WhenFull::Refuse,
         };
         let settings =
@@ -72,6 +80,16 @@ impl Filter {
         self.add_all(py, &[KeyDigest::of(key.bytes())])
     }
 
+    /// Adds a key and tells whether it is new, in one step: of threads that bring the same key at the same time, one is told True.
+    ///
+    /// A share of the new keys, the false positive rate, is taken for known: False. Raises FullError as `add` does. Cost: a lookup, and for
+    /// a new key that of `add`. Many keys are faster together: `add_new_many`.
+    fn add_new(&self, py: Python<'_>, key: Item) -> PyResult<bool> {
+        let mut new = Vec::new();
+        self.add_new_all(py, &[KeyDigest::of(key.bytes())], &mut new)?;
+        Ok(new == [true])
+    }
+
     fn __contains__(&self, py: Python<'_>, key: Item) -> PyResult<bool> {
         self.handle.with(py, |filter| Ok(filter.contains(KeyDigest::of(key.bytes()))))
     }
@@ -81,13 +99,25 @@ impl Filter {
         self.add_all(py, &digests)
     }
 
+    /// One byte for each key: 1 if it is new. A `FullError` has those of the keys before it as `new`.
+    fn _add_new_batch<'py>(&self, py: Python<'py>, keys: Batch) -> PyResult<Bound<'py, PyBytes>> {
+        let digests = py.detach(|| keys.map(KeyDigest::of));
+        let mut new = Vec::new();
+        match self.add_new_all(py, &digests, &mut new) {
+            Ok(()) => truths(py, &new),
+            Err(error) => {
+                if error.is_instance_of::<FullError>(py) {
+                    error.value(py).setattr("new", truths(py, &new)?)?;
+                }
+                Err(error)
+            }
+        }
+    }
+
     /// One byte for each key: 1 if it may be there.
     fn _contains_batch<'py>(&self, py: Python<'py>, keys: Batch) -> PyResult<Bound<'py, PyBytes>> {
         let answers = self.handle.with(py, |filter| Ok(filter.contains_many(&keys.map(KeyDigest::of))))?;
-        PyBytes::new_with(py, answers.len(), |bytes| {
-            bytes.iter_mut().zip(answers).for_each(|(byte, answer)| *byte = u8::from(answer));
-            Ok(())
-        })
+        truths(py, &answers)
     }
 
     /// Makes all added keys durable. Cost: one sync, which threads share, and 24 bytes written per key added since the last one.
@@ -99,15 +129,19 @@ impl Filter {
     ///
     /// Filters of the same settings are united, if the keys of both find room. Others, grown ones too, are copied: sizes and rates add up,
     /// and a lookup of an absent key reads a page of each. Raises FullError, before it writes, if there is no room, or if the rate would
-    /// be more than 1.5 times the one asked for, unless this one was opened with `when_full="exceed"`.
+    /// be more than 1.5 times the one asked for, unless this one was opened with `when_full="overfill"`.
     ///
     /// `progress(done, total)` is called at the first step, then some ten times a second, and at the end; `total` may rise. An interrupt,
     /// or what `progress` raises, ends the call early, and no key is lost: where filters are copied nothing was merged, and where they are
-    /// united, which `info().filters` tells, some of the other keys are there. A merge again completes it.
+    /// united, which `info().layers` tells, some of the other keys are there. A merge again completes it.
     #[pyo3(signature = (other, progress=None))]
     fn merge(&self, py: Python<'_>, other: &Bound<'_, PyAny>, progress: Progress) -> PyResult<()> {
         let other = other.cast::<Filter>().map_err(|_| wrong_type(other, "other", "a FlashFilter"))?.get();
         self.handle.both(py, &other.handle, &progress, FlashFilter::merge_from)
+    }
+
+    fn _copy(&self, py: Python<'_>, folder: PathBuf, progress: Progress) -> PyResult<()> {
+        self.handle.with_watch(py, &progress, |filter, watch| filter.copy_to(&folder, watch))
     }
 
     fn _info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -119,9 +153,9 @@ impl Filter {
         dict.set_item("keys", keys.min(info.insertions as f64).round() as u64)?;
         dict.set_item("capacity", capacity)?;
         dict.set_item("false_positive_rate", info.estimated_fpr)?;
-        dict.set_item("false_positive_rate_asked", info.layers[0].header.chain_fpr)?;
+        dict.set_item("target_false_positive_rate", info.layers[0].header.chain_fpr)?;
         dict.set_item("is_full", is_full)?;
-        dict.set_item("filters", info.layers.len())?;
+        dict.set_item("layers", info.layers.len())?;
         dict.set_item("file_bytes", bytes)?;
         dict.set_item("memory_bytes", info.memory_bytes)?;
         Ok(dict)
@@ -138,5 +172,9 @@ impl Filter {
 impl Filter {
     fn add_all(&self, py: Python<'_>, digests: &[KeyDigest]) -> PyResult<()> {
         self.handle.with_watch(py, &None, |filter, watch| filter.insert_watched(digests, watch))
+    }
+
+    fn add_new_all(&self, py: Python<'_>, digests: &[KeyDigest], new: &mut Vec<bool>) -> PyResult<()> {
+        self.handle.with_watch(py, &None, |filter, watch| filter.insert_new(digests, new, watch))
     }
 }

@@ -147,6 +147,10 @@ impl Index {
         Ok(Some(list))
     }
 
+    fn _copy(&self, py: Python<'_>, folder: PathBuf, progress: Progress) -> PyResult<()> {
+        self.handle.with_watch(py, &progress, |index, watch| index.copy_to(&folder, watch))
+    }
+
     fn _info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let info = self.handle.with(py, |index| Ok(index.info()))?;
         let dict = PyDict::new(py);

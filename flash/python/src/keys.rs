@@ -31,10 +31,21 @@ impl Item {
         } else if object.cast::<PyByteArray>().is_ok() || object.cast::<PyMemoryView>().is_ok() {
             let copy = object.py().get_type::<PyBytes>().call1((object,))?;
             Ok(Some(Item::Bytes(copy.cast_into::<PyBytes>()?.into())))
+        } else if is_numpy_void(object)? {
+            let bytes = object.call_method0("tobytes")?;
+            Ok(Some(Item::Bytes(bytes.cast_into::<PyBytes>()?.into())))
         } else {
             Ok(None)
         }
     }
+}
+
+/// Whether it is an item of a NumPy array of `V`. One with fields is no key, as in an array.
+fn is_numpy_void(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let kind = object.get_type();
+    Ok(kind.name()? == "void"
+        && kind.module()? == "numpy"
+        && object.getattr("dtype")?.getattr("names")?.is_none())
 }
 
 pub(crate) fn wrong_type(object: &Bound<'_, PyAny>, which: &str, expected: &str) -> PyErr {

@@ -19,7 +19,7 @@ mod _springflash {
     use super::*;
 
     #[pymodule_export]
-    use super::error::_in_use;
+    use super::error::{_in_use, _no_locks};
     #[pymodule_export]
     use super::filter::Filter;
     #[pymodule_export]
@@ -29,6 +29,7 @@ mod _springflash {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         error::export(module)
     }
 }

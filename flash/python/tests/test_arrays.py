@@ -175,7 +175,7 @@ def test_a_rotating_filter_takes_arrays(tmp_path):
     with RotatingFilter(tmp_path / "set", capacity=1000) as seen:
         seen.add_many(np.array([b"a\0", b"b\0"], dtype="V2"))
         seen.add_many(pa.array(["c"]))
-        assert seen.contains_many(pa.array([b"a\0", b"b", b"c"])) == [True, False, True]
+        assert seen.contains_many(pa.array([b"a\0", b"b", b"c"])).to_pylist() == [True, False, True]
 
 
 def test_an_index_takes_arrays_as_keys_and_as_values(tmp_path):
@@ -189,3 +189,95 @@ def test_an_index_takes_arrays_as_keys_and_as_values(tmp_path):
             index.put_many(np.array(digests, dtype="V4"), ["one"])
         with pytest.raises(ValueError, match="keys with"):
             index.put_many(iter(digests), iter(digests[:9000]))
+
+
+SERIES = """
+import sys
+from springflash import FlashFilter
+seen = FlashFilter(sys.argv[1], capacity=1000, false_positive_rate=1e-9)
+seen.add("a")
+for package in sys.argv[3:]:
+    sys.modules[package] = None
+import {package} as library
+series = {make}
+new = seen.add_new_many(series)
+assert list(series{select}) == ["b"], new
+assert list(series{negated}) == [], "all are known now"
+assert seen.contains_many(["a", "b", "c"]) == [True, True, False]
+"""
+
+
+@pytest.mark.parametrize("without", [[], ["pyarrow"]])
+@pytest.mark.parametrize(
+    "make",
+    [
+        "pandas.Series(['a', 'b', 'b'])",
+        "pandas.Series(['a', 'b', 'b'], dtype=object)",
+        "pandas.Series(['a', b'b', 'b'], index=[7, 7, 7]).map(lambda key: key if type(key) is str else key.decode())",
+        "pandas.Series(['a', 'b', 'b'], dtype='category')",
+        "pandas.Series(['a', 'b', 'b'], dtype='string')",
+        "pandas.Index(['a', 'b', 'b'])",
+        "pandas.array(['a', 'b', 'b'], dtype='string')",
+        "pandas.Categorical(['a', 'b', 'b'])",
+        "polars.Series(['a', 'b', 'b'], dtype=polars.Object)",
+        "polars.Series(['a', 'b', 'b'])",
+        "polars.Series(['a', 'b', 'b'], dtype=polars.Categorical)",
+        "polars.Series(['a', 'b', 'b'], dtype=polars.Enum(['b', 'a']))",
+        "polars.concat([polars.Series(['a']), polars.Series(['b', 'b'])], rechunk=False)",
+    ],
+)
+def test_the_answers_for_a_series_select_in_it(tmp_path, child, make, without):
+    package = make.split(".")[0]
+    is_polars = package == "polars"
+    program = SERIES.format(
+        package=package,
+        make=make.replace(package, "library"),
+        select=".filter(new)" if is_polars else "[new]",
+        negated=".filter(~seen.contains_many(series))" if is_polars else "[~seen.contains_many(series)]",
+    )
+    told = child(program, tmp_path / "set", "-", *without, *(["numpy"] if is_polars else []))
+    assert (told.communicate()[1], told.returncode) == ("", 0)
+
+
+TABLES = """
+import sys
+from springflash import FlashFilter
+seen = FlashFilter(sys.argv[1], capacity=1000)
+for package in sys.argv[2:]:
+    sys.modules[package] = None
+import pandas, polars
+for table in (
+    pandas.DataFrame({"a": ["b"]}), polars.DataFrame({"a": ["b"]}), pandas.Series([1]), polars.Series([1]), pandas.Series(["b", None]),
+    polars.Series(["b", None]), pandas.Series(["b", float("nan")], dtype=object), polars.Series([["b"]]), pandas.Series([True]),
+    polars.Series([object()], dtype=polars.Object),
+):
+    try:
+        seen.add_many(table)
+    except (TypeError, ValueError) as error:
+        assert "expected" in str(error), error
+    else:
+        raise AssertionError(f"{table} was taken")
+assert len(seen) == 0
+for empty in (pandas.Series([]), pandas.Series([], dtype=object), polars.Series([]), polars.Series([], dtype=polars.String)):
+    assert len(seen.add_new_many(empty)) == 0
+"""
+
+
+@pytest.mark.parametrize("without", [[], ["pyarrow"]])
+def test_tables_and_series_of_no_keys_are_refused(tmp_path, child, without):
+    told = child(TABLES, tmp_path / "set", *without)
+    assert (told.communicate()[1], told.returncode) == ("", 0)
+
+
+def test_an_item_of_an_array_is_the_key_that_it_is_in_the_array(seen, tmp_path):
+    for kind in ("V3", "S3"):
+        array = np.array([b"ab\0", b"cd\1"] if kind == "V3" else ["ab", "cd"], dtype=kind)
+        seen.add(array[0])
+        assert seen.contains_many(array).tolist() == [True, False] and array[0] in seen and array[1] not in seen
+        seen.add_many(list(array))
+        assert seen.contains_many(array).all()
+        with FlashIndex(tmp_path / "index") as index:
+            index[array[0]] = array[1]
+            assert index.get_many(array[:1]) == [bytes(array[1])]
+    with pytest.raises(TypeError, match="the key or value is void"):
+        seen.add(np.zeros(1, dtype=[("a", "i4"), ("b", "i4")])[0])

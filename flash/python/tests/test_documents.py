@@ -1,5 +1,6 @@
 """The examples of the documents run, each in a folder of its own, and everything public says what it is."""
 
+import importlib.metadata
 import inspect
 import re
 import subprocess
@@ -24,15 +25,19 @@ def test_an_example_runs(code, tmp_path, monkeypatch):
     exec(compile(code, "example", "exec"), {"__name__": "example"})
 
 
+def test_the_version_is_that_of_the_package():
+    assert springflash.__version__ == importlib.metadata.version("springflash")
+
+
 def test_everything_public_has_a_docstring_and_a_type():
-    for name in springflash.__all__:
+    for name in set(springflash.__all__) - {"__version__"}:
         kind = getattr(springflash, name)
         assert inspect.getdoc(kind), name
         for member, value in vars(kind).items():
             if inspect.isfunction(value) and not member.startswith("_"):
                 assert inspect.getdoc(value), f"{name}.{member}"
                 assert "return" in value.__annotations__, f"{name}.{member}"
-    for name in ("add", "commit", "merge", "verify", "close"):
+    for name in ("add", "add_new", "commit", "merge", "verify", "close"):
         assert inspect.getdoc(getattr(springflash.FlashFilter, name)), name
     for name in ("commit", "compact", "verify", "close"):
         assert inspect.getdoc(getattr(springflash.FlashIndex, name)), name

@@ -13,26 +13,34 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+try:
+    from compression import zstd
+except ImportError:
+    from backports import zstd
+
+import springflash._shards
 import springflash.duplicates
 from springflash import FlashIndex
 from springflash.duplicates import Counts, deduplicate
 
-FORMS = ["txt", "txt.gz", "jsonl", "jsonl.gz", "parquet"]
+FORMS = ["txt", "txt.gz", "jsonl", "jsonl.zst", "json.gz", "ndjson", "parquet"]
+OPENERS = {".gz": gzip.open, ".zst": zstd.open}
 
 
 def write(file, texts):
     if file.suffix == ".parquet":
-        pa.parquet.write_table(pa.table({"id": list(range(len(texts))), "text": texts}), file)
+        # Pages of few rows: one page is held as a whole.
+        pa.parquet.write_table(pa.table({"id": list(range(len(texts))), "text": texts}), file, write_batch_size=8)
         return
     lines = [text if ".txt" in file.suffixes else json.dumps({"id": 1, "text": text}) for text in texts]
-    with (gzip.open if file.suffix == ".gz" else open)(file, "wt", encoding="utf-8") as out:
+    with OPENERS.get(file.suffix, open)(file, "wt", encoding="utf-8") as out:
         out.writelines(line + "\n" for line in lines)
 
 
 def read(file):
     if file.suffix == ".parquet":
         return pa.parquet.read_table(file)["text"].to_pylist()
-    with (gzip.open if file.suffix == ".gz" else open)(file, "rt", encoding="utf-8") as lines:
+    with OPENERS.get(file.suffix, open)(file, "rt", encoding="utf-8") as lines:
         return [line[:-1] if ".txt" in file.suffixes else json.loads(line)["text"] for line in lines]
 
 
@@ -217,7 +225,7 @@ def test_wrong_input_is_refused_with_its_place(tmp_path, child):
         for name, reason in [("a.jsonl", "a.jsonl:2: "), ("b.jsonl", "b.jsonl:1: "), ("c.csv", "none of"), ("d.parquet", "row 1")]:
             with pytest.raises(ValueError, match=reason):
                 deduplicate(index, [tmp_path / name], tmp_path / "out")
-        with pytest.raises(ValueError, match="two shards"):
+        with pytest.raises(ValueError, match="have the same name"):
             deduplicate(index, [tmp_path / "a.jsonl", tmp_path / "x" / "a.jsonl"], tmp_path / "out")
         with pytest.raises(ValueError, match="overwritten"):
             deduplicate(index, [tmp_path / "a.jsonl"], tmp_path)
@@ -273,7 +281,7 @@ def test_each_document_is_in_one_output_after_any_runs(tmp_path, monkeypatch, ro
     seed = int(os.environ.get("SPRINGBLOOM_SEED", random.randrange(1 << 32)))
     print("seed", seed)
     rng = random.Random(f"{seed} {round}")
-    monkeypatch.setattr(springflash.duplicates, "_BATCH_DOCUMENTS", 4)
+    monkeypatch.setattr(springflash._shards, "_BATCH_DOCUMENTS", 4)
     files = [tmp_path / f"{n}.txt" for n in range(4)]
     documents = {file.name: [str(rng.randrange(25)) for _ in range(rng.randrange(20))] for file in files}
     for file in files:
@@ -291,7 +299,7 @@ def test_each_document_is_in_one_output_after_any_runs(tmp_path, monkeypatch, ro
 
         def step(frame, event, _):
             nonlocal steps
-            if frame.f_code.co_filename != springflash.duplicates.__file__:
+            if frame.f_code.co_filename not in (springflash.duplicates.__file__, springflash._shards.__file__):
                 return None
             steps -= event == "line" and syncs <= 0
             if steps == 0:
@@ -307,7 +315,8 @@ def test_each_document_is_in_one_output_after_any_runs(tmp_path, monkeypatch, ro
             with FlashIndex(tmp_path / "index") as index:
                 os.fsync = synced
                 sys.settrace(step)
-                deduplicate(index, shards, out)
+                # So little memory that some keys are known from before and others are looked up.
+                deduplicate(index, shards, out, memory=rng.choice([1024, 4096, 1 << 20]))
             code = 0
         except KeyboardInterrupt:
             code = 0
@@ -493,3 +502,192 @@ def test_a_shard_that_is_a_link_into_the_output_is_refused_before_anything_is_wr
         with pytest.raises(ValueError, match="b.txt would be overwritten"):
             deduplicate(index, [tmp_path / "a.txt", tmp_path / "b.txt"], tmp_path / "out")
     assert (tmp_path / "out" / "b.txt").read_text() == "a\na\n" and not (tmp_path / "out" / "a.txt").exists()
+
+
+def program(tmp_path, *arguments):
+    """Runs the program with an index and an output: its code, and what it told."""
+    command = [PROGRAM, tmp_path / "index", tmp_path / "out", *map(str, arguments)]
+    told = subprocess.run(command, capture_output=True, text=True)
+    assert told.returncode in (0, 1, 2, 4) and told.stderr.count("\n") <= 1, told
+    return told.returncode, told.stdout + told.stderr
+
+
+PEAK = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10)
+"""
+
+
+@pytest.mark.parametrize("form", ["txt", "jsonl", "parquet"])
+def test_long_documents_take_no_more_memory_than_short_ones(tmp_path, child, form):
+    peaks = []
+    for length, count in [(512, 192 << 10), (512 << 10, 192)]:
+        shard = tmp_path / f"{length}.{form}"
+        write(shard, [f"{n:08} {'word ' * (length // 5)}" for n in range(count)])
+        told = child(PEAK, PROGRAM, tmp_path / f"{length}.index", tmp_path / "out", shard, "--memory", 64).communicate()
+        peaks.append(int(told[0]))
+    print(peaks)
+    assert peaks[1] < peaks[0] + 60, f"{peaks} MiB for 96 MiB of short and of long documents"
+
+
+def test_equal_names_in_two_folders_need_a_root(tmp_path):
+    shards = [tmp_path / "in" / language / "0.jsonl" for language in ("de", "en")]
+    for shard, text in zip(shards, ("a", "b")):
+        shard.parent.mkdir(parents=True)
+        write(shard, [text, "same"])
+    code, told = program(tmp_path, *shards)
+    assert code == 2 and "--root" in told and all(str(shard) in told for shard in shards), told
+    code, told = program(tmp_path, shards[0], shards[0])
+    assert code == 2 and "twice" in told
+    assert program(tmp_path, *shards, "--root", tmp_path / "other")[0] == 2 and not (tmp_path / "out").exists()
+    for _ in range(2):
+        assert program(tmp_path, *shards, "--root", tmp_path / "in")[0] == 0
+        assert [read(tmp_path / "out" / shard.relative_to(tmp_path / "in")) for shard in shards] == [["a", "same"], ["b"]]
+        assert sorted(path.name for path in (tmp_path / "out").rglob("*")) == ["0.jsonl", "0.jsonl", "de", "en"]
+    code, told = subprocess.getstatusoutput(f"{PROGRAM} {tmp_path}/other {tmp_path}/in {shards[0]} --root {tmp_path}/in")
+    assert code == 2 and "overwritten" in told and read(shards[0]) == ["a", "same"]
+
+
+@pytest.mark.parametrize("bad", ["", " ", "{", "[1]", "5", '{"text": null}', '{"body": "a"}', '{"text": "a"', "\0", "x" * 3_000_000])
+@pytest.mark.parametrize("form", ["jsonl", "json.zst"])
+def test_a_bad_line_stops_with_its_place_or_is_left_out_and_counted(tmp_path, form, bad):
+    shard = tmp_path / f"a.{form}"
+    with OPENERS.get(shard.suffix, open)(shard, "wt") as file:
+        file.write('{"text": "a"}\n' + bad + '\n{"text": "b"}\n{"text": "a"}\n')
+    code, told = program(tmp_path, shard, "--memory", 16)
+    assert code == 2 and f"{shard}:2: " in told and "--on-bad-line skip" in told, told
+    for _ in range(2):
+        code, told = program(tmp_path, shard, "--on-bad-line", "skip", "--memory", 16)
+        assert code == 4 and told == "kept 2 of 3 documents, 2 of 3 paragraphs; 1 bad lines were left out\n"
+        assert read(tmp_path / "out" / shard.name) == ["a", "b"]
+
+
+def test_rows_without_text_are_left_out_and_counted(tmp_path):
+    pa.parquet.write_table(pa.table({"id": [1, 2, 3, 4], "text": [None, "a", None, "a"]}), tmp_path / "a.parquet")
+    assert program(tmp_path, tmp_path / "a.parquet")[0] == 2
+    for paragraphs in ([], ["--paragraphs"]):
+        code, told = program(tmp_path, tmp_path / "a.parquet", "--on-bad-line", "skip")
+        assert code == 4 and "kept 1 of 2 documents" in told and "2 bad lines" in told
+        assert pa.parquet.read_table(tmp_path / "out" / "a.parquet").to_pydict() == {"id": [2], "text": ["a"]}
+
+
+def test_a_line_that_is_too_long_is_not_held(tmp_path, child):
+    with open(tmp_path / "a.txt", "wb") as file:
+        file.write(b"short\n")
+        for _ in range(200):
+            file.write(bytes(1 << 20))
+        file.write(b"\nshort\nlast")
+    code, told = program(tmp_path, tmp_path / "a.txt", "--memory", 16)
+    assert code == 2 and "a.txt:2: the line has more than 2097152 bytes" in told and "--memory" in told
+    skip = [PROGRAM, tmp_path / "index", tmp_path / "out", tmp_path / "a.txt", "--on-bad-line", "skip", "--memory", 16]
+    told = child(PEAK.replace("check=True", "check=False"), *skip).communicate()
+    assert int(told[0]) < 130 and (tmp_path / "out" / "a.txt").read_text() == "short\nlast\n"
+
+
+def test_a_byte_order_mark_is_no_part_of_a_document(tmp_path):
+    mark = b"\xef\xbb\xbf"
+    (tmp_path / "a.txt").write_bytes(mark + b"a\nb\n")
+    (tmp_path / "b.txt").write_bytes(b"a\n" + mark + b"a\n")
+    (tmp_path / "c.jsonl").write_bytes(mark + b'{"text": "c"}\n')
+    (tmp_path / "d.txt").write_bytes(mark)
+    assert program(tmp_path, *(tmp_path / name for name in ("a.txt", "b.txt", "c.jsonl", "d.txt")))[0] == 0
+    left = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    assert left == {"a.txt": b"a\nb\n", "b.txt": mark + b"a\n", "c.jsonl": b'{"text": "c"}\n', "d.txt": b""}
+    for codec in ("utf-16", "utf-16-be"):
+        (tmp_path / "e.txt").write_bytes((b"\xfe\xff" if codec == "utf-16-be" else b"") + "text".encode(codec))
+        code, told = program(tmp_path, tmp_path / "e.txt")
+        assert code == 2 and "e.txt: it is UTF-16, expected UTF-8" in told
+
+
+@pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())])
+@pytest.mark.parametrize("paragraphs", [False, True])
+def test_a_column_of_bytes_or_of_few_texts_is_compared_as_text(tmp_path, kind, paragraphs):
+    write(tmp_path / "a.txt", ["a"])
+    texts = ["a", "b", "b", "é", "a\nc"]
+    pa.parquet.write_table(pa.table({"text": pa.array(texts, pa.string()).cast(kind)}), tmp_path / "b.parquet")
+    with FlashIndex(tmp_path / "index") as index:
+        deduplicate(index, [tmp_path / "a.txt", tmp_path / "b.parquet"], tmp_path / "out", paragraphs=paragraphs)
+    left = pa.parquet.read_table(tmp_path / "out" / "b.parquet")
+    assert left.schema.field("text").type == kind
+    texts = [text if isinstance(text, str) else text.decode() for text in left["text"].to_pylist()]
+    assert texts == ["b", "é", "c" if paragraphs else "a\nc"]
+
+
+def test_bytes_of_a_column_that_are_no_text_stay_as_they_are(tmp_path):
+    table = pa.table({"text": pa.array([b"\xff", b"\xff\na", b"\xfe\n\xff"], pa.binary())})
+    pa.parquet.write_table(table, tmp_path / "a.parquet")
+    with FlashIndex(tmp_path / "index") as index:
+        deduplicate(index, [tmp_path / "a.parquet"], tmp_path / "out", paragraphs=True)
+    assert pa.parquet.read_table(tmp_path / "out" / "a.parquet")["text"].to_pylist() == [b"\xff", b"a", b"\xfe"]
+
+
+def test_a_column_of_another_type_is_refused(tmp_path):
+    pa.parquet.write_table(pa.table({"text": [1, 2], "list": [["a"], ["b"]]}), tmp_path / "a.parquet")
+    for field, kind in [("text", "int64"), ("list", "list<")]:
+        code, told = program(tmp_path, tmp_path / "a.parquet", "--field", field)
+        assert code == 2 and f"a.parquet: the column '{field}' has the type {kind}" in told and "expected string or binary" in told
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.txt.gz", "a.jsonl.zst", "a.parquet"])
+def test_an_empty_file_has_an_empty_output_or_is_no_shard(tmp_path, name):
+    (tmp_path / name).write_bytes(b"")
+    code, told = program(tmp_path, tmp_path / name)
+    if name in ("a.jsonl.zst", "a.parquet"):
+        assert code == 2 and name in told
+    else:
+        assert code == 0 and read(tmp_path / "out" / name) == []
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "text", "behind"])
+def test_a_damaged_zstd_shard_is_named_and_has_no_output(tmp_path, damage):
+    lines = "".join(f"{random.randbytes(50).hex()}\n" for _ in range(5000)).encode()
+    whole = zstd.compress(lines, options={zstd.CompressionParameter.checksum_flag: 1})
+    damaged = {"cut": whole[:-5000], "flipped": whole[:1000] + bytes(500) + whole[1500:], "text": b"dear diary", "behind": whole + b"diary"}
+    (tmp_path / "a.txt.zst").write_bytes(damaged[damage])
+    code, told = program(tmp_path, tmp_path / "a.txt.zst")
+    assert code == 2 and str(tmp_path / "a.txt.zst") in told and not (tmp_path / "out" / "a.txt.zst").exists()
+
+
+def test_several_frames_and_members_are_one_shard(tmp_path):
+    (tmp_path / "a.txt.zst").write_bytes(zstd.compress(b"a\nb\n") + zstd.compress(b"b\nc\n"))
+    (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"d\ne") + gzip.compress(b"e\na\n"))
+    assert program(tmp_path, tmp_path / "a.txt.zst", tmp_path / "b.txt.gz")[0] == 0
+    assert read(tmp_path / "out" / "a.txt.zst") == ["a", "b", "c"] and read(tmp_path / "out" / "b.txt.gz") == ["d", "ee"]
+
+
+def test_two_runs_with_one_output_do_not_mix(tmp_path):
+    write(tmp_path / "a.txt", ["a", "b"])
+    told = []
+
+    def meanwhile(*_):
+        told.append(subprocess.run([PROGRAM, tmp_path / "other", tmp_path / "out", tmp_path / "a.txt"], capture_output=True, text=True))
+
+    with FlashIndex(tmp_path / "index") as index:
+        deduplicate(index, [tmp_path / "a.txt"], tmp_path / "out", progress=meanwhile)
+    assert told[0].returncode == 1 and "out" in told[0].stderr and "in use" in told[0].stderr, told
+    assert read(tmp_path / "out" / "a.txt") == ["a", "b"]
+
+
+@pytest.mark.parametrize("memory", ["0", "15", "-1", "x", "1e3", "²", "9" * 30])
+def test_memory_out_of_range_is_refused(tmp_path, memory):
+    write(tmp_path / "a.txt", ["a"])
+    command = [PROGRAM, tmp_path / "index", tmp_path / "out", tmp_path / "a.txt", f"--memory={memory}"]
+    told = subprocess.run(command, capture_output=True, text=True)
+    assert told.returncode == 2 and "expected a whole one of at least 16" in told.stderr and "Traceback" not in told.stderr
+
+
+NEEDS = """
+import sys
+for package in ("pyarrow", "compression", "backports"):
+    sys.modules[package] = None
+from springflash.duplicates import main
+main()
+"""
+
+
+def test_a_package_that_is_missing_is_named(tmp_path, child):
+    for form, extra in [("parquet", "springflash[parquet]"), ("txt.zst", "springflash[zstd]")]:
+        write(tmp_path / f"a.{form}", ["a"])
+        told = child(NEEDS, tmp_path / "index", tmp_path / "out", tmp_path / f"a.{form}").communicate()
+        assert extra in told[1] and told[1].count("\n") == 1, told

@@ -100,14 +100,14 @@ def test_compacting_tells_how_far_it_is_and_goes_on_after_it_was_ended(tmp_path)
 def test_merging_tells_how_far_it_is_and_a_merge_again_completes_it(tmp_path, rate):
     other_keys = [b"other %d" % n for n in range(5000)]
     with (
-        filled(FlashFilter, tmp_path / "it", when_full="exceed") as seen,
-        FlashFilter(tmp_path / "other", capacity=40_000, false_positive_rate=rate, when_full="exceed") as other,
+        filled(FlashFilter, tmp_path / "it", when_full="overfill") as seen,
+        FlashFilter(tmp_path / "other", capacity=40_000, false_positive_rate=rate, when_full="overfill") as other,
     ):
         other.add_many(other_keys)
         files = sorted(os.listdir(tmp_path / "it"))
         with pytest.raises(Enough):
             seen.merge(other, progress=enough)
-        assert sorted(os.listdir(tmp_path / "it")) == files and seen.info().filters == 1
+        assert sorted(os.listdir(tmp_path / "it")) == files and seen.info().layers == 1
         assert has_all(seen) and all(other.contains_many(other_keys))
         seen.add("new")
         check_progress(lambda progress: seen.merge(other, progress=progress))
@@ -229,7 +229,7 @@ def opened():
     return index
 def merged(rate):
     FlashFilter(folder + "/other", capacity=3e6, false_positive_rate=rate).close()
-    seen, other = FlashFilter(folder + "/set", capacity=3e6, when_full="exceed"), FlashFilter(folder + "/other")
+    seen, other = FlashFilter(folder + "/set", capacity=3e6, when_full="overfill"), FlashFilter(folder + "/other")
     seen.add_many(keys)
     return lambda: seen.merge(other)
 work = {
@@ -305,7 +305,7 @@ def opened(kind, name, **settings):
         if not attempt(lambda: box.append(kind(folder + name, **settings))) or box:
             return box[0]
 index = opened(FlashIndex, "/index", memory=rng.choice([0, 1 << 20]))
-seen = opened(FlashFilter, "/set", capacity=60_000, when_full="exceed")
+seen = opened(FlashFilter, "/set", capacity=60_000, when_full="overfill")
 n = first
 while True:
     keys = [b"%d" % (n + i) for i in range(500)]
@@ -324,9 +324,9 @@ while True:
             index = opened(FlashIndex, "/index", memory=rng.choice([0, 1 << 20])) if index.closed else index
         case 3:
             attempt(seen.close)
-            seen = opened(FlashFilter, "/set", when_full="exceed") if seen.closed else seen
-        case 4 if seen.info().filters < 20:
-            other = opened(FlashFilter, "/other", capacity=rng.choice([60_000, 3000]), when_full="exceed")
+            seen = opened(FlashFilter, "/set", when_full="overfill") if seen.closed else seen
+        case 4 if seen.info().layers < 20:
+            other = opened(FlashFilter, "/other", capacity=rng.choice([60_000, 3000]), when_full="overfill")
             other.add_many(b"other %d" % i for i in range(1000))
             attempt(lambda: seen.merge(other))
             other.close()
@@ -390,7 +390,7 @@ def test_a_rotation_that_failed_in_any_step_is_completed_by_the_next_call(tmp_pa
         seen.rotate()
     assert calls and "second" in seen
     seen.rotate()
-    assert "first" not in seen and "second" in seen and seen.info().filters == 2
+    assert "first" not in seen and "second" in seen and seen.info().layers == 2
     seen.add("third")
     seen.close()
     with RotatingFilter(tmp_path / "set", capacity=1000, memory=1 << 18) as seen:
@@ -441,7 +441,7 @@ def test_interrupts_at_any_time_of_rotations_lose_no_key(tmp_path, monkeypatch):
             seen.add_many(b"%d" % key for key in range(added, added + 250))
             keys = [b"%d" % key for key in range(max(0, added - 1700), added + 250)]
             assert all(seen.contains_many(keys)), n
-            filters = seen.info().filters
+            filters = seen.info().layers
             seen.close()
             assert len(os.listdir(tmp_path / str(n))) == filters <= 3
             with RotatingFilter(tmp_path / str(n), **settings) as seen:

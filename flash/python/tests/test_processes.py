@@ -84,7 +84,7 @@ def test_a_rotating_filter_that_is_killed_has_the_keys_of_its_last_generation(tm
         with RotatingFilter(tmp_path / "it", capacity=1000) as seen:
             # A generation has about 1000 keys, 300 of which the process may have added and not told.
             assert all(seen.contains_many(b"key %d" % n for n in range(max(0, told - 600), told)))
-            assert seen.info().filters <= 2 and len(os.listdir(tmp_path / "it")) <= 2
+            assert seen.info().layers <= 2 and len(os.listdir(tmp_path / "it")) <= 2
     assert told > 300 * KILLS / 2
 
 
@@ -227,7 +227,7 @@ keys = (b"key %d" % n for n in count)
 forever = itertools.repeat("value")
 with (
     FlashIndex(folder + "/index") as index,
-    FlashFilter(folder + "/set", capacity=1000, when_full="exceed") as seen,
+    FlashFilter(folder + "/set", capacity=1000, when_full="overfill") as seen,
     RotatingFilter(folder + "/rotating", capacity=1000) as rotating,
 ):
     print("ready", flush=True)
@@ -488,7 +488,7 @@ def test_a_number_of_generations_may_be_a_float_that_is_whole(tmp_path):
     with RotatingFilter(tmp_path / "set", capacity=1000, generations=2.0) as it:
         for _ in range(3):
             it.rotate()
-        assert it.info().filters == 2
+        assert it.info().layers == 2
 
 
 @pytest.mark.parametrize("call", ["capacity=10**5000", "capacity=1, false_positive_rate=10**5000", "capacity=1, memory=-(10**5000)"])
@@ -548,7 +548,7 @@ def test_a_merge_that_finds_no_disk_changes_nothing(small_disk, tmp_path):
         other.add_many(keys[30_000:])
         with pytest.raises(FullError, match="free some space"):
             seen.merge(other)
-        assert seen.info().filters == 1 and all(seen.contains_many(keys[:30_000]))
+        assert seen.info().layers == 1 and all(seen.contains_many(keys[:30_000]))
         seen.add_many(keys[30_000:])
     with FlashFilter(small_disk / "set") as seen:
         assert all(seen.contains_many(keys))
@@ -746,3 +746,40 @@ with FlashIndex(sys.argv[1] + "/it") as it, FlashFilter(sys.argv[1] + "/set", ca
     process = child(program, tmp_path)
     told, message = process.communicate()
     assert process.returncode == 0 and told == "told\n" * 3, message
+
+
+SUBINTERPRETER = """
+import sys
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+program = '''
+try:
+    import springflash
+except ImportError as error:
+    assert "subinterpreters" in str(error), error
+else:
+    with springflash.FlashFilter("set", capacity=10) as seen:
+        seen.add("a")
+        try:
+            springflash.FlashFilter("set")
+        except springflash.InUseError:
+            assert "a" in seen
+        else:
+            raise AssertionError("it was opened twice")
+print("ended")
+'''
+if sys.argv[1] == "after":
+    exec(program)
+failed = getattr(interpreters, "exec", getattr(interpreters, "run_string", None))(interpreters.create(), program)
+assert failed is None, failed
+exec(program)
+"""
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_subinterpreter_works_or_is_refused(tmp_path, child, monkeypatch, when):
+    monkeypatch.chdir(tmp_path)
+    told, errors = child(SUBINTERPRETER, when).communicate()
+    assert errors == "" and told.count("ended") == (3 if when == "after" else 2)

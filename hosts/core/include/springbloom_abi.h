@@ -16,12 +16,14 @@ extern "C" {
 #define SB_NOEXCEPT
 #endif
 
-typedef struct sb_filters sb_filters;              // one shared set of settings + manager; reference counted
-typedef struct sb_builder sb_builder;              // filter units of a table that is being written
+typedef struct sb_filters sb_filters;      // one shared set of settings + manager; reference counted
+typedef struct sb_cache_use sb_cache_use;  // a share of the charge to a cache: there is one while options or databases have it
+typedef struct sb_builder sb_builder;      // filter units of a table that is being written
 typedef struct sb_column_family sb_column_family;  // a column family of a database, while one of its tables is open
-// Filter units of an open table, in the memory of its reader: an allocation of its own would take three times as much.
+// A table from its opening to its closing: its filter units over keys, or over prefixes. `is_open`: 1 from when it has them, to be loaded
+// with acquire; until then it may be waiting for its directory, and lookups pass unfiltered.
 typedef struct {
-  void* words[2];
+  uint32_t is_open;
 } sb_table;
 
 typedef struct {
@@ -43,23 +45,27 @@ typedef struct {
   int (*exists)(const void* access, sb_bytes path) SB_NOEXCEPT;                // 1 while the file exists
   void (*log)(const void* access, int is_warning, sb_bytes text) SB_NOEXCEPT;  // adds a line to the database's log
   void (*free)(void* access) SB_NOEXCEPT;
+  uint64_t file_system;  // the same for databases whose files hang together, if they lie on no device of the operating system
 } sb_file_access;
 
 // ---- the engine -----------------------------------------------------------------------------------------------------
 
 // A cache of the engine that the budget can be charged to, so that filters and cache together stay under the cache's capacity. `cache` is
-// what sb_filters_shared_instance is given. One caller at a time for each charge.
+// what sb_filters_use_cache is given. Any thread may call the functions, but only one at a time `room` and `update`.
 typedef struct {
-  // A charge, of nothing at first; it shares the cache. Owned; released with `release`. Until then the cache may run short of room. Then
-  // the charge falls to nothing, and `alarm` is called, by any thread within a call of the cache: it must not call the cache.
-  void* (*charge)(const void* cache, void (*alarm)(void*) SB_NOEXCEPT, void* context)SB_NOEXCEPT;
+  // A charge, of nothing at first; it shares the cache. Owned; released with `release`. `alarm` is called when the cache may have run short
+  // of room, by any thread within a call of the cache, whose locks it holds: it must call nothing of the engine. `free` is called with
+  // `context` after the last alarm, which may come after `release`.
+  void* (*charge)(const void* cache, void (*alarm)(void*) SB_NOEXCEPT, void (*free)(void*) SB_NOEXCEPT, void* context)SB_NOEXCEPT;
   uint64_t (*capacity)(void* charge) SB_NOEXCEPT;  // of the cache
-  // Bytes that the charge may take: those that nobody else needs to have in the cache, at most so many eighths of its capacity.
+  // Bytes that the charge may take: those that nobody else needs to have in the cache, at most so many eighths of its capacity. May take
+  // long. To be called often: `alarm` is called only for a while after it.
   uint64_t (*room)(void* charge, unsigned eighths) SB_NOEXCEPT;
-  // Moves the charge to `bytes` or a little more; gives what the cache grants.
+  // Moves the charge to `bytes` or a little more; gives what the cache grants, or would, if `end` was called meanwhile.
   uint64_t (*update)(void* charge, uint64_t bytes) SB_NOEXCEPT;
-  // To be called often: `alarm` is called only for a while after it.
-  void (*watch)(void* charge) SB_NOEXCEPT;
+  // Gives all bytes back at once, also those that `update` is taking meanwhile: how many. `if_refusing`: only if the cache is so full that
+  // it refuses entries.
+  uint64_t (*end)(void* charge, int if_refusing) SB_NOEXCEPT;
   void (*release)(void* charge) SB_NOEXCEPT;  // gives the bytes back
 } sb_cache_calls;
 
@@ -73,7 +79,7 @@ typedef struct {
   // The file in the folder of a database that remembers the use of its tables, and its name while it is written.
   const char* hotness_file;
   const char* hotness_file_new;
-  size_t reader_bytes;          // the reader of an open table with units, its sb_table included: the budget pays for it
+  size_t reader_bytes;          // by malloc, of the reader of an open table with units, and its sb_file: the budget pays for it
   const sb_cache_calls* cache;  // null: the engine has none
 } sb_engine;
 
@@ -93,10 +99,17 @@ typedef struct {
 int sb_setting_can_work(sb_setting setting, char* error, size_t error_size) SB_NOEXCEPT;
 
 // The shared instance that option strings share. The first caller's settings create it; a later caller with another
-// budget changes the budget of all, and must agree in the rest. `engine` is that of all callers. `cache`: to be charged if the settings
-// say so; null: there is none. Returns an owned reference, or null with a message in `error` (of `error_size` bytes).
-sb_filters* sb_filters_shared_instance(const sb_engine* engine, const sb_setting* settings, size_t count, const void* cache,
-                                       char* error, size_t error_size) SB_NOEXCEPT;
+// budget changes the budget of all, and must agree in the rest. `engine` is that of all callers. Returns an owned reference, or null with a
+// message in `error` (of `error_size` bytes).
+sb_filters* sb_filters_shared_instance(const sb_engine* engine, const sb_setting* settings, size_t count, char* error,
+                                       size_t error_size) SB_NOEXCEPT;
+// Options have this block cache from now on (null: none; meanwhile no other one has its `identity`): the budget is charged to it, and to
+// others in use, if the settings say so. `use` becomes an owned share of that, or null if nothing is charged to this cache. 1; or 0 with a
+// message: no cache can pay.
+int sb_filters_use_cache(const sb_filters* filters, const void* cache, const void* identity, sb_cache_use** use, char* error,
+                         size_t error_size) SB_NOEXCEPT;
+// With the last share the charge to the cache ends: its bytes are free, and the cache is not used any more, a moment after this returned.
+void sb_cache_use_release(sb_cache_use* use) SB_NOEXCEPT;
 // The shared instance if there is one, as an owned reference; else null.
 sb_filters* sb_filters_shared_instance_if_any(void) SB_NOEXCEPT;
 // Gives the shared instance up, for who cannot give settings any more: it ends, and its threads with it, when nobody else owns it.
@@ -106,9 +119,9 @@ void sb_filters_release(const sb_filters* filters) SB_NOEXCEPT;  // gives one ow
 uint64_t sb_filters_budget_bytes(const sb_filters* filters) SB_NOEXCEPT;
 // From then on the budget is that one, if it was chosen by measuring before.
 int sb_filters_set_budget_bytes(const sb_filters* filters, uint64_t budget_bytes) SB_NOEXCEPT;
-// The block cache that the budget is charged to, if it is, will soon have to hold `bytes` more: the budget shrinks where it has to.
-void sb_filters_make_room(const sb_filters* filters, uint64_t bytes) SB_NOEXCEPT;
-// That cache refused an entry: nothing is charged to it for a while, if something was (1). Then the caller tries again.
+// An operation that must not fail for want of room in a cache begins: what is charged to a cache that is too full goes first.
+void sb_filters_make_way(const sb_filters* filters) SB_NOEXCEPT;
+// A cache refused an entry: nothing is charged for a while, if something was (1). Then the caller tries again.
 int sb_filters_yield_to_cache(const sb_filters* filters) SB_NOEXCEPT;
 // The entry found room after that: a good part of the budget is given up.
 void sb_filters_have_yielded_to_cache(const sb_filters* filters) SB_NOEXCEPT;
@@ -138,22 +151,9 @@ int sb_filters_writes_further_prefixes(const sb_filters* filters) SB_NOEXCEPT;
 
 // ---- writing --------------------------------------------------------------------------------------------------------
 
-// Temporary files for what memory should not hold while a table is written. One thread at a time uses them. A function that gives a number
-// gives 0 on success; no failure is one of the table.
-typedef struct {
-  void* context;                                          // outlives the builder
-  void* (*create)(void* context)SB_NOEXCEPT;              // an empty file, owned; null on a failure
-  int (*append)(void* file, sb_bytes bytes) SB_NOEXCEPT;  // not after a failure
-  int (*read)(void* file, uint64_t offset, size_t size, uint8_t* into) SB_NOEXCEPT;
-  // Ends what is appended and maps it into memory, `size` bytes, until the file is freed; null: that cannot be done.
-  const uint8_t* (*map)(void* file, size_t size)SB_NOEXCEPT;
-  void (*free)(void* file) SB_NOEXCEPT;  // deletes it
-} sb_spill_files;
-
-// `bytewise`: whether the table's order is that of bytes. `session` and `file_number` as in sb_table_spec. `spill`: null: memory holds all
-// units until the table ends. Owned; release with sb_builder_free.
-sb_builder* sb_builder_new(const sb_filters* filters, int bytewise, sb_bytes session, uint64_t file_number,
-                           const sb_spill_files* spill) SB_NOEXCEPT;
+// `bytewise`: whether the table's order is that of bytes. `session` and `file_number` as in sb_table_spec. Owned; release with
+// sb_builder_free.
+sb_builder* sb_builder_new(const sb_filters* filters, int bytewise, sb_bytes session, uint64_t file_number) SB_NOEXCEPT;
 // Keys in the table's order, without timestamp. `entry_bytes`: key and value, uncompressed.
 void sb_builder_add(sb_builder* builder, sb_bytes key, uint64_t entry_bytes) SB_NOEXCEPT;
 // The prefixes of the entry's key, where the table gets units over them, in the order of the keys. Both, or this alone. `prefix`: by the
@@ -161,7 +161,7 @@ void sb_builder_add(sb_builder* builder, sb_bytes key, uint64_t entry_bytes) SB_
 void sb_builder_add_prefixes(sb_builder* builder, const sb_bytes* prefix, sb_bytes key, uint64_t entry_bytes) SB_NOEXCEPT;
 uint64_t sb_builder_key_count(const sb_builder* builder) SB_NOEXCEPT;
 uint64_t sb_builder_bytes_estimate(const sb_builder* builder) SB_NOEXCEPT;  // size of the block if it ended now
-uint64_t sb_builder_memory_bytes(const sb_builder* builder) SB_NOEXCEPT;    // that it takes now, mapped files left out
+uint64_t sb_builder_memory_bytes(const sb_builder* builder) SB_NOEXCEPT;    // that it takes now
 sb_bytes sb_builder_finish(sb_builder* builder) SB_NOEXCEPT;                // borrowed until sb_builder_free; empty: no units
 void sb_builder_free(sb_builder* builder) SB_NOEXCEPT;
 
@@ -173,26 +173,44 @@ typedef struct {
   int (*compare)(const void* comparator, sb_bytes a, sb_bytes b) SB_NOEXCEPT;
 } sb_comparator;
 
+// Header and directory of a block of filter units, and where in the file that block is. `session`: with the file number, tells which table
+// this is, even when a path is used again.
+typedef struct {
+  sb_bytes bytes;
+  uint64_t block_offset;
+  sb_bytes session;
+} sb_head;
+
+// The file of an open table, with a share in all that reading it uses. Owned by whoever is given the struct; any thread may call the
+// functions. A function that gives a number gives 0 on success.
+typedef struct {
+  void* file;
+  // As of sb_file_access.
+  int (*read)(const void* file, uint64_t offset, size_t size, int verify, uint8_t* into) SB_NOEXCEPT;
+  // Reads the head of the units with such contents, and gives it to `take`, once. Else: SB_CORRUPT, SB_UNREADABLE, SB_NO_SUCH_UNITS.
+  int (*read_head)(const void* file, int32_t contents, void* context,
+                   void (*take)(void* context, const sb_head* head) SB_NOEXCEPT) SB_NOEXCEPT;
+  void (*free)(void* file) SB_NOEXCEPT;  // gives the share back: the last one closes the file
+} sb_file;
+
 typedef struct {
   sb_bytes path;
-  sb_bytes session;  // with `file_number`: which table this is, even when a path is used again
   uint64_t file_number;
-  int32_t level;     // -1: unknown
-  int32_t contents;  // SB_KEYS or SB_PREFIXES: which units are meant
-  sb_comparator comparator;
-  sb_bytes head;          // header and directory of the filter block
-  uint64_t block_offset;  // where in the file the filter block is
-  sb_bytes family;        // name of the column family that wrote the table, for metrics; empty: unknown
+  int32_t level;             // -1: unknown
+  int32_t contents;          // SB_KEYS or SB_PREFIXES: which units are meant
+  sb_comparator comparator;  // valid until the table is closed
+  sb_bytes family;           // name of the column family that wrote the table, for metrics; empty: unknown
 } sb_table_spec;
 
 // A column family has its first table open. `session`: the engine's name for this opening of the database; `folder`: where the database
 // is, which is its name in metrics; `is_for_writing`: whether it may have been opened to write. `files` is given away; it is used until the
 // last column family of the database is closed. Owned.
-sb_column_family* sb_column_family_open(const sb_filters* filters, sb_bytes session, sb_bytes folder, int is_for_writing,
-                                        sb_file_access files) SB_NOEXCEPT;
-// No table of the column family is open any more. When the last one of a database is closed, its use is written down if it may be, its
-// tables are forgotten, and no file of it is accessed any more when this returns.
-void sb_column_family_close(const sb_filters* filters, sb_column_family* family) SB_NOEXCEPT;
+const sb_column_family* sb_column_family_open(const sb_filters* filters, sb_bytes session, sb_bytes folder, int is_for_writing,
+                                              sb_file_access files) SB_NOEXCEPT;
+// No table of the column family is open any more. With the last one of a database, its use is written down if it may be, its tables are
+// forgotten, and no file of it is accessed from here on. `may_wait`: nor is one being accessed when this returns, which may take long;
+// without, what is read has shares in all that it uses.
+void sb_column_family_close(const sb_filters* filters, const sb_column_family* family, int may_wait) SB_NOEXCEPT;
 
 // About so many lookups began with a table of the column family that has units.
 void sb_column_family_count_lookups(const sb_column_family* family, uint64_t lookups) SB_NOEXCEPT;
@@ -204,40 +222,36 @@ int sb_block_extent(sb_bytes start, uint64_t* head_bytes, uint64_t* block_bytes)
 // keys in the order of bytes.
 enum { SB_UNKNOWN_CONTENTS = 0, SB_KEYS = 1, SB_KEYS_BEFORE_PREFIXES = 2, SB_PREFIXES = 3 };
 int sb_block_contents(sb_bytes head, uint64_t* prefixes_at) SB_NOEXCEPT;
-// The rules by which a block over prefixes has further ones; 0: it has none.
-uint64_t sb_block_further_prefixes(sb_bytes head) SB_NOEXCEPT;
-// How long the prefix of `from` is, by these rules, with which all keys begin from `from` on and below `end`, in the order of bytes; 0:
-// there is none.
-size_t sb_further_prefix_of_range(uint64_t rules, sb_bytes from, sb_bytes end) SB_NOEXCEPT;
-// What opening a table comes to.
-enum { SB_OPENED = 0, SB_NO_ROOM = 1, SB_CORRUPT = 2, SB_NONE_LEFT = 3, SB_UNREADABLE = 4, SB_NO_SUCH_UNITS = 5, SB_BUSY = 6 };
-// Opens a table in the caller's memory, which may be moved; close with sb_table_close. Gives SB_OPENED, or why lookups pass
-// unfiltered.
-int sb_table_open(const sb_filters* filters, const sb_column_family* family, const sb_table_spec* spec,
-                  sb_table* table) SB_NOEXCEPT;
-// The column family, known as `context`, has a deferred table: there was no room for it, or its units could not be read. Background
-// threads call `retry`, several at a time, which tries to open one of the deferred tables. It gives SB_OPENED if that one need not be tried
-// again, SB_NO_ROOM if it stays deferred until there is more room, SB_UNREADABLE if some stay deferred that cannot be read at present,
-// SB_BUSY if others are at all that there are, SB_NONE_LEFT if there was none: then it is not called again until the next table is
-// deferred.
-void sb_deferred_add(const sb_filters* filters, void* context, int (*retry)(void* context) SB_NOEXCEPT) SB_NOEXCEPT;
-// A deferred table was closed before `retry` gave SB_OPENED for it.
-void sb_deferred_closed(const sb_filters* filters) SB_NOEXCEPT;
-// When this returns, `retry` neither runs nor will be called. A context that is not known is ignored.
-void sb_deferred_remove(const sb_filters* filters, void* context) SB_NOEXCEPT;
+// How long the prefix of `from` is, by the rules of further prefixes of an open table's units, with which all keys begin from `from` on
+// and below `end`, in the order of bytes; 0: there is none.
+size_t sb_table_further_prefix_of_range(const sb_table* table, sb_bytes from, sb_bytes end) SB_NOEXCEPT;
+// What a head is good for, and what opening a table comes to.
+enum { SB_OPENED = 0, SB_NO_ROOM = 1, SB_CORRUPT = 2, SB_UNREADABLE = 4, SB_NO_SUCH_UNITS = 5 };
+// SB_OPENED: it is sound, and has these contents; or SB_CORRUPT, SB_NO_SUCH_UNITS.
+int sb_head_check(sb_bytes head, int32_t contents) SB_NOEXCEPT;
+// Opens a table; close with sb_table_close. `head`: null if `why` says why there is none: SB_NO_ROOM, SB_CORRUPT, SB_UNREADABLE. Gives
+// SB_OPENED, or why lookups pass unfiltered: SB_NO_SUCH_UNITS for good, and `*table` is null then; else the table waits, and is opened by
+// another thread as soon as there is room for it and it can be read. `file` is given away.
+int sb_table_open(const sb_filters* filters, const sb_column_family* family, const sb_table_spec* spec, const sb_head* head,
+                  int why, sb_file file, const sb_table** table) SB_NOEXCEPT;
+// If it waits, it does so no more: its file is going away. Does not wait for a read.
+void sb_table_stop_waiting(const sb_table* table) SB_NOEXCEPT;
 // The table file at `path` is at another level of its tree from now on.
 void sb_table_moved(const sb_filters* filters, sb_bytes path, int32_t level) SB_NOEXCEPT;
 uint64_t sb_table_memory_bytes(const sb_table* table) SB_NOEXCEPT;
-// `filters`: what it was opened with. `obsolete`: the file is going away, so its state may be forgotten.
-void sb_table_close(const sb_filters* filters, sb_table* table, int obsolete) SB_NOEXCEPT;
+// `filters`: what it was opened with. `obsolete`: the file is going away, so its state may be forgotten. Does not wait for a read: one that
+// is under way keeps its share in the file.
+void sb_table_close(const sb_filters* filters, const sb_table* table, int obsolete) SB_NOEXCEPT;
 
 // The host keeps so many bytes for the lookups of the calling thread until the thread ends: the budget pays for them.
 void sb_set_thread_bytes(size_t bytes) SB_NOEXCEPT;
-// A lookup had to read so many blocks of a table, with units or deferred, because no cache had them.
+// A lookup had to read so many blocks of a table, with units or waiting, because no cache had them.
 void sb_filters_count_block_reads(const sb_filters* filters, uint64_t reads) SB_NOEXCEPT;
+// An iterator opened a table, and asks no units: what it will read is not counted.
+void sb_filters_count_sought_table(const sb_filters* filters) SB_NOEXCEPT;
 sb_digest sb_digest_of(sb_bytes key) SB_NOEXCEPT;
-// The hot path: whether the table may hold the key, and the segment that would. No lock, no allocation, no I/O. A "no" is recorded;
-// what a "maybe" turns out to be, the others are told.
+// The hot path, of an open table, as are those below: whether the table may hold the key, and the segment that would. No lock, no
+// allocation, no I/O. A "no" is recorded; what a "maybe" turns out to be, the others are told.
 int sb_table_may_match(const sb_table* table, const sb_comparator* comparator, sb_digest digest, sb_bytes key,
                        uint32_t* segment) SB_NOEXCEPT;
 // A key of a batch, and what was found: the segment that would hold it, and whether the table may (1) or does not (0).

@@ -17,7 +17,7 @@ mod settings;
 mod tables;
 mod warm_start;
 
-pub use engine::{Bytes, Cache, CacheCalls, Engine, Name};
+pub use engine::{Bytes, CacheCalls, Engine, Name};
 pub use error::Error;
 pub use identity::stored_id;
 pub use instance::{Filters, families::FamilyStats, metrics};

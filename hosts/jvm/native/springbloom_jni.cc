@@ -83,7 +83,7 @@ bool IsOfOurRocksDB(const rocksdb::TableFactory* factory) {
 }
 
 // The shared instance with settings that alternate with their values; null with an exception.
-FiltersRef Configured(JNIEnv* env, jobjectArray names_and_values, const rocksdb::BlockBasedTableOptions& table_options) {
+FiltersRef Configured(JNIEnv* env, jobjectArray names_and_values) {
   std::vector<std::string> texts;
   for (jsize i = 0; i < env->GetArrayLength(names_and_values); ++i) {
     auto* text = static_cast<jbyteArray>(env->GetObjectArrayElement(names_and_values, i));
@@ -94,10 +94,9 @@ FiltersRef Configured(JNIEnv* env, jobjectArray names_and_values, const rocksdb:
   for (size_t i = 0; i + 1 < texts.size(); i += 2) {
     settings.push_back(sb_setting{Bytes(texts[i]), Bytes(texts[i + 1])});
   }
-  const bool has_cache = !table_options.no_block_cache && table_options.block_cache != nullptr;
   char error[512] = "";
-  const sb_filters* filters = sb_filters_shared_instance(&springbloom_engine, settings.data(), settings.size(),
-                                                         has_cache ? &table_options.block_cache : nullptr, error, sizeof(error));
+  const sb_filters* filters =
+      sb_filters_shared_instance(&springbloom_engine, settings.data(), settings.size(), error, sizeof(error));
   if (filters == nullptr) {
     Throw(env, kIllegalArgument, std::string("springbloom.") + error);
     return nullptr;
@@ -126,12 +125,17 @@ JNIEXPORT jlong JNICALL Java_org_springbloom_rocksdb_Native_wrap(JNIEnv* env, jc
     return 0;
   }
   const auto* table_options = stock->GetOptions<rocksdb::BlockBasedTableOptions>();
-  const springbloom::FiltersRef filters = springbloom::Configured(env, names_and_values, *table_options);
+  const springbloom::FiltersRef filters = springbloom::Configured(env, names_and_values);
   if (filters == nullptr) {
     return 0;
   }
-  return reinterpret_cast<jlong>(
-      static_cast<rocksdb::TableFactory*>(new springbloom::ElasticTableFactory(*table_options, filters)));
+  auto factory = std::make_unique<springbloom::ElasticTableFactory>(*table_options, filters);
+  const rocksdb::Status s = factory->Connect();
+  if (!s.ok()) {
+    springbloom::Throw(env, springbloom::kIllegalArgument, s.ToString());
+    return 0;
+  }
+  return reinterpret_cast<jlong>(static_cast<rocksdb::TableFactory*>(factory.release()));
 }
 
 // The metrics; null while there is no instance.
@@ -179,8 +183,7 @@ JNIEXPORT jlongArray JNICALL Java_org_springbloom_rocksdb_Native_status(JNIEnv* 
     return nullptr;
   }
   const jlong values[] = {found.is_active ? 1 : 0, static_cast<jlong>(found.tables_with_units),
-                          static_cast<jlong>(found.tables_without_units),
-                          static_cast<jlong>(found.index_block_restart_interval)};
+                          static_cast<jlong>(found.tables_without_units), static_cast<jlong>(found.index_block_restart_interval)};
   constexpr jsize kValues = std::size(values);
   jlongArray array = env->NewLongArray(kValues);
   if (array != nullptr) {

@@ -1,9 +1,8 @@
 #include "database.h"
 
-#include <algorithm>
+#include <memory>
 #include <utility>
 
-#include "file_access.h"
 #include "internals.h"
 #include "lookup_digest.h"
 #include "unit_block.h"
@@ -14,16 +13,66 @@ using leveldb::Slice;
 
 namespace {
 
-// Reads that fail before other databases have their turn.
-constexpr size_t kUnreadableAtOnce = 16;
-
 Slice UserKey(const Slice& internal_key) { return Slice(internal_key.data(), internal_key.size() - leveldb::kKeyTrailerSize); }
+
+// Finds a table's units and reads their head: SB_OPENED, or why there is none, in the words of springbloom_abi.h.
+int ReadHeadOf(leveldb::RandomAccessFile* file, uint64_t file_size, UnitBlock* block, std::string* head) {
+  UnitBlock::Outcome outcome = UnitBlock::Find(file, file_size, block);
+  if (outcome == UnitBlock::kFound) {
+    outcome = block->ReadHead(*file, head);
+  }
+  switch (outcome) {
+    case UnitBlock::kNone:
+      return SB_NO_SUCH_UNITS;
+    case UnitBlock::kUnreadable:
+      return SB_UNREADABLE;
+    case UnitBlock::kDamaged:
+      return SB_CORRUPT;
+    case UnitBlock::kFound:
+      break;
+  }
+  return SB_OPENED;
+}
+
+sb_head HeadIn(const UnitBlock& block, const std::string& head) {
+  return sb_head{Bytes(head), block.handle.offset(), Bytes(block.identity)};
+}
+
+// A table's file by its name: no reader has it open for the core. Its Env outlives the database, whose end waits for reads.
+struct NamedFile {
+  leveldb::Env* env;
+  std::string folder;
+  uint64_t number;
+  uint64_t file_size;
+};
+
+// Callbacks of springbloom_abi.h; `file` is a NamedFile*. The core reads units by the file's path.
+int Read(const void*, uint64_t, size_t, int, uint8_t*) noexcept { return 1; }
+
+int ReadHead(const void* file, int32_t, void* context, void (*take)(void*, const sb_head*) noexcept) noexcept {
+  const auto* self = static_cast<const NamedFile*>(file);
+  OpenedFile opened;
+  if (!OpenTableFile(self->env, self->folder, self->number, &opened).ok()) {
+    return SB_UNREADABLE;
+  }
+  UnitBlock block;
+  std::string head;
+  const int why = ReadHeadOf(opened.file.get(), self->file_size, &block, &head);
+  if (why == SB_OPENED) {
+    const sb_head read = HeadIn(block, head);
+    take(context, &read);
+  }
+  return why;
+}
+
+void Free(void* file) noexcept { delete static_cast<NamedFile*>(file); }
 
 }  // namespace
 
-Database::Database(Selected selected, const std::string& folder, const leveldb::Options& options)
-    : selected_(std::move(selected)),
+Database::Database(const Selected& selected, const std::string& folder, const leveldb::Options& options)
+    : selected_(selected),
       folder_(folder),
+      env_(options.env),
       log_(options.info_log),
       session_(NewIdentity()),
       family_(sb_column_family_open(selected_.filters.get(), Bytes(session_), Bytes(folder_), /*is_for_writing=*/1,
@@ -34,156 +83,100 @@ Database::Database(Selected selected, const std::string& folder, const leveldb::
 }
 
 Database::~Database() {
-  sb_deferred_remove(selected_.filters.get(), this);
-  sb_column_family_close(selected_.filters.get(), family_);
+  for (const TableUnits* table : tables_.All()) {
+    Close(*table, /*is_obsolete=*/false);
+  }
+  sb_column_family_close(selected_.filters.get(), family_, /*may_wait=*/1);
 }
 
-std::string Database::PathOf(const OpenTable& table) const {
-  return table.has_older_name ? leveldb::SSTTableFileName(folder_, table.number) : leveldb::TableFileName(folder_, table.number);
+const TableUnits* Database::UnitsOf(uint64_t number) const {
+  const TableUnits* table = tables_.Find(number);
+  return table != nullptr && table->AreOpen() ? table : nullptr;
 }
 
-int Database::TryToOpen(OpenTable* table) {
+int Database::OpenUnits(uint64_t number, uint64_t file_size, const OpenedFile& file, const sb_table** units) {
   UnitBlock block;
   std::string head;
-  UnitBlock::Outcome outcome = UnitBlock::Find(table->file.get(), table->file_size, &block);
-  if (outcome == UnitBlock::kNone) {
-    return SB_NONE_LEFT;
-  }
-  if (outcome == UnitBlock::kFound) {
-    outcome = block.ReadHead(*table->file, &head);
-  }
-  if (outcome == UnitBlock::kUnreadable) {
-    return SB_UNREADABLE;
-  }
-  const std::string path = PathOf(*table);
-  sb_table_spec spec{};
-  spec.path = Bytes(path);
-  spec.session = Bytes(block.identity);
-  spec.level = -1;
-  spec.comparator = OrderOf(*selected_.user_comparator);
-  spec.head = Bytes(head);
-  spec.block_offset = block.handle.offset();
-  return outcome == UnitBlock::kFound ? sb_table_open(selected_.filters.get(), family_, &spec, &table->units) : SB_CORRUPT;
-}
-
-void Database::Open(const std::shared_ptr<OpenTable>& table) {
-  const int why = TryToOpen(table.get());
-  if (why == SB_OPENED) {
-    table->has_units.store(true, std::memory_order_release);
-  } else if (why == SB_NONE_LEFT) {
-    sb_filters_count_table_without_units(selected_.filters.get());
-  } else if (why == SB_CORRUPT) {
-    leveldb::Log(log_, "springbloom: %s is read without filter units: its filter block is damaged or of a newer version",
-                 PathOf(*table).c_str());
-    // What was read may be damaged, and not the file: it is read again later.
-    Defer(table);
-  } else {
-    if (!has_told_of_deferral_.exchange(true)) {
-      leveldb::Log(log_, "springbloom: %s is read without filter units for now: %s; others are not told of here",
-                   PathOf(*table).c_str(),
-                   why == SB_NO_ROOM ? "the budget has no room for its bookkeeping" : "they cannot be read");
-    }
-    Defer(table);
-  }
-}
-
-void Database::Defer(const std::shared_ptr<OpenTable>& table) {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    table->deferred = deferred_.insert(deferred_.end(), table);
-  }
-  sb_deferred_add(selected_.filters.get(), this, &Retry);
-}
-
-int Database::Retry(void* context) noexcept {
-  auto* self = static_cast<Database*>(context);
-  const auto left = [self] {
-    std::lock_guard<std::mutex> lock(self->mutex_);
-    return self->deferred_.size();
-  };
-  const size_t tries = std::min(left(), kUnreadableAtOnce);
-  for (size_t failed = 0; failed < tries; ++failed) {
-    const int why = self->TryNext();
-    if (why != SB_UNREADABLE && why != kClosed) {
-      return why == SB_BUSY && failed > 0 ? SB_UNREADABLE : why;
-    }
-  }
-  return left() == 0 ? SB_NONE_LEFT : SB_UNREADABLE;
-}
-
-// Tries one without the lock: a read may take long, and other tables are opened, tried and closed meanwhile.
-int Database::TryNext() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  const auto next = std::ranges::find(deferred_, false, &OpenTable::is_tried);
-  if (next == deferred_.end()) {
-    return deferred_.empty() ? SB_NONE_LEFT : SB_BUSY;
-  }
-  const std::shared_ptr<OpenTable> table = *next;
-  deferred_.splice(deferred_.end(), deferred_, next);
-  table->is_tried = true;
-  lock.unlock();
-  const int why = TryToOpen(table.get());
-  lock.lock();
-  table->is_tried = false;
-  if (!table->deferred) {
-    lock.unlock();
-    if (why == SB_OPENED) {
-      CloseUnits(table.get());
-    }
-    return kClosed;
-  }
-  // What was read may be damaged, and not the file.
-  if (why == SB_UNREADABLE || why == SB_CORRUPT) {
-    return SB_UNREADABLE;
-  }
-  if (why == SB_NO_ROOM) {
-    deferred_.splice(deferred_.begin(), deferred_, *table->deferred);
+  const int why = ReadHeadOf(file.file.get(), file_size, &block, &head);
+  if (why == SB_NO_SUCH_UNITS) {
     return why;
   }
-  if (why == SB_OPENED) {
-    table->has_units.store(true, std::memory_order_release);
-  }
-  Undefer(table.get());
-  return SB_OPENED;
+  sb_table_spec spec{};
+  spec.path = Bytes(file.path);
+  spec.level = -1;
+  spec.contents = SB_KEYS;
+  spec.comparator = OrderOf(*selected_.user_comparator);
+  const sb_head read = HeadIn(block, head);
+  return sb_table_open(selected_.filters.get(), family_, &spec, why == SB_OPENED ? &read : nullptr, why,
+                       sb_file{new NamedFile{env_, folder_, number, file_size}, &Read, &ReadHead, &Free}, units);
 }
 
-void Database::Close(OpenTable* table) {
+void Database::Learn(uint64_t number, uint64_t file_size, const OpenedFile& file) {
+  if (Knows(number) || number >= KnownTables::kNumbersEnd) {
+    return;
+  }
+  const sb_table* units = nullptr;
+  const int why = OpenUnits(number, file_size, file, &units);
+  auto table = std::make_unique<TableUnits>(TableUnits{number, units});
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (table->deferred) {
-      Undefer(table);
-      sb_deferred_closed(selected_.filters.get());
+    if (!Knows(number)) {
+      tables_.Insert(std::move(table));
     }
   }
-  if (table->has_units.load(std::memory_order_acquire)) {
-    CloseUnits(table);
+  if (table != nullptr) {
+    // Another thread has opened the file, too.
+    Close(*table, /*is_obsolete=*/false);
+    return;
+  }
+  if (why == SB_NO_SUCH_UNITS) {
+    sb_filters_count_table_without_units(selected_.filters.get());
+    if (!has_told_of_none_.exchange(true)) {
+      leveldb::Log(log_,
+                   "springbloom: %s has no filter units, and lookups read it unfiltered; others are not told of here, the metric "
+                   "springbloom_tables_without_units_total counts them",
+                   file.path.c_str());
+    }
+  } else if (why == SB_CORRUPT) {
+    // What was read may be damaged, and not the file: it is read again later.
+    leveldb::Log(log_, "springbloom: %s is read without filter units: its filter block is damaged or of a newer version",
+                 file.path.c_str());
+  } else if (why != SB_OPENED && !has_told_of_waiting_.exchange(true)) {
+    leveldb::Log(log_, "springbloom: %s is read without filter units for now: %s; others are not told of here", file.path.c_str(),
+                 why == SB_NO_ROOM ? "the budget has no room for its bookkeeping" : "they cannot be read");
   }
 }
 
-void Database::Undefer(OpenTable* table) {
-  deferred_.erase(*table->deferred);
-  table->deferred.reset();
+void Database::Forget(uint64_t number) {
+  std::unique_ptr<TableUnits> table;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    table = tables_.Erase(number);
+  }
+  if (table != nullptr) {
+    Close(*table, /*is_obsolete=*/true);
+  }
 }
 
-void Database::CloseUnits(OpenTable* table) {
-  sb_table_close(selected_.filters.get(), &table->units, table->is_obsolete.load(std::memory_order_relaxed) ? 1 : 0);
+void Database::Close(const TableUnits& table, bool is_obsolete) {
+  if (table.units != nullptr) {
+    sb_table_close(selected_.filters.get(), table.units, is_obsolete ? 1 : 0);
+  }
 }
 
-Database::Lookup::Lookup(const Database& database, const OpenTable& table, const Slice& internal_key)
+Database::Lookup::Lookup(const Database& database, const TableUnits& table, const Slice& internal_key)
     : table_(table),
       order_(OrderOf(*database.selected_.user_comparator)),
       user_key_(UserKey(internal_key)),
       digest_(LookupDigest(user_key_, *database.family_)) {}
 
-bool Database::Lookup::MayMatch() {
-  return sb_table_may_match(&table_.units, &order_, digest_, Bytes(user_key_), &segment_) != 0;
-}
+bool Database::Lookup::MayMatch() { return sb_table_may_match(table_.units, &order_, digest_, Bytes(user_key_), &segment_) != 0; }
 
 void Database::Lookup::Record(bool is_found) const {
   if (is_found) {
-    sb_table_record_found(&table_.units, segment_);
+    sb_table_record_found(table_.units, segment_);
   } else {
-    sb_table_record_missing(&table_.units, segment_);
+    sb_table_record_missing(table_.units, segment_);
   }
 }
 

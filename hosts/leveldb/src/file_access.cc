@@ -2,11 +2,10 @@
 
 #include <cstring>
 #include <memory>
-#include <string>
+#include <utility>
 
 #include "filters.h"
-#include "leveldb/env.h"
-#include "unit_block.h"
+#include "internals.h"
 
 namespace springbloom {
 
@@ -41,12 +40,59 @@ void Log(const void* access, int is_warning, sb_bytes text) noexcept {
   leveldb::Log(Of(access).log, "springbloom: %s%s", is_warning != 0 ? "warning: " : "", Text(text).c_str());
 }
 
+class WithFooter : public leveldb::RandomAccessFile {
+ public:
+  WithFooter(std::unique_ptr<leveldb::RandomAccessFile> file, uint64_t at)
+      : file_(std::move(file)), at_(at), status_(file_->Read(at, sizeof(bytes_), &footer_, bytes_)) {}
+
+  leveldb::Status Read(uint64_t offset, size_t size, leveldb::Slice* result, char* scratch) const override {
+    if (offset == at_ && size == sizeof(bytes_)) {
+      *result = footer_;
+      return status_;
+    }
+    return file_->Read(offset, size, result, scratch);
+  }
+
+ private:
+  const std::unique_ptr<leveldb::RandomAccessFile> file_;
+  const uint64_t at_;
+  char bytes_[leveldb::Footer::kEncodedLength];
+  leveldb::Slice footer_;
+  const leveldb::Status status_;
+};
+
 void Free(void* access) noexcept { delete static_cast<Access*>(access); }
 
 }  // namespace
 
+leveldb::Status OpenTableFile(leveldb::Env* env, const std::string& folder, uint64_t number, OpenedFile* opened) {
+  leveldb::RandomAccessFile* file = nullptr;
+  opened->path = leveldb::TableFileName(folder, number);
+  leveldb::Status s = env->NewRandomAccessFile(opened->path, &file);
+  if (!s.ok()) {
+    const std::string older = leveldb::SSTTableFileName(folder, number);
+    if (env->NewRandomAccessFile(older, &file).ok()) {
+      opened->path = older;
+      s = leveldb::Status::OK();
+    }
+  }
+  if (s.ok()) {
+    opened->file.reset(file);
+  }
+  return s;
+}
+
+std::unique_ptr<leveldb::RandomAccessFile> WithFooterRead(std::unique_ptr<leveldb::RandomAccessFile> file, uint64_t file_size) {
+  // What is shorter is no table, and the stock reader says so.
+  if (file_size < leveldb::Footer::kEncodedLength) {
+    return file;
+  }
+  return std::make_unique<WithFooter>(std::move(file), file_size - leveldb::Footer::kEncodedLength);
+}
+
 sb_file_access MakeFileAccess(const leveldb::Options& options) {
-  return sb_file_access{new Access{options.env, options.info_log}, &Read, &Exists, &Log, &Free};
+  return sb_file_access{new Access{options.env, options.info_log}, &Read, &Exists, &Log, &Free,
+                        reinterpret_cast<uintptr_t>(options.env)};
 }
 
 }  // namespace springbloom

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "internals.h"
+#include "known_tables.h"
 #include "leveldb/filter_policy.h"
-#include "open_table.h"
 #include "springbloom_leveldb.h"
 
 namespace springbloom {
@@ -28,7 +28,7 @@ const sb_engine kEngine = {
     // LevelDB gives names that it does not know no meaning: DestroyDB leaves the file.
     .hotness_file = "SPRINGBLOOM-HOTNESS",
     .hotness_file_new = "SPRINGBLOOM-HOTNESS.new",
-    .reader_bytes = sizeof(OpenTable),
+    .reader_bytes = KnownTables::kTableBytes,
     .cache = nullptr,
 };
 
@@ -112,6 +112,8 @@ Status Parse(const std::string& settings, std::vector<std::pair<std::string, std
 
 bool Selected::IsBytewise() const { return user_comparator == leveldb::BytewiseComparator(); }
 
+bool Selected::MayFilter() const { return IsBytewise() || sb_filters_assumes_bytewise_equality(filters.get()) != 0; }
+
 Selected SelectedBy(const leveldb::Options& options) {
   Selected selected;
   if (options.filter_policy == nullptr || std::strcmp(options.filter_policy->Name(), kPolicyName) != 0 ||
@@ -123,11 +125,8 @@ Selected SelectedBy(const leveldb::Options& options) {
   options.filter_policy->CreateFilter(nullptr, 0, &pointer);
   const sb_filters* filters = nullptr;
   std::memcpy(&filters, pointer.data(), sizeof(filters));
-  // Keys that compare equal and differ in their bytes have different digests: a filter would hide one from the other.
-  if (selected.IsBytewise() || sb_filters_assumes_bytewise_equality(filters)) {
-    sb_filters_retain(filters);
-    selected.filters.reset(filters);
-  }
+  sb_filters_retain(filters);
+  selected.filters.reset(filters);
   return selected;
 }
 
@@ -149,7 +148,7 @@ Status NewElasticFilterPolicy(const std::string& settings, const FilterPolicy** 
   }
   char error[512] = "";
   std::lock_guard<std::mutex> lock(policies_mutex);
-  FiltersRef filters(sb_filters_shared_instance(&kEngine, given.data(), given.size(), nullptr, error, sizeof(error)));
+  FiltersRef filters(sb_filters_shared_instance(&kEngine, given.data(), given.size(), error, sizeof(error)));
   if (filters == nullptr) {
     return Status::InvalidArgument("springbloom", error);
   }

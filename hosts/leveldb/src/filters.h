@@ -24,12 +24,15 @@ using BuilderPtr = std::unique_ptr<sb_builder, BuilderFree>;
 inline sb_bytes Bytes(const leveldb::Slice& s) { return sb_bytes{reinterpret_cast<const uint8_t*>(s.data()), s.size()}; }
 inline std::string Text(sb_bytes bytes) { return std::string(reinterpret_cast<const char*>(bytes.data), bytes.size); }
 
-// What a database's tables are filtered with.
+// What a database's tables are to be filtered with.
 struct Selected {
-  FiltersRef filters;  // null: they are not
+  FiltersRef filters;  // null: with stock filters, or none
   const leveldb::Comparator* user_comparator = nullptr;
 
   bool IsBytewise() const;
+  // Whether they may be: keys that compare equal and differ in their bytes have different digests, and a filter would hide one from the
+  // other.
+  bool MayFilter() const;
 };
 
 // `options`: as a database gives them to its tables. Those of a table that no database owns select nothing: its keys are no versions.

@@ -29,8 +29,8 @@ class UnitWriter {
  public:
   explicit UnitWriter(const springbloom::Selected& selected)
       : filters_(selected.filters.get()),
-        builder_(sb_builder_new(filters_, selected.IsBytewise() ? 1 : 0, springbloom::Bytes(block_.identity), /*file_number=*/0,
-                                /*spill=*/nullptr)) {}
+        builder_(
+            sb_builder_new(filters_, selected.IsBytewise() ? 1 : 0, springbloom::Bytes(block_.identity), /*file_number=*/0)) {}
 
   void Add(const Slice& internal_key, const Slice& value) {
     if (internal_key.size() < kKeyTrailerSize) {
@@ -118,8 +118,12 @@ struct TableBuilder::Rep {
     if (selected.filters == nullptr) {
       filter.emplace(options.filter_policy);
       filter->StartBlock(0);
-    } else if (sb_filters_writes_units(selected.filters.get())) {
+    } else if (!sb_filters_writes_units(selected.filters.get())) {
+      return;
+    } else if (selected.MayFilter()) {
       units.emplace(selected);
+    } else {
+      sb_filters_count_written_without_units(selected.filters.get());
     }
   }
 

@@ -1,4 +1,4 @@
-// Replaces LevelDB's class of this name: where the database's policy is elastic, a table's units are asked before the table is read.
+// Replaces LevelDB's class of this name: where the database's policy is elastic, a table's units are asked before the table is opened.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -6,19 +6,19 @@
 #include <utility>
 
 #include "database.h"
+#include "file_access.h"
 #include "filters.h"
 #include "internals.h"
 #include "leveldb/cache.h"
 #include "leveldb/env.h"
 #include "leveldb/table.h"
-#include "open_table.h"
 
 const char springbloom::kTableCacheIsReplaced = 1;
 
 namespace leveldb {
 
 using springbloom::Database;
-using springbloom::OpenTable;
+using springbloom::OpenedFile;
 
 // LevelDB makes and deletes it with the size of its own, which is larger.
 class TableCache {
@@ -43,18 +43,12 @@ class TableCache {
 
 namespace {
 
-struct Cached {
-  // The cache's own, but for a try to find its units.
-  std::shared_ptr<OpenTable> table = std::make_shared<OpenTable>();
-  Database* database = nullptr;  // null: the policy is not elastic
+struct Reader {
+  OpenedFile file;
+  std::unique_ptr<Table> table;  // reads `file`
 };
 
-void Delete(const Slice&, void* value) {
-  const std::unique_ptr<Cached> cached(static_cast<Cached*>(value));
-  if (cached->database != nullptr) {
-    cached->database->Close(cached->table.get());
-  }
-}
+void Delete(const Slice&, void* value) { delete static_cast<Reader*>(value); }
 
 std::string CacheKey(uint64_t number) { return std::string(reinterpret_cast<const char*>(&number), sizeof(number)); }
 
@@ -77,11 +71,20 @@ struct Taker {
 struct TableCache::Rep {
   Rep(const std::string& dbname, const Options& given, int entries)
       : folder(dbname), options(given), cache(NewLRUCache(entries)) {
-    springbloom::Selected selected = springbloom::SelectedBy(options);
-    if (selected.filters != nullptr) {
-      // Tables with stock filters are read without: nobody knows here whether their policy is this one's predecessor.
-      options.filter_policy = nullptr;
-      database.emplace(std::move(selected), folder, options);
+    selected = springbloom::SelectedBy(options);
+    if (selected.filters == nullptr) {
+      return;
+    }
+    // Tables with stock filters are read without: nobody knows here whether their policy is this one's predecessor.
+    options.filter_policy = nullptr;
+    if (selected.MayFilter()) {
+      database.emplace(selected, folder, options);
+    } else {
+      Log(options.info_log,
+          "springbloom: warning: no table of this database gets or is read with filter units: its comparator %s may call keys "
+          "equal that differ in their bytes; if it never does, say so (assume_bytewise_equality=true); the metrics "
+          "springbloom_tables_written_without_units_total and springbloom_tables_without_units_total count its tables",
+          selected.user_comparator->Name());
     }
   }
 
@@ -91,41 +94,37 @@ struct TableCache::Rep {
     if (*handle != nullptr) {
       return Status::OK();
     }
-    auto cached = std::make_unique<Cached>();
-    OpenTable& table = *cached->table;
-    table.number = number;
-    table.file_size = file_size;
-    cached->database = database ? &*database : nullptr;
-    RandomAccessFile* file = nullptr;
-    Status s = options.env->NewRandomAccessFile(TableFileName(folder, number), &file);
-    if (!s.ok() && options.env->NewRandomAccessFile(SSTTableFileName(folder, number), &file).ok()) {
-      table.has_older_name = true;
-      s = Status::OK();
-    }
+    auto reader = std::make_unique<Reader>();
     // What fails is not kept: it may have passed the next time.
+    Status s = OpenTableFile(options.env, folder, number, &reader->file);
     if (!s.ok()) {
       return s;
     }
-    table.file.reset(file);
+    const bool is_new = database && !database->Knows(number);
+    if (is_new) {
+      reader->file.file = springbloom::WithFooterRead(std::move(reader->file.file), file_size);
+    }
     Table* opened = nullptr;
-    s = Table::Open(options, file, file_size, &opened);
+    s = Table::Open(options, reader->file.file.get(), file_size, &opened);
     if (!s.ok()) {
       return s;
     }
-    table.table.reset(opened);
-    if (database) {
-      database->Open(cached->table);
+    reader->table.reset(opened);
+    if (is_new) {
+      database->Learn(number, file_size, reader->file);
+    } else if (!database && selected.filters != nullptr) {
+      sb_filters_count_table_without_units(selected.filters.get());
     }
-    *handle = cache->Insert(key, cached.release(), 1, &Delete);
+    *handle = cache->Insert(key, reader.release(), 1, &Delete);
     return s;
   }
 
-  OpenTable& TableOf(Cache::Handle* handle) { return *static_cast<Cached*>(cache->Value(handle))->table; }
+  Table* TableOf(Cache::Handle* handle) { return static_cast<Reader*>(cache->Value(handle))->table.get(); }
 
   const std::string folder;
   Options options;
-  std::optional<Database> database;
-  // Its tables are closed before their database.
+  springbloom::Selected selected;
+  std::optional<Database> database;  // null: its tables are not filtered
   const std::unique_ptr<Cache> cache;
 };
 
@@ -143,7 +142,7 @@ Iterator* TableCache::NewIterator(const ReadOptions& options, uint64_t number, u
   if (!s.ok()) {
     return NewErrorIterator(s);
   }
-  Table* found = rep_->TableOf(handle).table.get();
+  Table* found = rep_->TableOf(handle);
   Iterator* iterator = found->NewIterator(options);
   iterator->RegisterCleanup(
       [](void* cache, void* released) { static_cast<Cache*>(cache)->Release(static_cast<Cache::Handle*>(released)); },
@@ -156,20 +155,25 @@ Iterator* TableCache::NewIterator(const ReadOptions& options, uint64_t number, u
 
 Status TableCache::Get(const ReadOptions& options, uint64_t number, uint64_t file_size, const Slice& internal_key, void* context,
                        void (*take)(void* context, const Slice& found, const Slice& value)) {
+  const springbloom::TableUnits* units = rep_->database ? rep_->database->UnitsOf(number) : nullptr;
+  std::optional<Database::Lookup> lookup;
+  if (units != nullptr && !lookup.emplace(*rep_->database, *units, internal_key).MayMatch()) {
+    return Status::OK();
+  }
   Cache::Handle* handle = nullptr;
   Status s = rep_->Find(number, file_size, &handle);
   if (!s.ok()) {
     return s;
   }
-  const OpenTable& table = rep_->TableOf(handle);
-  if (!table.has_units.load(std::memory_order_acquire)) {
-    s = table.table->InternalGet(options, internal_key, context, take);
-  } else if (Database::Lookup lookup(*rep_->database, table, internal_key); lookup.MayMatch()) {
+  Table* table = rep_->TableOf(handle);
+  if (!lookup) {
+    s = table->InternalGet(options, internal_key, context, take);
+  } else {
     Taker taker{Slice(internal_key.data(), internal_key.size() - kKeyTrailerSize), context, take};
-    s = table.table->InternalGet(options, internal_key, &taker, &Taker::Take);
+    s = table->InternalGet(options, internal_key, &taker, &Taker::Take);
     // A read that failed says nothing.
     if (s.ok()) {
-      lookup.Record(taker.is_found);
+      lookup->Record(taker.is_found);
     }
   }
   rep_->cache->Release(handle);
@@ -177,12 +181,10 @@ Status TableCache::Get(const ReadOptions& options, uint64_t number, uint64_t fil
 }
 
 void TableCache::Evict(uint64_t number) {
-  const std::string key = CacheKey(number);
-  if (Cache::Handle* handle = rep_->cache->Lookup(key); handle != nullptr) {
-    rep_->TableOf(handle).is_obsolete.store(true, std::memory_order_relaxed);
-    rep_->cache->Release(handle);
+  if (rep_->database) {
+    rep_->database->Forget(number);
   }
-  rep_->cache->Erase(key);
+  rep_->cache->Erase(CacheKey(number));
 }
 
 }  // namespace leveldb

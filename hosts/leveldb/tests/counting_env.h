@@ -1,4 +1,4 @@
-// An Env that counts reads of table files, and can be told to fail them, to let them hang or to bring other bytes.
+// An Env that counts openings and reads of table files, and can be told to fail them, to let them hang or to bring other bytes.
 #pragma once
 
 #include <atomic>
@@ -18,6 +18,7 @@ class CountingEnv : public leveldb::EnvWrapper {
     if (fails) {
       return leveldb::Status::IOError(path, "the test says so");
     }
+    ++opens_of_thread;
     leveldb::RandomAccessFile* opened = nullptr;
     const leveldb::Status s = target()->NewRandomAccessFile(path, &opened);
     *file = s.ok() ? new File(opened, this) : nullptr;
@@ -26,6 +27,7 @@ class CountingEnv : public leveldb::EnvWrapper {
 
   std::atomic<uint64_t> reads = 0;
   static thread_local uint64_t reads_of_thread;
+  static thread_local uint64_t opens_of_thread;
   std::atomic<bool> fails = false;
   std::atomic<bool> damages_heads_of_units = false;
   // So many further reads of heads of units hang, each until this is negative.
@@ -63,3 +65,4 @@ class CountingEnv : public leveldb::EnvWrapper {
 };
 
 inline thread_local uint64_t CountingEnv::reads_of_thread = 0;
+inline thread_local uint64_t CountingEnv::opens_of_thread = 0;

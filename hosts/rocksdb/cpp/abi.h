@@ -30,9 +30,6 @@ typedef struct {
 int springbloom_status(void* rocksdb_db, void* rocksdb_family, const sb_filters* filters, springbloom_family_status* status,
                        char* error, size_t error_size) SB_NOEXCEPT;
 
-// The block cache in a `rocksdb_options_t`, as a std::shared_ptr<rocksdb::Cache>*, borrowed from the options; null if they have none.
-const void* springbloom_block_cache(void* rocksdb_options) SB_NOEXCEPT;
-
 // What a table file says of itself.
 typedef struct {
   uint64_t file_bytes;
@@ -45,7 +42,7 @@ typedef struct {
   uint64_t orig_file_number;
   uint64_t block_offset;  // of the block of filter units; 0 without one
   uint64_t block_bytes;
-  uint64_t raw_bytes;    // of keys and values
+  uint64_t raw_bytes;  // of keys and values
   uint64_t data_blocks;
 } springbloom_table_info;
 typedef struct {

@@ -17,7 +17,8 @@ pub struct ElasticFilters {
 }
 
 impl ElasticFilters {
-    /// Starts from the defaults: 64 MiB, segments of about 8 MiB of data, 16 ribbon units of a bit per key.
+    /// Starts from the defaults: a [budget](ElasticFiltersBuilder::budget_auto) that is a part of the block cache, segments of about 8 MiB
+    /// of data, 16 ribbon units of a bit per key.
     pub fn builder() -> ElasticFiltersBuilder {
         ElasticFiltersBuilder::default()
     }
@@ -31,7 +32,6 @@ impl ElasticFilters {
     /// (`set_block_based_table_factory`, `optimize_for_point_lookup`) undoes it: [`status`](Self::status) tells. Another `ElasticFilters`
     /// that was installed into these options before is replaced, and the log says so.
     pub fn install(&self, options: &mut rocksdb::Options) -> Result<(), Error> {
-        self.filters.charge_to(&ffi::block_cache_in(options)).map_err(Error::Install)?;
         if ffi::is_another_installed(options, &self.filters) {
             log::warn!(
                 "these options had another ElasticFilters installed: it is replaced, and its budget has no effect on them"
@@ -133,9 +133,9 @@ impl ElasticFiltersBuilder {
         self
     }
 
-    /// Chooses the budget by measuring: the part of the block cache, up to seven eighths, with which lookups read the fewest blocks. It
-    /// follows the workload, the data, and a cache that is resized. It needs
-    /// [`charge_to_block_cache`](Self::charge_to_block_cache), and is the best setting where there is a block cache.
+    /// Chooses the budget by measuring: the part of the block cache, up to seven eighths, with which lookups read the fewest blocks. The
+    /// cache pays for it. It follows the workload, the data, and a cache that is resized. 64 MiB that no cache pays for where options have
+    /// no block cache. This is the default.
     pub fn budget_auto(mut self) -> Self {
         self.settings.budget = Budget::Auto;
         self
@@ -179,17 +179,17 @@ impl ElasticFiltersBuilder {
         self
     }
 
-    /// Charges the budget to the block cache of the first options that this is [installed](ElasticFilters::install) into, so that filters
-    /// and blocks together stay under the cache's capacity. A budget in bytes takes at most half of the cache. It gives way to what is
-    /// pinned there: memtables, index blocks, iterators.
+    /// Charges a budget in bytes, as the default is, to the block caches of the options that this is [installed](ElasticFilters::install)
+    /// into and of the databases opened with them, so that filters and blocks together stay under the caches' capacity. A budget in bytes
+    /// takes at most half of them. It gives way to what is pinned there: memtables, index blocks, iterators.
     pub fn charge_to_block_cache(mut self, charge: bool) -> Self {
         self.settings.charge_to_block_cache = charge;
         self
     }
 
-    /// Whether new tables get an index that needs little memory, where the block cache pays for the budget: `index_block_restart_interval=16`,
-    /// and a partitioned index where index blocks are in the block cache. Default: yes. Options that differ from RocksDB's defaults stay as
-    /// they are. Existing tables keep their index until a compaction rewrites them.
+    /// Whether new tables get an index that needs little memory, where the block cache pays for the budget:
+    /// `index_block_restart_interval=16`. Default: yes. Another value that the options have stays. Existing tables keep their index until a
+    /// compaction rewrites them.
     pub fn small_index(mut self, small: bool) -> Self {
         self.settings.small_index = small;
         self
@@ -202,8 +202,9 @@ impl ElasticFiltersBuilder {
         self
     }
 
-    /// Beginnings of keys over which new tables of column families with a `prefix_extractor` get units, beside its prefixes. An iterator
-    /// with an upper bound asks for the longest one that all keys between its target and the bound begin with. Default: none.
+    /// Beginnings of keys over which new tables of column families with a `prefix_extractor` get units, next to its prefixes (which have
+    /// units without this setting only where the table options have a filter policy). An iterator with an upper bound asks for the longest
+    /// one that all keys between its target and the bound begin with. Default: none.
     pub fn further_prefixes(mut self, further: FurtherPrefixes) -> Self {
         self.settings.further_prefixes = further;
         self

@@ -3,8 +3,10 @@
 mod common;
 
 use rand::{Rng, RngExt};
-use rocksdb::{BlockBasedOptions, Cache, DB, Options, WaitForCompactOptions, statistics::Ticker};
-use springbloom_rocksdb::{ElasticFilters, ElasticFiltersBuilder};
+use rocksdb::{
+    BlockBasedOptions, Cache, DB, Direction, IteratorMode, Options, WaitForCompactOptions, statistics::Ticker,
+};
+use springbloom_rocksdb::{Budget, ElasticFilters, ElasticFiltersBuilder};
 use springbloom_testkit::seed::rng;
 
 use crate::common::{Folder, IDLE_TIMEOUT, folder, installed, small_tree, wait_until};
@@ -22,7 +24,7 @@ fn builder() -> ElasticFiltersBuilder {
 }
 
 fn auto() -> ElasticFilters {
-    builder().budget_auto().build().expect("the settings are sound")
+    builder().build().expect("the settings are sound")
 }
 
 fn caches(capacity: usize) -> [Cache; 2] {
@@ -159,6 +161,31 @@ fn it_follows_a_cache_that_is_resized() {
     }
 }
 
+/// What iterators read is not counted: nobody knows what they lose by a smaller cache.
+#[test]
+fn it_leaves_the_cache_to_iterators() {
+    let mut random = rng("it_leaves_the_cache_to_iterators");
+    let capacity = 2 * KEYS as usize;
+    let store = Store::new(auto(), &Cache::new_lru_cache(capacity));
+    wait_until("lookups alone have a good part of the cache", || {
+        store.look_up(&mut random, 10_000);
+        store.budget() > capacity / 6
+    });
+    wait_until("an eighth at most", || {
+        store.look_up(&mut random, 1_000);
+        for _ in 0..1_000 {
+            let from = key(random.random_range(0..KEYS * 2));
+            let mut iterator = store.db.iterator(IteratorMode::From(&from, Direction::Forward));
+            assert!(iterator.next().is_none_or(|entry| entry.is_ok()));
+        }
+        store.budget() <= capacity / 8
+    });
+    wait_until("and back", || {
+        store.look_up(&mut random, 10_000);
+        store.budget() > capacity / 6
+    });
+}
+
 #[test]
 fn a_budget_that_is_set_stays() {
     let mut random = rng("a_budget_that_is_set_stays");
@@ -173,7 +200,14 @@ fn a_budget_that_is_set_stays() {
 }
 
 #[test]
-fn it_needs_a_cache_that_pays() {
-    let error = ElasticFilters::builder().budget_auto().build().err().expect("nothing pays").to_string();
-    assert!(error.contains("charge_to_block_cache"), "{error}");
+fn without_a_block_cache_it_is_a_budget_of_its_own() {
+    let mut tables = BlockBasedOptions::default();
+    tables.disable_cache();
+    let mut options = small_tree();
+    options.set_block_based_table_factory(&tables);
+    let elastic = ElasticFilters::builder().build().expect("the defaults are sound");
+    let folder = folder();
+    let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
+    assert_eq!(elastic.stats().budget_bytes as u64, Budget::UNCHARGED_BYTES);
+    assert_eq!(elastic.status(&db).expect("status").index_block_restart_interval, 1);
 }

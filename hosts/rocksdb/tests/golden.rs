@@ -5,7 +5,10 @@ mod common;
 
 use std::{fs, path::PathBuf};
 
-use rocksdb::{DB, Direction, IteratorMode, Options, ReadOptions, SliceTransform, WaitForCompactOptions};
+use rocksdb::{
+    BlockBasedOptions, DB, Direction, IteratorMode, Options, ReadOptions, SliceTransform,
+    WaitForCompactOptions,
+};
 use springbloom_published_policies::PolicyKind;
 use springbloom_rocksdb::{ElasticFilters, HOTNESS_FILE_NAME, UnitSettings};
 
@@ -27,6 +30,9 @@ fn options_of(name: &str) -> Options {
     let mut options = small_tree();
     if name.ends_with(PREFIXES) {
         options.set_prefix_extractor(SliceTransform::create_fixed_prefix(PREFIX_BYTES));
+        let mut tables = BlockBasedOptions::default();
+        tables.set_bloom_filter(10.0, false);
+        options.set_block_based_table_factory(&tables);
     }
     options
 }

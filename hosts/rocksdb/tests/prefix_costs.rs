@@ -52,6 +52,7 @@ impl Store {
         }
         let mut tables = BlockBasedOptions::default();
         tables.set_block_cache(&Cache::new_lru_cache(256 << 20));
+        tables.set_bloom_filter(10.0, false);
         options.set_block_based_table_factory(&tables);
         let elastic = ElasticFilters::builder()
             .budget_bytes(16 << 20)

@@ -19,7 +19,7 @@ use springbloom_rocksdb::ElasticFilters;
 use springbloom_testkit::seed::rng;
 
 use crate::common::{
-    IDLE_TIMEOUT,
+    Folder, IDLE_TIMEOUT,
     contents::{NUMBERS, check_db, fill_db, is_present, key},
     faults::SharedCache,
     folder, installed, number, small_tree, wait_until,
@@ -179,11 +179,21 @@ fn iterators_find_room_after_a_budget_and_a_cache_changed() {
 /// It evicts while it holds a mutex that the end of a charge takes.
 #[test]
 fn a_tiered_cache_is_resized_under_load() {
+    resize_tiered(false);
+}
+
+/// Of such a cache nobody can tell that it is one.
+#[test]
+fn a_tiered_cache_in_a_programs_own_is_resized_under_load() {
+    resize_tiered(true);
+}
+
+fn resize_tiered(is_wrapped: bool) {
     let _one = ONE_AT_A_TIME.lock();
-    in_time(|| {
+    in_time(move || {
         let (folder, elastic) = (folder(), charged(16 * MIB));
         let mut options = small_tree();
-        let cache = SharedCache::tiered(&mut options, 64 * MIB);
+        let cache = SharedCache::tiered(&mut options, 64 * MIB, is_wrapped);
         let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
         fill_db(&db, "tiered");
         for round in 0..4 {
@@ -199,6 +209,92 @@ fn a_tiered_cache_is_resized_under_load() {
         }
         check_db(&db, "tiered");
     });
+}
+
+/// It may walk over all its entries for that.
+#[test]
+fn tables_are_opened_without_asking_a_cache_what_is_pinned() {
+    let _one = ONE_AT_A_TIME.lock();
+    let (folder, elastic) = (folder(), charged(4 * MIB));
+    let mut options = small_tree();
+    let _cache = SharedCache::tiered(&mut options, 64 * MIB, true);
+    let options = installed(&elastic, &options);
+    fill_db(&DB::open(&options, folder.path()).expect("open"), "opened");
+    let before = SharedCache::pinned_asked();
+    assert!(before > 0, "a new cache is asked once");
+    let db = DB::open(&options, folder.path()).expect("open");
+    assert!(db.live_files().expect("files").len() > 2);
+    check_db(&db, "opened");
+    fill_db(&db, "opened again");
+    assert_eq!(SharedCache::pinned_asked(), before);
+}
+
+struct Store {
+    cache: SharedCache,
+    db: DB,
+    _folder: Folder,
+}
+
+impl Store {
+    fn with_a_cache_of(capacity: usize, elastic: &ElasticFilters) -> Self {
+        let (folder, mut options) = (folder(), small_tree());
+        let cache = SharedCache::strict(&mut options, capacity, SharedCache::ANY_SHARDS, 0);
+        let db = DB::open(&installed(elastic, &options), folder.path()).expect("open");
+        fill_db(&db, "stored");
+        Self { cache, db, _folder: folder }
+    }
+
+    fn close(self) -> SharedCache {
+        self.cache
+    }
+}
+
+/// apache/kafka#22378, facebook/rocksdb#10324
+#[test]
+fn a_cache_goes_with_the_last_database_and_options_that_use_it() {
+    let _one = ONE_AT_A_TIME.lock();
+    let auto = ElasticFilters::builder().budget_auto().charge_to_block_cache(true).warm_start_every(None);
+    for elastic in [charged(4 * MIB), auto.build().expect("the settings are sound")] {
+        for _ in 0..3 {
+            let store = Store::with_a_cache_of(16 * MIB, &elastic);
+            let cache = &store.cache;
+            wait_until("the budget is charged", || {
+                let budget_bytes = elastic.stats().budget_bytes;
+                budget_bytes > 0 && cache.pinned() >= budget_bytes
+            });
+            cache.set_capacity(64 << 10);
+            wait_until("the budget follows", || elastic.stats().budget_bytes <= 56 << 10);
+            cache.set_capacity(16 * MIB);
+            check_db(&store.db, "stored");
+            let cache = store.close();
+            // For the moment of a look.
+            wait_until("the cache goes", || !cache.is_in_use());
+            assert_eq!(cache.pinned(), 0);
+        }
+    }
+}
+
+#[test]
+fn several_caches_pay_together() {
+    let _one = ONE_AT_A_TIME.lock();
+    let elastic = charged(8 * MIB);
+    let [first, second] = [0; 2].map(|_| Store::with_a_cache_of(32 * MIB, &elastic));
+    let pay = |payments: [(&Store, usize); 2]| {
+        wait_until(&format!("they pay {:?} MiB", payments.map(|(_, mib)| mib)), || {
+            let pays = |(store, mib): &(&Store, usize)| store.cache.pinned().abs_diff(mib * MIB) < MIB / 2;
+            payments.iter().all(pays) && elastic.stats().budget_bytes == 8 * MIB
+        });
+    };
+    pay([(&first, 4), (&second, 4)]);
+    first.cache.set_capacity(4 * MIB);
+    pay([(&first, 2), (&second, 6)]);
+    first.cache.set_capacity(32 * MIB);
+    check_db(&first.db, "stored");
+    let first = first.close();
+    wait_until("the other one pays all", || second.cache.pinned() >= 8 * MIB);
+    wait_until("the cache goes", || !first.is_in_use());
+    assert_eq!(elastic.stats().budget_bytes, 8 * MIB);
+    check_db(&second.db, "stored");
 }
 
 /// Ends the process if `run` hangs: what holds locks cannot be ended alone.

@@ -18,7 +18,7 @@ use common::{
 /// Bytes a table that are measured beside those that are counted. Not none: RocksDB's own allocations, which come in between, fit into
 /// freed chunks less well than without filters, whatever ours are (what Rust allocates is counted to 1%:
 /// `crates/manager/tests/overhead.rs`).
-const BESIDE: Range<f64> = -20.0..140.0;
+const BESIDE: Range<f64> = -20.0..200.0;
 
 /// A database of many tables of `table_bytes` each.
 fn options(table_bytes: u64) -> Options {
@@ -113,12 +113,12 @@ fn stock_filters_take_more_than_their_blocks() {
     assert!(STOCK_BESIDE.contains(&(measured - blocks)), "{measured} bytes for a block of {blocks}");
 }
 
-/// Bytes that a deferred table takes beside what stock RocksDB keeps for a table: a reader of 64, and RocksDB's own allocations come to lie
-/// otherwise.
-const UNFILTERED: Range<f64> = 44.0..84.0;
+/// Bytes that a waiting table takes in addition to what stock RocksDB keeps for a table: a reader of 64, the table itself, its file, and
+/// what opens it later.
+const UNFILTERED: Range<f64> = 560.0..760.0;
 /// The same where a few tables were opened with units, for which RocksDB's own allocations come to lie otherwise.
-const DEFERRED: Range<f64> = 10.0..114.0;
-/// Bytes that the first deferred table of a process takes beside.
+const WAITING: Range<f64> = 520.0..790.0;
+/// Bytes that the first waiting table of a process takes beside.
 const ONCE: f64 = 40_000.0;
 
 /// Tells a process of this test what to open: "FOLDER BUDGET", or "FOLDER stock".
@@ -136,7 +136,7 @@ struct Opened {
 fn opened_alone(path: &Path, budget: &str) -> Opened {
     let opened = || {
         let child = Command::new(std::env::current_exe().expect("this program"))
-            .args(["--exact", "deferred_tables_take_a_reader", "--nocapture"])
+            .args(["--exact", "waiting_tables_take_little", "--nocapture"])
             .env(TO_OPEN, format!("{} {budget}", path.display()))
             .output()
             .expect("run");
@@ -175,7 +175,7 @@ fn open_and_tell(asked: &str) {
 }
 
 #[test]
-fn deferred_tables_take_a_reader() {
+fn waiting_tables_take_little() {
     if let Ok(asked) = std::env::var(TO_OPEN) {
         return open_and_tell(&asked);
     }
@@ -190,7 +190,7 @@ fn deferred_tables_take_a_reader() {
     let opened = |budget: &str| folders.each_ref().map(|folder| opened_alone(folder.path(), budget));
     let stock = opened("stock");
     // A budget of nothing, and one that the bookkeeping of few tables takes.
-    for (budget, expected) in [("0", UNFILTERED), ("9000", DEFERRED)] {
+    for (budget, expected) in [("0", UNFILTERED), ("9000", WAITING)] {
         let ours = opened(budget);
         let [few, many] = [0, 1].map(|n| (ours[n].tables, ours[n].bytes - stock[n].bytes));
         let each = (many.1 - few.1) / (many.0 - few.0);
@@ -199,7 +199,7 @@ fn deferred_tables_take_a_reader() {
         assert!(few.0 > 500.0 && many.0 > 3.0 * few.0 && ours[1].known < many.0 / 4.0, "{budget}");
         // Measured with 8.10: 66 bytes, and 57 KB once.
         let slack = if is_from((9, 7, 0)) { 1.0 } else { 1.5 };
-        assert!((expected.start..slack * expected.end).contains(&each), "{each} bytes a deferred table");
+        assert!((expected.start..slack * expected.end).contains(&each), "{each} bytes a waiting table");
         assert!(fixed < slack * ONCE, "{fixed} bytes once");
     }
 }

@@ -3,8 +3,9 @@
 use std::fmt;
 
 use clap::ValueEnum;
-use rocksdb::{Cache, LruCacheOptions};
+use rocksdb::{BlockBasedOptions, Cache, LruCacheOptions, Options};
 use serde::Serialize;
+use springbloom_baselines::TieredCache;
 use springbloom_console::sizes::Size;
 
 /// How the cache chooses what it evicts, and its shards.
@@ -17,6 +18,8 @@ pub(crate) enum CacheKind {
     LruOneShard,
     /// HyperClockCache: one shard below 64 MiB
     HyperClock,
+    /// LRU, and compressed blocks in three tenths of the memory
+    Tiered,
 }
 
 /// A block cache.
@@ -30,9 +33,9 @@ pub(crate) struct BlockCache {
 
 impl BlockCache {
     /// A new one, without contents.
-    pub(crate) fn build(&self) -> Cache {
+    pub(crate) fn build(&self) -> Built {
         let capacity = self.bytes as usize;
-        match self.kind {
+        Built::One(match self.kind {
             CacheKind::Lru => Cache::new_lru_cache(capacity),
             CacheKind::LruOneShard => {
                 let mut options = LruCacheOptions::default();
@@ -41,6 +44,29 @@ impl BlockCache {
                 Cache::new_lru_cache_opts(&options)
             }
             CacheKind::HyperClock => Cache::new_hyper_clock_cache(capacity, 0),
+            CacheKind::Tiered => return Built::Tiered(TieredCache::new(self.bytes)),
+        })
+    }
+}
+
+/// A block cache that options can share.
+pub(crate) enum Built {
+    One(Cache),
+    Tiered(TieredCache),
+}
+
+impl Built {
+    /// Gives it to tables. A tiered one follows with their options.
+    pub(crate) fn for_tables(&self, tables: &mut BlockBasedOptions) {
+        if let Built::One(cache) = self {
+            tables.set_block_cache(cache);
+        }
+    }
+
+    /// Gives it to options of such tables.
+    pub(crate) fn for_options(&self, options: &mut Options) {
+        if let Built::Tiered(cache) = self {
+            cache.install(options);
         }
     }
 }
@@ -51,6 +77,7 @@ impl fmt::Display for BlockCache {
             CacheKind::Lru => "LRU",
             CacheKind::LruOneShard => "LRU in one shard",
             CacheKind::HyperClock => "HyperClockCache",
+            CacheKind::Tiered => "LRU and compressed blocks",
         };
         write!(f, "block cache {}, {kind}", Size { bytes: self.bytes })?;
         f.write_str(if self.pays_for_all { ", which pays for data, indexes and filters" } else { "" })

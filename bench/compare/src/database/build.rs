@@ -96,8 +96,16 @@ impl Folder {
     /// Path of the database of `config`: the one that is there, else a new one. Its name tells the settings that its tables depend on.
     pub(crate) fn database(&self, config: &Config, common: &CommonSettings) -> Result<PathBuf> {
         let path = self.path.join(common.folder(config)?);
-        if !remove::is_finished(&path) {
+        if remove::is_finished(&path) {
+            return Ok(path);
+        }
+        let tables = config.of_tables();
+        if tables == *config {
             remove::and_make(&path, || self.rewrite(&path, config, common))?;
+        } else {
+            // The same tables, which one process opens in one place at a time.
+            let there = self.database(&tables, common)?;
+            remove::and_make(&path, || common.open_tree(&there)?.clone_to(&path))?;
         }
         Ok(path)
     }

@@ -55,7 +55,8 @@ impl Elastic {
 
     /// Whether the block cache pays for its budget in any run.
     pub(crate) fn is_charged(&self) -> bool {
-        self.filters().is_ok_and(|filters| filters.builder.settings().charge_to_block_cache)
+        self.bits.is_none()
+            || self.filters().is_ok_and(|filters| filters.builder.settings().charge_to_block_cache)
     }
 
     fn own(&self, name: &str) -> Option<&str> {
@@ -73,7 +74,7 @@ impl Elastic {
         let all = self.system.settings().iter().copied().chain(own);
         let mut filters = ElasticSettings::default();
         if self.bits.is_none() {
-            filters.builder = filters.builder.budget_auto().charge_to_block_cache(true);
+            filters.builder = filters.builder.budget_auto();
         }
         all.into_iter().try_fold(filters, |settings, (name, value)| settings.with(name, value))
     }

@@ -13,6 +13,7 @@ pub(crate) mod preset;
 pub(crate) mod remove;
 pub(crate) mod shape;
 pub(crate) mod store;
+pub(crate) mod table_options;
 mod unsafe_rewrite;
 
 /// The RocksDB that is linked in; its bindings are pinned to it.

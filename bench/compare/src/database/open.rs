@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use rocksdb::properties;
 use springbloom_console::bad_input;
 use springbloom_rocksdb::testing::digests_computed;
 use springbloom_rocksdb::{ElasticFilters, HOTNESS_FILE_NAME, inspect};
@@ -13,7 +14,7 @@ use crate::database::config::Config;
 use crate::database::options::{AutoCompaction, CommonSettings, Prepared};
 use crate::database::remove;
 use crate::database::shape::Shape;
-use crate::database::store::{self, Store};
+use crate::database::store::{self, Family, Store};
 
 /// The part of a budget that filters take.
 pub(crate) const UNITS: &str = "filter units";
@@ -27,6 +28,8 @@ pub(crate) struct Database {
     elastic: Option<ElasticFilters>,
     /// Whether stock filters are in a cache instead of table readers.
     filters_are_cached: bool,
+    /// Whether one block cache pays for all.
+    has_one_cache: bool,
     /// Last, so that the database is closed before its folder goes.
     _scratch: Option<Scratch>,
 }
@@ -70,7 +73,13 @@ impl Database {
             check_units(elastic, &store, path)?;
         }
         let filters_are_cached = common.one_cache() || config.is_cached();
-        Ok(Database { store, elastic, filters_are_cached, _scratch: scratch })
+        Ok(Database {
+            store,
+            elastic,
+            filters_are_cached,
+            has_one_cache: common.one_cache(),
+            _scratch: scratch,
+        })
     }
 
     /// Waits for unit loads in progress, so that they do not slow down the next configuration.
@@ -90,6 +99,29 @@ impl Database {
             // Read when a table is opened and kept as long as it is open.
             None => Shape::of(&self.store)?.filter_bytes,
         })
+    }
+
+    /// The memory of the block cache that pays for all: its capacity, or its contents where those that stay in it take more.
+    pub(crate) fn memory_bytes(&self) -> Result<Option<u64>> {
+        if !self.has_one_cache {
+            return Ok(None);
+        }
+        // All databases share it.
+        let database = &self.store.databases[0];
+        let of = |property| database.property_int_value(property);
+        Ok(of(properties::BLOCK_CACHE_CAPACITY)?.max(of(properties::BLOCK_CACHE_USAGE)?))
+    }
+
+    /// What open table readers take outside of it, as RocksDB estimates it.
+    pub(crate) fn reader_bytes(&self) -> Result<Option<u64>> {
+        if !self.has_one_cache {
+            return Ok(None);
+        }
+        let of = |Family { db, handle, .. }: Family<'_>| {
+            db.property_int_value_cf(handle, properties::ESTIMATE_TABLE_READERS_MEM)
+        };
+        let bytes = self.store.families()?.into_iter().map(of).collect::<Result<Vec<_>, _>>()?;
+        Ok(Some(bytes.into_iter().flatten().sum()))
     }
 
     /// What the budget of elastic filters is spent on now; empty for others.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Error, Result};
 use rocksdb::{
-    BlockBasedOptions, Cache, DBCompactionStyle, DBCompressionType, Options, SliceTransform,
+    BlockBasedOptions, DBCompactionStyle, DBCompressionType, Options, SliceTransform,
     UniversalCompactOptions, WriteOptions,
 };
 use springbloom_baselines as baselines;
@@ -12,8 +12,8 @@ use springbloom_published_policies::StockFilter;
 use springbloom_rocksdb::{ElasticFilters, Settings};
 use springbloom_workload::edges;
 
-use crate::database::block_cache::BlockCache;
-use crate::database::config::{Config, Stock};
+use crate::database::block_cache::{BlockCache, Built};
+use crate::database::config::{Config, Filters, Stock};
 use crate::database::elastic::{Elastic, ElasticSettings};
 use crate::database::preset::{Style, TreeShape};
 use crate::database::shape::Shape;
@@ -113,7 +113,7 @@ impl CommonSettings {
         };
         let name = name.replace([':', '/'], "-");
         Ok(name
-            + if self.one_cache() { "-partitioned-indexes" } else { "" }
+            + if self.one_cache() { "-one-cache" } else { "" }
             + &self.contents().replace(", ", "-").replace(' ', "-"))
     }
 
@@ -181,18 +181,16 @@ impl CommonSettings {
         Store::open_for_read_only(path, self.family_databases, &options)
     }
 
-    fn tables(&self, cache: Option<&Cache>) -> BlockBasedOptions {
+    fn tables(&self, cache: Option<&Built>) -> BlockBasedOptions {
         let mut tables = BlockBasedOptions::default();
         tables.set_block_size(BLOCK_BYTES as usize);
         tables.set_whole_key_filtering(self.prefixes.is_none_or(|prefixes| prefixes.whole_keys));
         match cache {
-            Some(cache) => tables.set_block_cache(cache),
+            Some(cache) => cache.for_tables(&mut tables),
             None => tables.disable_cache(),
         }
         if self.one_cache() {
-            tables.set_cache_index_and_filter_blocks(true);
-            tables.set_cache_index_and_filter_blocks_with_high_priority(true);
-            baselines::partition_indexes(&mut tables);
+            baselines::one_cache(&mut tables);
         }
         tables
     }
@@ -204,7 +202,10 @@ impl CommonSettings {
         shape: &Shape,
         auto_compaction: AutoCompaction,
     ) -> Result<Prepared> {
-        let cache = self.block_cache.map(|cache| cache.build());
+        let cache = self.block_cache.map(|cache| {
+            let kind = config.tables.cache_kind.unwrap_or(cache.kind);
+            BlockCache { kind, ..cache }.build()
+        });
         let elastic = match config.elastic() {
             Some(elastic) => {
                 let mut filters = self.elastic(elastic, shape)?;
@@ -221,11 +222,19 @@ impl CommonSettings {
         };
         let options = (0..self.families as usize).map(|family| {
             let mut options = self.tree_options(auto_compaction);
-            let tables = self.tables(cache.as_ref());
+            let mut tables = self.tables(cache.as_ref());
+            if elastic.is_some() && self.prefixes.is_some() {
+                // Units over prefixes are for options with a filter policy.
+                tables.set_bloom_filter(10.0, false);
+            }
             options.set_block_based_table_factory(&tables);
-            match &elastic {
-                Some(elastic) => elastic.install(&mut options)?,
-                None => self.filter(config, family, shape, tables, &mut options)?,
+            self.filter(config, family, shape, tables, &mut options)?;
+            if let Some(cache) = &cache {
+                cache.for_options(&mut options);
+            }
+            let mut options = config.tables.apply(options)?;
+            if let Some(elastic) = &elastic {
+                elastic.install(&mut options)?;
             }
             Ok(options)
         });
@@ -241,22 +250,23 @@ impl CommonSettings {
         mut tables: BlockBasedOptions,
         options: &mut Options,
     ) -> Result<()> {
-        match *config {
-            Config::None | Config::Elastic(_) => {}
-            Config::Stock { kind: Stock::Full(filter), bits } => {
+        match config.filters {
+            Filters::None | Filters::Elastic(_) => {}
+            Filters::Stock { kind: Stock::Full(filter), bits } => {
                 baselines::full(options, tables, filter, bits)
             }
-            Config::RibbonByFamily { ref bits } => match bits.of(family) {
+            Filters::RibbonByFamily { ref bits } => match bits.of(family) {
                 bits if bits > 0.0 => baselines::full(options, tables, StockFilter::Ribbon, bits),
                 _ => {}
             },
-            Config::Stock { kind: Stock::Partitioned, bits } if self.one_cache() => {
-                baselines::partitioned_in_block_cache(options, &mut tables, bits);
+            Filters::Stock { kind: Stock::Partitioned(filter), bits } if self.one_cache() => {
+                baselines::partitioned_in_block_cache(options, &mut tables, filter, bits);
             }
-            Config::Stock { kind: Stock::Partitioned, bits } => {
-                baselines::partitioned(options, tables, bits, self.budget_bytes(config, shape.entries()))?;
+            Filters::Stock { kind: Stock::Partitioned(filter), bits } => {
+                let budget_bytes = self.budget_bytes(config, shape.entries());
+                baselines::partitioned(options, tables, filter, bits, budget_bytes)?;
             }
-            Config::Stock { kind: Stock::ByLevel(filter), bits } => {
+            Filters::Stock { kind: Stock::ByLevel(filter), bits } => {
                 baselines::monkey(options, &tables, filter, &shape.keys_by_level(), bits)?;
             }
         }

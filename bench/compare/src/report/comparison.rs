@@ -6,7 +6,7 @@ use anyhow::Result;
 use springbloom_console::distinct;
 use springbloom_records::{Figure, Unit};
 
-use crate::report::{Header, summary, table};
+use crate::report::{Header, summary, table, total_memory};
 use crate::run::{Row, labels_of};
 
 /// One line for each configuration and number of threads: medians over mappings, with least and greatest. Or one JSON document.
@@ -17,6 +17,16 @@ pub(crate) fn write(out: &mut impl Write, header: &Header, rows: &[Row], json: b
         return header.write_record(out, figures);
     }
     header.write_text(out)?;
+    let one_cache = header.block_cache.is_some_and(|cache| cache.pays_for_all);
+    let lines = groups(rows).into_iter().map(|(config, threads)| labels_of(config, threads));
+    if one_cache {
+        writeln!(out, "reads per lookup of blocks and filter units, and times of a lookup")?;
+        writeln!(out, "{}", table(["filters", "threads"], lines, &TOTAL_MEMORY, &figures))?;
+        for sentence in total_memory::sentences(&figures) {
+            writeln!(out, "{sentence}")?;
+        }
+        return Ok(());
+    }
     writeln!(out, "reads of blocks per lookup, and lookups per second in turns with {baseline}")?;
     let columns = [
         ("memory", "filter_bytes"),
@@ -25,14 +35,25 @@ pub(crate) fn write(out: &mut impl Write, header: &Header, rows: &[Row], json: b
         ("filter reads", "filter_reads_per_get"),
         (&format!("lookups/s to {baseline}"), "lookups_ratio"),
     ];
-    let lines = groups(rows).into_iter().map(|(config, threads)| labels_of(config, threads));
     writeln!(out, "{}", table(["filters", "threads"], lines, &columns, &figures))?;
-    let one_cache = header.block_cache.is_some_and(|cache| cache.pays_for_all);
-    for sentence in summary::sentences(rows, &figures, one_cache) {
+    for sentence in summary::sentences(rows, &figures) {
         writeln!(out, "{sentence}")?;
     }
     Ok(())
 }
+
+/// Where one block cache pays for all.
+const TOTAL_MEMORY: [(&str, &str); 9] = [
+    ("memory", "memory_bytes"),
+    ("table readers", "reader_bytes"),
+    ("all reads", "all_reads_per_get"),
+    ("wasted reads", "wasted_reads_per_get"),
+    ("index reads", "index_reads_per_get"),
+    ("filter reads", "filter_reads_per_get"),
+    ("data reads", "data_reads_per_get"),
+    ("p99, us", "get_p99_us"),
+    ("processor, us", "cpu_us_per_op"),
+];
 
 /// Configurations and numbers of threads.
 fn groups(rows: &[Row]) -> Vec<(&str, u32)> {
@@ -54,7 +75,9 @@ pub(super) fn figures(rows: &[Row], baseline: &str) -> Vec<Figure> {
         let ratios = lookups_ratios(rows, (config, baseline), threads);
         Figure::over("lookups_ratio", labels_of(config, threads), ratios, Unit::TimeRatio)
     });
-    medians.chain(ratios).collect()
+    let mut figures: Vec<_> = medians.chain(ratios).collect();
+    figures.extend(total_memory::to_best_stock(rows, &figures));
+    figures
 }
 
 /// Lookups per second with one configuration divided by those with another one, in each round under each mapping.

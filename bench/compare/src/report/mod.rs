@@ -4,6 +4,7 @@ pub(crate) mod comparison;
 mod header;
 pub(crate) mod loads;
 mod summary;
+mod total_memory;
 
 pub(crate) use header::{Header, Loads, Lookups};
 

@@ -16,9 +16,8 @@ const TURNS_MIN: usize = 6;
 /// Fewer reads of filter blocks per lookup are not worth a word.
 const FILTER_READS_MIN: f64 = 0.01;
 
-/// A sentence about each configuration of ours and each other one, with the most threads, where wasted reads were counted. With
-/// `one_cache`, all have the same memory.
-pub(crate) fn sentences(rows: &[Row], figures: &[Figure], one_cache: bool) -> Vec<String> {
+/// A sentence about each configuration of ours and each other one, with the most threads, where wasted reads were counted.
+pub(crate) fn sentences(rows: &[Row], figures: &[Figure]) -> Vec<String> {
     let threads = rows.iter().map(|row| row.threads).max().unwrap_or_default();
     let configs = distinct(rows.iter().map(|row| row.config.as_str()));
     let (all_ours, others): (Vec<_>, Vec<_>) =
@@ -42,7 +41,6 @@ pub(crate) fn sentences(rows: &[Row], figures: &[Figure], one_cache: bool) -> Ve
             let (Some(own), Some(rival)) = (figure(WASTED, ours), figure(WASTED, other)) else { continue };
             let memory = value("filter_bytes", other) / value("filter_bytes", ours).max(1.0);
             let mut rivals = match memory {
-                _ if one_cache => "the same memory".to_owned(),
                 0.0 => "no filter".to_owned(),
                 _ if is_as_much(memory, SAME_MEMORY) => "the same memory".to_owned(),
                 _ => format!("{} times the memory", digits(memory)),
@@ -120,7 +118,7 @@ mod tests {
 
     fn said(rows: &[[Row; 2]]) -> Vec<String> {
         let rows = rows.concat();
-        sentences(&rows, &figures(&rows, "none"), false)
+        sentences(&rows, &figures(&rows, "none"))
     }
 
     #[test]

@@ -6,6 +6,8 @@ use rocksdb::perf::{PerfContext, PerfStatsLevel, set_perf_stats};
 use rustix::time::{ClockId, clock_gettime};
 use springbloom_baselines::BlockReads;
 
+use crate::run::times::Times;
+
 /// Kinds of calls to a database. An update and an insert are a put; a read-modify-write is a get and a put; a seek is a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
@@ -47,8 +49,8 @@ pub(crate) struct Measured {
     pub(crate) index_reads: u64,
     /// CPU time of the threads that did the operations.
     pub(crate) cpu: Duration,
-    /// Number and time of calls of each kind, in the order of [`Call::ALL`].
-    calls: [(u32, Duration); Call::ALL.len()],
+    /// Times of calls of each kind, in the order of [`Call::ALL`].
+    calls: [Times; Call::ALL.len()],
 }
 
 impl Measured {
@@ -63,9 +65,8 @@ impl Measured {
         self.filter_reads += other.filter_reads;
         self.index_reads += other.index_reads;
         self.cpu += other.cpu;
-        for ((count, time), (more, longer)) in self.calls.iter_mut().zip(other.calls) {
-            *count += more;
-            *time += longer;
+        for (times, more) in self.calls.iter_mut().zip(&other.calls) {
+            times.add(more);
         }
     }
 
@@ -76,15 +77,17 @@ impl Measured {
     }
 
     pub(crate) fn record_call(&mut self, call: Call, time: Duration) {
-        let (count, sum) = &mut self.calls[call as usize];
-        *count += 1;
-        *sum += time;
+        self.calls[call as usize].record(time);
     }
 
-    /// Number of calls of a kind, and their time on average.
-    pub(crate) fn calls(&self, call: Call) -> (u32, Duration) {
-        let (count, sum) = self.calls[call as usize];
-        (count, sum / count.max(1))
+    /// Times of the calls of a kind.
+    pub(crate) fn calls(&self, call: Call) -> &Times {
+        &self.calls[call as usize]
+    }
+
+    /// Blocks of all kinds.
+    pub(crate) fn block_reads(&self) -> u64 {
+        self.data_reads + self.index_reads + self.filter_reads
     }
 }
 
@@ -146,7 +149,10 @@ mod tests {
         assert_eq!((sum.gets, sum.wasted_reads()), (4, Some(4)));
         sum.found_in_batches = 1;
         assert_eq!(sum.wasted_reads(), None);
-        assert_eq!(sum.calls(Call::Put), (4, Duration::from_micros(75)));
-        assert_eq!((sum.calls(Call::Get).0, sum.calls(Call::Scan)), (2, (0, Duration::ZERO)));
+        assert_eq!(
+            (sum.calls(Call::Put).count(), sum.calls(Call::Put).mean()),
+            (4, Duration::from_micros(75))
+        );
+        assert_eq!((sum.calls(Call::Get).count(), sum.calls(Call::Scan).count()), (2, 0));
     }
 }

@@ -6,6 +6,7 @@ mod measure;
 mod oracle;
 mod schedule;
 mod tables_per_get;
+mod times;
 mod worker;
 mod workload;
 

@@ -55,6 +55,14 @@ pub(crate) struct Row {
     pub(crate) figures: Vec<Figure>,
 }
 
+impl Row {
+    /// The figure called `name` that is of the configuration alone.
+    pub(crate) fn value(&self, name: &str) -> Option<f64> {
+        let of = labels_of(&self.config, self.threads);
+        self.figures.iter().find(|figure| figure.name == name && figure.of == of).map(|figure| figure.value)
+    }
+}
+
 /// What its figures are of.
 pub(crate) fn labels_of(config: &str, threads: u32) -> Labels {
     labels([("config", config.to_owned()), ("threads", threads.to_string())])
@@ -244,22 +252,30 @@ impl<'a> Run<'a> {
         let measured = &self.measured;
         let (before, after) = (self.filter_work_before, database.filter_work());
         let operations = measured.operations as f64;
+        let unit_reads = after.unit_reads - before.unit_reads;
         let per_get = |count: u64| (measured.gets > 0).then(|| count as f64 / measured.gets as f64);
         let of_elastic = |count: u64| config.elastic().and_then(|_| per_get(count));
         let digests = (10 * self.digests_missed <= measured.gets).then(|| after.digests - before.digests);
-        let cpu_us = measured.cpu.as_secs_f64() * 1e6;
+        let micros = |time: Duration| time.as_secs_f64() * 1e6;
+        let (cpu_us, gets) = (micros(measured.cpu), measured.calls(Call::Get));
         let figures = [
             ("lookups_per_s", Some(operations / self.elapsed.as_secs_f64()), Unit::PerSecond),
+            // Of blocks, and of filter units.
+            ("all_reads_per_get", per_get(measured.block_reads() + unit_reads), Unit::PerLookup),
             ("data_reads_per_get", per_get(measured.data_reads), Unit::PerLookup),
             ("wasted_reads_per_get", measured.wasted_reads().and_then(per_get), Unit::PerLookup),
             ("filter_reads_per_get", per_get(measured.filter_reads), Unit::PerLookup),
             ("index_reads_per_get", per_get(measured.index_reads), Unit::PerLookup),
             ("filter_bytes", Some(database.resident_filter_bytes()? as f64), Unit::Bytes),
+            // Where the block cache pays for all.
+            ("memory_bytes", database.memory_bytes()?.map(|bytes| bytes as f64), Unit::Bytes),
+            ("reader_bytes", database.reader_bytes()?.map(|bytes| bytes as f64), Unit::Bytes),
             // Of filter units, by the background thread.
-            ("unit_reads", Some((after.unit_reads - before.unit_reads) as f64), Unit::Count),
+            ("unit_reads", Some(unit_reads as f64), Unit::Count),
             // With elastic filters, that a get visited.
             ("tables_per_get", of_elastic(after.visits - before.visits), Unit::PerLookup),
             ("digests_per_get", digests.and_then(of_elastic), Unit::PerLookup),
+            ("get_p99_us", (gets.count() > 0).then(|| micros(gets.percentile(0.99))), Unit::Microseconds),
             // Of the worker threads, including the generation of keys and the verification of values.
             ("cpu_us_per_op", Some(cpu_us / operations.max(1.0)), Unit::Microseconds),
         ];
@@ -274,11 +290,11 @@ impl<'a> Run<'a> {
             of.clone().into_iter().chain(own).collect::<Labels>()
         };
         for call in Call::ALL {
-            let (calls, mean) = measured.calls(call);
+            let times = measured.calls(call);
             let figure = |name, value, unit| Figure::new(name, with("call", call.name()), value, unit);
-            if calls > 0 {
-                figures.push(figure("calls", f64::from(calls), Unit::Count));
-                figures.push(figure("call_mean_us", mean.as_secs_f64() * 1e6, Unit::Microseconds));
+            if times.count() > 0 {
+                figures.push(figure("calls", f64::from(times.count()), Unit::Count));
+                figures.push(figure("call_mean_us", micros(times.mean()), Unit::Microseconds));
             }
         }
         let parts = database.budget_bytes().into_iter();

@@ -417,7 +417,7 @@ mod tests {
         for mix in Mix::ALL {
             let measured = outcome(mix, |_, _| ()).expect("right answers");
             assert_eq!(measured.operations, 2_000);
-            let calls = |call| measured.calls(call).0 > 0;
+            let calls = |call| measured.calls(call).count() > 0;
             assert_eq!((calls(Call::Get), calls(Call::Put)), (mix != Mix::E, mix.writes()), "{mix}");
             assert_eq!(calls(Call::Scan), mix == Mix::E);
             assert_eq!(measured.found_by_read, 0, "everything is in the memtable");
@@ -455,7 +455,7 @@ mod tests {
             let alone = outcome(mix, |_, _| ()).expect("right answers");
             let measured = outcome_in_batches(mix, 7, |_, _| ()).expect("right answers");
             assert_eq!((measured.operations, measured.gets), (2_000, alone.gets), "{mix}");
-            let calls = |call| u64::from(measured.calls(call).0);
+            let calls = |call| u64::from(measured.calls(call).count());
             assert!(calls(Call::MultiGet) * 7 + calls(Call::Get) >= measured.gets, "{mix}");
             if mix == Mix::GET {
                 assert_eq!((calls(Call::MultiGet), calls(Call::Get)), (2_000u64.div_ceil(7), 0));

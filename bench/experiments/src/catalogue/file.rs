@@ -58,6 +58,8 @@ pub(super) struct ExperimentEntry {
     /// Of a table with a line for each run: labels and runs, or `runs` under their names.
     pub(super) lines: Vec<(String, String)>,
     pub(super) figures: Vec<String>,
+    /// Filters of such a table, in place of all: by their names, or `best stock`.
+    pub(super) columns: Vec<String>,
 }
 
 /// A figure of a paper beside ours, for each of its rows.

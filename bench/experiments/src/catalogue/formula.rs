@@ -22,7 +22,7 @@ pub(crate) enum Formula {
 #[derive(Clone, Debug)]
 pub(crate) struct Point {
     pub(crate) run: String,
-    name: String,
+    pub(crate) name: String,
     of: Vec<(String, String)>,
 }
 

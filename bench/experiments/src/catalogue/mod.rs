@@ -16,7 +16,7 @@ use springbloom_console::{bad_input, distinct};
 
 use crate::experiment::Experiment;
 use crate::run::Run;
-pub(crate) use formula::Formula;
+pub(crate) use formula::{Formula, Point};
 
 /// Stems of the files, in the order in which their experiments are shown, with their text.
 const FILES: [(&str, &str); 7] = [
@@ -57,6 +57,13 @@ pub(crate) fn runs<'a>(experiments: &[&'a Experiment]) -> Vec<&'a Run> {
     let programs = distinct(runs.iter().map(|run| run.program.clone()));
     runs.sort_by_key(|run| programs.iter().position(|program| *program == run.program));
     runs
+}
+
+/// The names of the figures of a run that any experiment needs: its record has no others.
+pub(crate) fn figures_of(run: &Run) -> Vec<&'static str> {
+    let of_it =
+        experiments().iter().filter(|experiment| experiment.runs().iter().any(|its| its.name == run.name));
+    distinct(of_it.flat_map(Experiment::figures))
 }
 
 #[cfg(test)]

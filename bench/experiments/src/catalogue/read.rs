@@ -121,9 +121,14 @@ fn experiment(file: &File, entry: &ExperimentEntry, row: &Row, runs: &Runs) -> R
         Here::Not(why.clone())
     } else if entry.claim.is_empty() {
         let (labels, lines): (Vec<_>, Vec<_>) = entry.lines.iter().cloned().unzip();
+        let columns = entry.columns.iter().map(|column| filled(column, row));
         let layout = match entry.figures.is_empty() {
             true => Layout::Filters,
-            false => Layout::Runs { labels, figures: entry.figures.clone() },
+            false => Layout::Runs {
+                labels,
+                figures: entry.figures.clone(),
+                columns: columns.collect::<Result<_>>()?,
+            },
         };
         Here::Tabled { runs: runs.named(entry.runs.iter().chain(&lines))?, layout }
     } else {

@@ -1,16 +1,22 @@
 //! Tables of measurements that are compared with no paper.
 
 mod filters;
+mod rivals;
 mod runs;
 
 use std::fmt::{self, Display};
 
 use springbloom_console::{distinct, is_unprintable};
-use springbloom_records::Record;
+use springbloom_records::{Figure, Record, Unit};
 
 use crate::experiment::Layout;
 use crate::lab::Lab;
 use crate::run::Run;
+
+/// Figures of a table with a line for each filter.
+pub(crate) const OF_FILTERS: [&str; 3] = ["filter_bytes", "wasted_reads_per_get", "filter_reads_per_get"];
+/// Figures of a table with a line for each run, in addition to those that it names.
+pub(crate) const OF_RUNS: [&str; 3] = ["filter_bytes", "memory_bytes", "all_reads_to_best_stock"];
 
 /// Cells in Markdown.
 pub(crate) struct Table {
@@ -23,11 +29,16 @@ impl Table {
     pub(crate) fn of<'a>(layout: &'a Layout, runs: &'a [Run], lab: &'a Lab) -> Self {
         match layout {
             Layout::Filters => filters::table(runs.iter().filter_map(|run| lab.get(&run.name))),
-            Layout::Runs { labels, figures } => {
+            Layout::Runs { labels, figures, columns } => {
                 let label = |at: usize, run: &'a Run| labels.get(at).unwrap_or(&run.name).as_str();
                 let lines = runs.iter().enumerate();
                 let lines = lines.filter_map(|(at, run)| Some((label(at, run), lab.get(&run.name)?)));
-                runs::table(&lines.collect::<Vec<_>>(), figures)
+                let lines: Vec<_> = lines.collect();
+                if columns.is_empty() {
+                    runs::table(&lines, figures)
+                } else {
+                    rivals::table(&lines, figures, columns)
+                }
             }
         }
     }
@@ -55,6 +66,31 @@ pub(crate) fn shown(text: &str) -> String {
 /// A column's title for each of `configs`.
 fn columns(configs: &[&str]) -> impl Iterator<Item = String> {
     configs.iter().map(|config| format!("`{}`", shown(config)))
+}
+
+/// What figures are called.
+const NAMES: [(&str, &str); 12] = [
+    ("all_reads_per_get", "all reads per lookup"),
+    ("wasted_reads_per_get", "wasted reads per lookup"),
+    ("data_reads_per_get", "reads of data per lookup"),
+    ("index_reads_per_get", "reads of indexes per lookup"),
+    ("filter_reads_per_get", "reads of filters per lookup"),
+    ("get_p99_us", "99th percentile, us"),
+    ("cpu_us_per_op", "processor time, us"),
+    ("cells", "cells of the map, by our reads to those of the best stock settings"),
+    ("lookups_ratio", "rate, ratio"),
+    ("load_time_ratio", "time, ratio"),
+    ("load_cpu_ratio", "processor time, ratio"),
+    ("load_written_ratio", "bytes written, ratio"),
+];
+
+fn called(name: &str) -> String {
+    let known = NAMES.iter().find(|(known, _)| *known == name);
+    known.map_or_else(|| shown(name), |(_, text)| (*text).to_owned())
+}
+
+fn cell(figure: &Figure) -> String {
+    figure.text(if matches!(figure.unit, Unit::PerLookup | Unit::Ratio) { 3 } else { 2 })
 }
 
 /// The configurations of `records` that have this figure, each once.

@@ -2,21 +2,9 @@
 
 use springbloom_console::distinct;
 use springbloom_console::sizes::Size as Bytes;
-use springbloom_records::{Figure, Record, Unit};
+use springbloom_records::{Figure, Record};
 
-use super::{Table, columns, configs, shown};
-
-/// What figures are called.
-const NAMES: [(&str, &str); 8] = [
-    ("wasted_reads_per_get", "wasted reads per lookup"),
-    ("data_reads_per_get", "reads of data per lookup"),
-    ("index_reads_per_get", "reads of indexes per lookup"),
-    ("filter_reads_per_get", "reads of filters per lookup"),
-    ("lookups_ratio", "rate, ratio"),
-    ("load_time_ratio", "time, ratio"),
-    ("load_cpu_ratio", "processor time, ratio"),
-    ("load_written_ratio", "bytes written, ratio"),
-];
+use super::{Table, called, cell, columns, configs};
 
 /// A line for each of `figures` of each record, the first one with its label. Where there is one figure, it stands in the title, and the
 /// memory that each filter takes before the lines, if that is much the same in all.
@@ -72,11 +60,6 @@ fn of_column<'a>(record: &'a Record, name: &str, column: &str) -> Option<&'a Fig
     found.next().filter(|_| found.next().is_none())
 }
 
-fn called(name: &str) -> String {
-    let known = NAMES.iter().find(|(known, _)| *known == name);
-    known.map_or_else(|| shown(name), |(_, text)| (*text).to_owned())
-}
-
 /// The most memory that a filter takes; none where it differs between runs.
 fn memory<'a>(records: impl Iterator<Item = &'a Record>, config: &str) -> Option<String> {
     let bytes = records.filter_map(|record| of_column(record, "filter_bytes", config));
@@ -86,13 +69,9 @@ fn memory<'a>(records: impl Iterator<Item = &'a Record>, config: &str) -> Option
     (most > 0.0 && most < least * 1.1).then(|| Bytes { bytes: most as u64 }.to_string())
 }
 
-fn cell(figure: &Figure) -> String {
-    figure.text(if matches!(figure.unit, Unit::PerLookup | Unit::Ratio) { 3 } else { 2 })
-}
-
 #[cfg(test)]
 mod tests {
-    use springbloom_records::{Clock, labels};
+    use springbloom_records::{Clock, Unit, labels};
 
     use super::*;
 

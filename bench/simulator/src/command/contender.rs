@@ -3,7 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use springbloom_manager::ManagerSettings;
 use springbloom_published_policies::{PolicyKind, StockFilter};
 use springbloom_workload::{FamilyMix, Shares, StreamSettings};
 

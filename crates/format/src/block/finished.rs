@@ -1,10 +1,10 @@
 //! The block of a table whose keys are all known.
 
-use std::io::{self, Write};
+use std::collections::TryReserveError;
 
 use super::rows::Rows;
 
-/// A finished block, whose units may be in a [`SpillFile`](super::SpillFile).
+/// A finished block, in pieces.
 pub struct FinishedBlock {
     /// One after the other: units over keys, over prefixes, or both. Empty: the table has no block.
     parts: Vec<Part>,
@@ -32,41 +32,17 @@ impl FinishedBlock {
         self
     }
 
-    /// Bytes of the block, wherever they are.
     pub(super) fn total_bytes(&self) -> u64 {
         self.parts.iter().map(|part| part.head.len() as u64 + part.rows.total_bytes()).sum()
     }
 
-    /// Whether memory does not hold all of it.
-    pub fn is_spilled(&self) -> bool {
-        self.parts.iter().any(|part| part.rows.is_spilled())
-    }
-
-    /// Bytes of memory that it takes.
-    pub fn memory_bytes(&self) -> usize {
-        self.parts.iter().map(|part| part.head.capacity() + part.rows.memory_bytes()).sum()
-    }
-
-    /// Writes the block. Errors: the spill file cannot be read, or `out` cannot be written.
-    pub fn write_to(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        for Part { head, rows } in &mut self.parts {
-            out.write_all(head)?;
-            (0..rows.unit_count()).try_for_each(|unit| rows.write_row(unit, out))?;
-        }
-        Ok(())
-    }
-
-    /// The block in memory, which takes it once: rows are freed as they are copied. Errors: the spill file cannot be read, or there is no
-    /// memory.
-    pub fn into_bytes(self) -> io::Result<Vec<u8>> {
+    /// The block in one piece. Rows are freed as they are copied, so that memory holds the block once. Errors if there is no memory.
+    pub fn into_bytes(self) -> Result<Vec<u8>, TryReserveError> {
         let mut block = Vec::new();
         block.try_reserve_exact(self.total_bytes() as usize)?;
-        for Part { head, mut rows } in self.parts {
+        for Part { head, rows } in self.parts {
             block.extend_from_slice(&head);
-            for unit in 0..rows.unit_count() {
-                rows.write_row(unit, &mut block)?;
-                rows.forget_row(unit);
-            }
+            rows.into_rows().for_each(|row| block.extend_from_slice(&row));
         }
         Ok(block)
     }

@@ -15,5 +15,4 @@ pub use further_prefixes::FurtherPrefixes;
 pub use header::{BlockHeader, Contents, FORMAT_VERSION, HEADER_BYTES, MAGIC};
 pub use layout::UnitLayout;
 pub use prefixes::{PrefixWriter, UNSORTED_BYTES_MAX};
-pub use rows::SpillFile;
 pub use writer::{BlockWriter, MAX_SEGMENT_BYTES_PER_KEY, MAX_SEGMENT_KEYS};

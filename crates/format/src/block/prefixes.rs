@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use springbloom_filter::UnitSettings;
 
 use super::further_prefixes::RULES_MAX;
-use super::{BlockWriter, FinishedBlock, FurtherPrefixes, SpillFile};
+use super::{BlockWriter, FinishedBlock, FurtherPrefixes};
 
 /// Builds the block over the distinct prefixes of a table's keys. It is a block like that over keys, in the order of the prefixes' bytes,
 /// whatever the order of the keys: no comparator is asked about a prefix.
@@ -102,11 +102,6 @@ impl PrefixWriter {
     /// Adds prefixes by these rules, too.
     pub fn with_further(self, further: FurtherPrefixes) -> Self {
         Self { writer: self.writer.with_prefixes(further), further, ..self }
-    }
-
-    /// As of [`BlockWriter::with_spill`].
-    pub fn with_spill(self, file: Box<dyn SpillFile + Send>, window_bytes: usize) -> Self {
-        Self { writer: self.writer.with_spill(file, window_bytes), ..self }
     }
 
     /// Adds an entry of `entry_bytes` bytes under `key`: its prefix, if it has one, and those that the rules give. Keys come in the table's

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use springbloom_filter::{GroupBuilder, KeyDigest, UnitSettings};
 
 use super::directory::{self, SegmentEntry};
-use super::rows::{Rows, SpillFile};
+use super::rows::Rows;
 use super::{BlockHeader, Contents, FinishedBlock, FurtherPrefixes, HEADER_BYTES};
 
 /// Maximum number of keys in a segment. The last segment of a table may have a quarter more. Bounds the memory of the open segment (16
@@ -18,8 +18,7 @@ pub const MAX_SEGMENT_BYTES_PER_KEY: u64 = 2048;
 
 /// Collects the keys of one table and builds its filter block.
 ///
-/// Memory: the digests of the open segment and the previous one, the buffers of the unit builder, the fences, and the finished units that
-/// are not in a [`SpillFile`].
+/// Memory: the digests of the open segment and the previous one, the buffers of the unit builder, the fences, and the finished units.
 pub struct BlockWriter {
     /// Boxed, so that the fields that `add` uses are close together.
     units: Box<GroupBuilder>,
@@ -122,12 +121,6 @@ impl BlockWriter {
         Self { contents, further, ..self }
     }
 
-    /// Moves finished units to `file` whenever there are `window_bytes` of them. A file that fails leaves them in memory.
-    pub fn with_spill(mut self, file: Box<dyn SpillFile + Send>, window_bytes: usize) -> Self {
-        self.rows.spill_to(file, window_bytes);
-        self
-    }
-
     /// Bytes of memory that it takes now.
     pub fn memory_bytes(&self) -> usize {
         let full = self.full.as_ref().map_or(0, |full| full.next_fence.capacity());
@@ -209,13 +202,13 @@ impl BlockWriter {
         }
     }
 
-    /// The table's block in memory. It is empty if no key was added, if the fences exceed 4 GiB, which the directory cannot address, or if
-    /// a [`SpillFile`] cannot be read or there is no memory. The table then has no filters.
+    /// The table's block. It is empty if no key was added, if the fences exceed 4 GiB, which the directory cannot address, or if there is
+    /// no memory. The table then has no filters.
     pub fn finish(self) -> Vec<u8> {
         self.end().into_bytes().unwrap_or_default()
     }
 
-    /// The same, where the units are.
+    /// The same, in pieces.
     pub fn end(self) -> FinishedBlock {
         self.end_before(FinishedBlock::empty())
     }

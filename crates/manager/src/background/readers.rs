@@ -6,7 +6,7 @@
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::load_pause::LoadPause;
 use crate::load_unit::Progress;
@@ -16,7 +16,7 @@ use crate::registry::READS_MAX;
 /// for longer ones.
 const SLOW: Duration = Duration::from_millis(1);
 /// Reads that may begin before a round of the background thread.
-pub(super) const READS_PER_ROUND: u32 = 4;
+const READS_PER_ROUND: u32 = 4;
 /// After so long without work a thread ends.
 const LINGER: Duration = Duration::from_millis(200);
 
@@ -30,6 +30,8 @@ enum Reader {
         since: Instant,
         was_slow: bool,
     },
+    /// At a chore, which may take long.
+    AtChore,
     /// For the end of a round.
     Waiting {
         was_slow: bool,
@@ -46,7 +48,7 @@ impl Reader {
         match *self {
             Self::Busy { since, was_slow } => !was_slow && since.elapsed() < SLOW,
             Self::Waiting { was_slow } => !was_slow,
-            Self::None | Self::Idle => false,
+            Self::None | Self::Idle | Self::AtChore => false,
         }
     }
 }
@@ -102,10 +104,10 @@ impl Readers {
         self.changed.notify_all();
     }
 
-    /// There is something to read. Wakes a thread, if those at work take long; `Some`: start one for this place.
+    /// There is something to do. Wakes a thread, if those at work take long; `Some`: start one for this place.
     pub(super) fn call(&self) -> Option<usize> {
         let mut state = self.state.lock();
-        if !state.pause.left().is_zero() || state.readers.iter().any(Reader::is_quick) {
+        if state.readers.iter().any(Reader::is_quick) {
             return None;
         }
         let place_of = |wanted| state.readers.iter().position(|reader| *reader == wanted);
@@ -119,16 +121,31 @@ impl Readers {
         Some(place)
     }
 
+    /// The thread does a chore now.
+    pub(super) fn begin_chore(&self, place: usize) {
+        self.state.lock().readers[place] = Reader::AtChore;
+    }
+
+    /// The chore is done.
+    pub(super) fn end_chore(&self, place: usize) {
+        let mut state = self.state.lock();
+        self.take_turn(&mut state, place);
+    }
+
     /// The thread made a read, and makes the next one in its turn.
     pub(super) fn go_on(&self, place: usize) {
         let mut state = self.state.lock();
         state.pause.end();
+        self.take_turn(&mut state, place);
+    }
+
+    fn take_turn(&self, state: &mut MutexGuard<'_, State>, place: usize) {
         let was_slow = matches!(state.readers[place], Reader::Busy { since, .. } if since.elapsed() >= SLOW);
         if state.reads_before_round == Some(0) {
             state.readers[place] = Reader::Waiting { was_slow };
             self.gave_way.notify_one();
             let waits = |state: &mut State| matches!(state.readers[place], Reader::Waiting { .. });
-            self.changed.wait_while(&mut state, waits);
+            self.changed.wait_while(state, waits);
             return;
         }
         if let Some(reads) = &mut state.reads_before_round {
@@ -137,12 +154,14 @@ impl Readers {
         state.readers[place] = Reader::begin(was_slow);
     }
 
-    /// The thread has no read to make. Tells `background`, and returns whether it was called again; otherwise it ends.
-    pub(super) fn rest(&self, place: usize, end: Progress, background: &Thread) -> bool {
+    /// The thread has no read to make, because its last try of one ended so. `None`: it did not try. Tells `background`, and returns
+    /// whether it was called again; otherwise it ends.
+    pub(super) fn rest(&self, place: usize, end: Option<Progress>, background: &Thread) -> bool {
         let mut state = self.state.lock();
         match end {
-            Progress::Blocked => state.pause.lengthen(),
-            Progress::Loaded | Progress::Idle => state.pause.end(),
+            Some(Progress::Blocked) => state.pause.lengthen(),
+            Some(Progress::Loaded | Progress::Idle) => state.pause.end(),
+            None => (),
         }
         state.readers[place] = Reader::Idle;
         self.gave_way.notify_one();
@@ -167,9 +186,10 @@ impl Readers {
         self.changed.notify_all();
     }
 
-    /// Whether a thread is at its reads.
+    /// Whether a thread is at reads of units.
     pub(super) fn are_busy(&self) -> bool {
-        self.state.lock().readers.iter().any(|reader| !matches!(reader, Reader::None | Reader::Idle))
+        let is_busy = |reader: &Reader| matches!(reader, Reader::Busy { .. } | Reader::Waiting { .. });
+        self.state.lock().readers.iter().any(is_busy)
     }
 
     /// The rest of the pause after a read that found no room.
@@ -185,7 +205,6 @@ impl Readers {
 
 #[cfg(test)]
 mod tests {
-    use super::super::load_pause::NAP_MAX;
     use super::*;
 
     #[test]
@@ -212,13 +231,14 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_called_in_a_pause() {
+    fn a_chore_keeps_no_read_waiting_and_ends_no_pause() {
         let readers = Readers::new();
-        let begun = Instant::now();
-        (0..20).for_each(|_| readers.state.lock().pause.lengthen());
-        let called = readers.call();
-        assert!(called.is_none() || begun.elapsed() >= NAP_MAX);
-        std::thread::sleep(NAP_MAX);
         assert_eq!(readers.call(), Some(0));
+        readers.begin_chore(0);
+        assert_eq!((readers.call(), readers.are_busy()), (Some(1), true));
+        readers.give_back(1);
+        (0..20).for_each(|_| readers.state.lock().pause.lengthen());
+        readers.end_chore(0);
+        assert!(readers.pause_is_long());
     }
 }

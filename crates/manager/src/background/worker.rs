@@ -11,12 +11,13 @@ use parking_lot::{Condvar, Mutex};
 use super::arrivals::Arrivals;
 use super::cpu_budget::{CpuBudget, REST_MIN};
 use super::load_pause::{LOAD_PAUSE_MIN, NAP_MAX};
-use super::readers::{READS_PER_ROUND, Readers};
+use super::readers::Readers;
 use super::unsafe_yielding::yield_to_others;
 use crate::load_unit::{Progress, load_next};
 use crate::notices::Notices;
-use crate::registry::{Registry, SharedRegistry};
+use crate::registry::{Registry, Room, SharedRegistry};
 use crate::visits::VisitBuffer;
+use crate::waiting_table::WaitsFor;
 
 /// Batches of visits taken in per round.
 const BATCHES_PER_ROUND: usize = 8;
@@ -195,13 +196,14 @@ impl Shared {
         // Nothing is read before all is decided: then a table takes fewer reads.
         let is_paused = !self.readers.pause_left().is_zero();
         let has_reads = are_over && !is_paused && self.registry.lock().residency.has_reads();
-        if has_reads {
+        let has_chores = self.has_chores();
+        if has_reads || has_chores {
             self.call_reader(scope);
         }
         match worked {
             true => Round::Worked,
+            false if has_reads || has_chores => Round::Reads,
             false if !are_over => Round::Waits,
-            false if has_reads => Round::Reads,
             // They wake this thread.
             false if self.readers.are_busy() => Round::Busy,
             false if is_paused => Round::Paused,
@@ -214,27 +216,65 @@ impl Shared {
         let background = std::thread::current();
         let builder = std::thread::Builder::new().name(READER_NAME.into());
         if builder.spawn_scoped(scope, move || self.read(place, &background)).is_err() {
+            // The system has no thread to give. The next round asks again.
             self.readers.give_back(place);
-            // The system has no thread to give.
-            (0..READS_PER_ROUND).all(|_| load_next(&self.registry) == Progress::Loaded);
         }
     }
 
-    /// Reads what there is, until nobody calls any more. When tables come, it is the background thread's turn: the plan changes.
+    /// Does chores and reads what there is, until nobody calls any more. When tables come, it is the background thread's turn: the plan
+    /// changes.
     fn read(&self, place: usize, background: &Thread) {
         let mut last_generation = self.last_generation();
         loop {
-            let end = match self.last_generation() == last_generation && !self.stop.load(Ordering::Acquire) {
-                true => self.guarded(|| load_next(&self.registry)).unwrap_or(Progress::Idle),
-                false => Progress::Idle,
+            self.do_chores(place);
+            self.open_tables(place);
+            let is_its_turn = self.last_generation() == last_generation && !self.stop.load(Ordering::Acquire);
+            let end = match self.readers.pause_left().is_zero() {
+                true if is_its_turn => {
+                    Some(self.guarded(|| load_next(&self.registry)).unwrap_or(Progress::Idle))
+                }
+                true => Some(Progress::Idle),
+                false => None,
             };
-            if end == Progress::Loaded {
+            if end == Some(Progress::Loaded) {
                 self.readers.go_on(place);
             } else if self.readers.rest(place, end, background) {
                 last_generation = self.last_generation();
             } else {
                 return;
             }
+        }
+    }
+
+    /// Whether something is to be done before units are read.
+    fn has_chores(&self) -> bool {
+        let residency = &self.registry.lock().residency;
+        residency.loads.has_chores() || residency.loads.has_waiting(Room::in_budget(&residency.memory.budget))
+    }
+
+    /// Reads the directories that are due.
+    fn open_tables(&self, place: usize) {
+        let next = || {
+            let residency = &mut self.registry.lock().residency;
+            let room = Room::in_budget(&residency.memory.budget);
+            residency.loads.begin_waiting(room)
+        };
+        while let Some(begun) = next().filter(|_| !self.stop.load(Ordering::Acquire)) {
+            // One that panics is tried again, as one that cannot be read.
+            let why = self.guarded(|| begun.table.open()).unwrap_or(Some(WaitsFor::File));
+            let table = self.registry.lock().residency.loads.end_waiting(begun, why);
+            drop(table);
+            self.readers.end_chore(place);
+        }
+    }
+
+    fn do_chores(&self, place: usize) {
+        let next = || self.registry.lock().residency.loads.begin_chore();
+        while let Some((chore, number)) = next().filter(|_| !self.stop.load(Ordering::Acquire)) {
+            self.readers.begin_chore(place);
+            self.guarded(|| chore.run());
+            self.registry.lock().residency.loads.end_read(number);
+            self.readers.end_chore(place);
         }
     }
 

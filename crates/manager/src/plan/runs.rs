@@ -103,7 +103,7 @@ impl Runs {
         sums.passing -= share.passing;
         sums.negatives -= share.negatives;
         let run = self.known.get(place).copied();
-        self.known.release(place);
+        _ = self.known.release(place);
         if self.known.get(place).is_none() {
             *sums = RunShare::default(); // without the error of many sums
             let counts = std::mem::take(&mut self.counts[place as usize]);

@@ -18,12 +18,12 @@ mod tables;
 mod warm_start;
 
 pub use lately::Lately;
-pub(crate) use load_queue::{LoadRequest, LoadResult, READS_MAX, SegmentUnits};
+pub(crate) use load_queue::{LoadRequest, LoadResult, READS_MAX, Room, SegmentUnits};
 pub(crate) use memory::COPY_PARTS;
 pub(crate) use residency::Residency;
 
 use std::collections::BTreeSet;
-use std::ops::Range;
+use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
@@ -39,7 +39,7 @@ use crate::plan::{Hotness, Planner, Policy};
 use crate::settings::ManagerSettings;
 use crate::stats::{Counters, Stats};
 use crate::table_spec::{SegmentUse, TableSpec};
-use crate::unit_source::KnownTable;
+use crate::unit_source::{KnownTable, UnitSource};
 use crate::visits::{PackedVisit, SEGMENTS_MAX, SlotSet, Visit, VisitBatch, VisitBuffer, VisitedTable};
 use damage::Damage;
 use lately::Recent;
@@ -58,8 +58,42 @@ impl SharedRegistry {
         Self(Mutex::new(registry))
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Registry> {
-        self.0.lock()
+    pub(crate) fn lock(&self) -> Locked<'_> {
+        Locked { registry: self.0.lock(), retired: Vec::new() }
+    }
+}
+
+/// The registry, locked. What the host's code is to drop is dropped after the lock is released.
+pub(crate) struct Locked<'r> {
+    /// Before `retired`: fields are dropped in order.
+    registry: MutexGuard<'r, Registry>,
+    retired: Vec<Arc<dyn UnitSource>>,
+}
+
+impl Locked<'_> {
+    /// Lets others have it in between.
+    pub(crate) fn bump(&mut self) {
+        MutexGuard::bump(&mut self.registry);
+    }
+}
+
+impl Deref for Locked<'_> {
+    type Target = Registry;
+
+    fn deref(&self) -> &Registry {
+        &self.registry
+    }
+}
+
+impl DerefMut for Locked<'_> {
+    fn deref_mut(&mut self) -> &mut Registry {
+        &mut self.registry
+    }
+}
+
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        self.retired = self.registry.residency.tables.take_retired();
     }
 }
 

@@ -191,7 +191,7 @@ impl Residency {
         if self.damage.is_due(Instant::now()) {
             self.want_corrupt_units_again();
         }
-        self.loads.has_reads()
+        self.loads.has_reads(&self.tables)
     }
 
     /// The units to read next.

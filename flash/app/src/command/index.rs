@@ -9,13 +9,15 @@ pub(crate) mod open;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::{Result, ensure};
 use clap::{Args, Subcommand};
 use serde_json::json;
 use springbloom_console::{Step, folder, output};
 
-use crate::flash::{FlashIndex, drawn, explain, require_other};
+use crate::command::copy::Folders;
+use crate::flash::{FlashIndex, Storage, Watch, drawn, explain, require_other};
 
 /// Keep keys and values in an index on flash, with less than a byte of memory per key
 ///
@@ -36,6 +38,7 @@ enum Action {
     Info(info::Info),
     Verify(info::Verify),
     Compact(Compact),
+    Copy(Copy),
     Repair(Repair),
 }
 
@@ -69,6 +72,27 @@ struct Repair {
     memory: open::MemoryOptions,
 }
 
+/// Copy an index
+///
+/// The copy is whole and durable. What `cp` and `rsync` make of an index that a program writes meanwhile does not open, or lacks nothing.
+/// Only that program can copy it then.
+#[derive(Args, Debug)]
+struct Copy {
+    #[command(flatten)]
+    folders: Folders,
+    #[command(flatten)]
+    memory: open::MemoryOptions,
+}
+
+impl Copy {
+    fn run(&self) -> Result<ExitCode> {
+        let memory = self.memory.memory();
+        let open =
+            |from: Arc<dyn Storage>, step: &mut Watch<'_>| FlashIndex::open_watched(from, memory, step);
+        self.folders.copy("index", open, FlashIndex::copy_to)
+    }
+}
+
 impl Index {
     /// Runs the subcommand.
     ///
@@ -83,6 +107,7 @@ impl Index {
             Action::Info(info) => info.run(),
             Action::Verify(verify) => verify.run(),
             Action::Compact(compact) => compact.run(),
+            Action::Copy(copy) => copy.run(),
             Action::Repair(repair) => repair.run(),
         }
     }

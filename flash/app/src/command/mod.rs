@@ -1,5 +1,6 @@
 //! The subcommands, one file each.
 
+pub(crate) mod copy;
 pub(crate) mod dedup;
 pub(crate) mod index;
 pub(crate) mod set;

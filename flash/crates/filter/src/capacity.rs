@@ -108,13 +108,19 @@ impl FlashFilter {
     /// Which keys of `chunk` the first `filters` filters of the chain hold. None if a page could not be read: "may match" says
     /// nothing of a key then.
     pub(crate) fn surely_known(&self, state: &State, filters: usize, chunk: &[KeyDigest]) -> Vec<bool> {
+        let (known, is_read) = self.asked(state, filters, chunk);
+        if is_read { known } else { vec![false; chunk.len()] }
+    }
+
+    /// Which keys of `chunk` the first `filters` filters of the chain may hold, and whether all pages could be read.
+    pub(crate) fn asked(&self, state: &State, filters: usize, chunk: &[KeyDigest]) -> (Vec<bool>, bool) {
         let unread = || {
             let stats = self.counters.snapshot(0, 0);
             stats.failed_reads + stats.damaged_answers
         };
         let before = unread();
         let known = self.contains_in(state, filters, chunk);
-        if unread() == before { known } else { vec![false; chunk.len()] }
+        (known, unread() == before)
     }
 
     /// How many keys of `chunk` come before the first one that the filter does not hold.

@@ -2,7 +2,8 @@
 //! are written (BloomFlash section III).
 //!
 //! - A lookup checks the pending updates and then reads one page (of each filter of a chain that has grown).
-//! - Any number of threads look up keys while others insert. Insertions are serialised. Lock order: log, writer, pending updates.
+//! - Any number of threads look up keys while others insert. Insertions are serialised. Lock order: telling, log, writer, pending
+//!   updates.
 //! - Pages are written in place. A new page holds a superset of the bits of the old one (see [`crate::page`]).
 
 use std::sync::Arc;
@@ -49,6 +50,8 @@ pub struct FlashFilter {
     pub(crate) state: RwLock<Arc<State>>,
     pub(crate) wal: Mutex<Wal>,
     pub(crate) writer: Mutex<Writer>,
+    /// Held by the insertion that tells which keys are new, from its lookups on: no other one tells of the same keys meanwhile.
+    pub(crate) telling: Mutex<()>,
     pub(crate) group_commit: GroupCommit,
     pub(crate) cache: PageCache,
     /// Keys of a batched lookup that are processed together. Bounds its memory.

@@ -1,5 +1,5 @@
-//! The header: first block of a filter file, with its settings. Never changes after creation. The log holds a copy. Layout:
-//! `docs/filter-format.md`.
+//! The header: first block of a filter file, with its settings. Never changes after creation, but for its [`Stamp`](crate::stamp::Stamp).
+//! The log holds a copy. Layout: `docs/filter-format.md`.
 
 use springbloom_filter::KeyDigest;
 
@@ -7,11 +7,14 @@ use springbloom_page_device::{AlignedBuf, FlashError, PageDevice, field};
 
 use crate::geometry::{Geometry, Layout, PROBES_MAX};
 use crate::settings::{PAGE_BYTES_MAX, PAGE_BYTES_MIN};
+use crate::stamp::STAMP;
 
 /// First eight bytes of a filter file.
 pub const FILTER_MAGIC: [u8; 8] = *b"SPBLFLSH";
 /// The version that this program writes, and the newest that it reads.
-pub const FILTER_VERSION: u32 = 2;
+pub const FILTER_VERSION: u32 = 3;
+/// The oldest that it reads: without stamps.
+const OLDEST_VERSION: u32 = 2;
 /// Bytes of the header. The pages follow it.
 pub const HEADER_BYTES: usize = 4096;
 
@@ -57,11 +60,11 @@ impl FilterHeader {
         HEADER_BYTES as u64 + u64::from(page) * u64::from(self.geometry.page_bytes)
     }
 
-    /// The stored header.
+    /// The stored header, without a stamp.
     pub fn encode(&self) -> AlignedBuf {
         let mut block = AlignedBuf::new(HEADER_BYTES);
         block[..HEADER_FIELDS_BYTES].copy_from_slice(&self.encode_fields());
-        let sum = KeyDigest::of(&block[..CHECKSUM_AT]).lo;
+        let sum = sum(&block);
         block[CHECKSUM_AT..].copy_from_slice(&sum.to_le_bytes());
         block
     }
@@ -102,7 +105,7 @@ impl FilterHeader {
             return Err(FlashError::Foreign { name: name.to_owned(), got: magic, expected: FILTER_MAGIC });
         }
         let stored = u64::from_le_bytes(field(block, CHECKSUM_AT));
-        let sum = KeyDigest::of(&block[..CHECKSUM_AT]).lo;
+        let sum = sum(block);
         if stored != sum {
             let (got, expected) = (format!("{stored:016x}"), format!("{sum:016x}"));
             let part = "the header's checksum";
@@ -116,6 +119,11 @@ impl FilterHeader {
         block[24..32] == salt.to_le_bytes()
     }
 
+    /// Whether a filter with these fields of its header has stamps.
+    pub(crate) fn is_stamped(fields: &[u8]) -> bool {
+        u32::from_le_bytes(field(fields, 8)) > OLDEST_VERSION
+    }
+
     /// Decodes the fields of a header with a valid checksum. Total.
     pub(crate) fn decode_fields(name: &str, fields: &[u8]) -> Result<FilterHeader, FlashError> {
         let version = u32::from_le_bytes(field(fields, 8));
@@ -123,7 +131,7 @@ impl FilterHeader {
         if got > expected {
             return Err(FlashError::NewerVersion { name: name.to_owned(), got, expected });
         }
-        if got < expected {
+        if got < OLDEST_VERSION {
             return Err(FlashError::OlderVersion { name: name.to_owned(), got, expected });
         }
         let damaged = |part: &'static str, got: String, expected: &str| FlashError::Damaged {
@@ -175,6 +183,13 @@ impl FilterHeader {
     }
 }
 
+/// Checksum of the block of a header, whatever its stamp.
+fn sum(block: &[u8]) -> u64 {
+    let mut unstamped = block[..CHECKSUM_AT].to_vec();
+    unstamped[STAMP].fill(0);
+    KeyDigest::of(&unstamped).lo
+}
+
 fn layout_code(layout: Layout) -> u8 {
     match layout {
         Layout::Hierarchical => 0,
@@ -223,15 +238,15 @@ mod tests {
             bytes[CHECKSUM_AT..].copy_from_slice(&sum.to_le_bytes());
             FilterHeader::decode("f", &bytes)
         };
-        assert!(matches!(sealed_with(8, 9), Err(FlashError::NewerVersion { got: 9, expected: 2, .. })));
-        assert!(matches!(sealed_with(8, 1), Err(FlashError::OlderVersion { got: 1, expected: 2, .. })));
+        assert!(matches!(sealed_with(8, 9), Err(FlashError::NewerVersion { got: 9, expected: 3, .. })));
+        assert!(matches!(sealed_with(8, 1), Err(FlashError::OlderVersion { got: 1, expected: 3, .. })));
         // Code 2 was the flat layout, which only the benchmarks still have.
         let Err(FlashError::Damaged { part: "the layout", got, expected, .. }) = sealed_with(12, 2) else {
             panic!("there is no layout 2")
         };
         assert_eq!((&got[..], &expected[..]), ("2", "0 or 1"));
         assert!(matches!(FilterHeader::decode("f", &good[..100]), Err(FlashError::Truncated { .. })));
-        for at in 8..HEADER_BYTES {
+        for at in (8..HEADER_BYTES).filter(|at| !STAMP.contains(at)) {
             assert!(matches!(with(at, !good[at]), Err(FlashError::Damaged { .. })), "byte {at}");
         }
     }

@@ -8,6 +8,7 @@ use crate::fpr::{expected_fpr, keys_for_fill};
 use crate::header::{FilterHeader, HEADER_BYTES};
 use crate::page::PageCodec;
 use crate::page_cache::PageName;
+use crate::stamp::{FIRST_GENERATION, STAMP, Stamp};
 use crate::stats::LayerInfo;
 use parking_lot::Mutex;
 use springbloom_page_device::AlignedBuf;
@@ -71,7 +72,7 @@ impl Layer {
         let device = storage.create(&file, header.file_bytes()).map_err(FlashError::io("create", &name))?;
         let layer = Layer::new(name, header, device)?;
         // First, as it tells whose file this is.
-        layer.write_header()?;
+        layer.write_header(FIRST_GENERATION)?;
         Ok(layer)
     }
 
@@ -91,8 +92,44 @@ impl Layer {
         Err(FlashError::NotEmpty { name: storage.describe(""), got })
     }
 
-    fn write_header(&self) -> Result<(), FlashError> {
-        self.device.write_at(0, &self.header.encode()).map_err(FlashError::io("write", &self.name))
+    fn write_header(&self, generation: u64) -> Result<(), FlashError> {
+        let mut block = self.header.encode();
+        Stamp::put(self.header.salt, generation, &mut block);
+        self.device.write_at(0, &block).map_err(FlashError::io("write", &self.name))
+    }
+
+    /// Says that all pages are written that `generation` of the log leaves out. Durable after [`Layer::sync`].
+    pub(crate) fn stamp(&self, generation: u64) -> Result<(), FlashError> {
+        let mut block = self.header.encode();
+        Stamp::put(self.header.salt, generation, &mut block);
+        // No more than the sector if the device can: what is not written is not torn.
+        let is_small = self.device.blocks().logical_bytes <= SECTOR_BYTES;
+        let written = if is_small { STAMP } else { 0..HEADER_BYTES };
+        // A buffer of its own, as direct I/O wants it aligned.
+        let mut piece = AlignedBuf::new(written.len());
+        piece.copy_from_slice(&block[written.clone()]);
+        self.device.write_at(written.start as u64, &piece).map_err(FlashError::io("write", &self.name))
+    }
+
+    /// The generation of its stamp, if that can be read.
+    ///
+    /// # Errors [`FlashError::TornCopy`] if it is older than `generation` of the log: the file was copied while it was written, and the log
+    /// later.
+    pub(crate) fn stamped(&self, generation: u64) -> Result<Option<u64>, FlashError> {
+        let mut block = AlignedBuf::new(HEADER_BYTES);
+        if self.device.read_at(0, &mut block).is_err() {
+            return Ok(None);
+        }
+        let found = match Stamp::of(self.header.salt, &block) {
+            Stamp::Of(found) if found >= generation => return Ok(Some(found)),
+            Stamp::Damaged => return Ok(None),
+            // Zeros in place of the whole header are damage, but in a later filter they may be those of its making.
+            Stamp::Blank if self.header.layer == 0 && block.iter().all(|byte| *byte == 0) => return Ok(None),
+            Stamp::Of(found) => found,
+            Stamp::Blank => 0,
+        };
+        let part = "pages";
+        Err(FlashError::TornCopy { name: self.name.clone(), part, got: found, expected: generation })
     }
 
     fn format_pages(&self, watch: &mut Watch<'_>) -> Result<(), FlashError> {
@@ -148,11 +185,11 @@ impl Layer {
         }
     }
 
-    /// Writes the header again from the log if it is damaged.
-    pub(crate) fn mend_header(&self) -> Result<(), FlashError> {
+    /// Writes the header again from the log if it is damaged, with the stamp of `generation`.
+    pub(crate) fn mend_header(&self, generation: u64) -> Result<(), FlashError> {
         if !self.has_sound_header()? {
             log::warn!("{}: its header was damaged and is written again from the log", self.name);
-            self.write_header()?;
+            self.write_header(generation)?;
             self.sync()?;
         }
         Ok(())

@@ -7,12 +7,14 @@
 
 mod capacity;
 mod close;
+mod copy;
 mod filter;
 mod flush;
 mod flush_order;
 pub mod fpr;
 mod geometry;
 mod header;
+mod insert_new;
 mod layer;
 mod lookup;
 mod memory;
@@ -23,6 +25,7 @@ mod page_cache;
 mod pending;
 mod repair;
 mod settings;
+mod stamp;
 mod state;
 mod stats;
 mod verify;
@@ -36,7 +39,7 @@ pub use repair::SalvageReport;
 pub use settings::{
     BufferSettings, FilterSettings, FlushPolicy, GROUP_PAGES_MAX, MemorySize, PAGE_BYTES_MAX, PAGE_BYTES_MIN,
 };
-pub use springbloom_page_device::{Access, FileStorage, FlashError, Watch};
+pub use springbloom_page_device::{Access, FileStorage, FlashError, Watch, no_locks};
 pub use stats::{FilterInfo, FilterStats, LayerInfo};
 pub use verify::{LayerReport, VerifyReport};
 

@@ -71,7 +71,7 @@ impl FlashFilter {
         let header = settings.header(plan, rand::random(), 0);
         require_space_for(&*storage, &header, &memory)?;
         let layer = Layer::create(&*storage, header, watch)?;
-        let chain = Chain { insertions: 0, pending_updates: 0, layers: vec![(header, 0)] };
+        let chain = Chain { insertions: 0, pending_updates: 0, is_stamped: true, layers: vec![(header, 0)] };
         let log_blocks = memory.log_blocks(&header.geometry);
         let wal = Wal::create(&*storage, header.salt, log_blocks, chain.encode(), watch)?;
         FlashFilter::assemble(storage, buffer, vec![Arc::new(layer)], wal, memory, 0)
@@ -90,16 +90,21 @@ impl FlashFilter {
         watch: &mut Watch<'_>,
     ) -> Result<FlashFilter, FlashError> {
         buffer.check()?;
-        let wal = open_log(&*storage).map_err(or_incomplete(&*storage))?;
+        let mut wal = open_log(&*storage).map_err(or_incomplete(&*storage))?;
         let chain = Chain::decode(&wal)?;
         let layers = chain.layers.iter();
         let layers: Vec<Arc<Layer>> = layers
             .map(|(header, ones)| Layer::open(&*storage, *header, *ones).map(Arc::new))
             .collect::<Result<_, _>>()
             .map_err(or_incomplete(&*storage))?;
+        let mut is_stamped = chain.is_stamped;
         for layer in &layers {
+            let stamp = if chain.is_stamped { layer.stamped(wal.generation())? } else { None };
+            is_stamped &= stamp.is_some();
+            // A stamp that a writer wrote before it was interrupted is used up: the pages are yet to be written for that generation.
+            wal.begin_after(stamp.unwrap_or_default());
             if storage.is_writable() {
-                layer.mend_header()?;
+                layer.mend_header(stamp.unwrap_or(wal.generation()))?;
             } else {
                 layer.has_sound_header()?;
             }
@@ -108,7 +113,7 @@ impl FlashFilter {
         let is_writable = storage.is_writable();
         let mut filter = FlashFilter::assemble(storage, buffer, layers, wal, memory, chain.insertions)?;
         if is_writable {
-            filter.recover(&chain, memory, watch)?;
+            filter.recover(&chain, memory, is_stamped, watch)?;
         } else {
             let mut wal = filter.wal.lock();
             watch.expect(wal.payload_bytes_max());
@@ -138,6 +143,7 @@ impl FlashFilter {
             state: RwLock::new(Arc::new(State { layers, pending })),
             wal: Mutex::new(wal),
             writer: Mutex::new(writer),
+            telling: Mutex::new(()),
             group_commit: GroupCommit::default(),
             cache: PageCache::new(memory.cache_pages),
             lookup_keys: memory.lookup_keys,
@@ -153,8 +159,15 @@ impl FlashFilter {
     }
 
     /// Replays the updates of the log and flushes them when memory is full. A checkpoint follows, so that the next opening need not replay
-    /// again. The log grows if it was created for less memory than `plan` has.
-    fn recover(&self, chain: &Chain, plan: MemoryPlan, watch: &mut Watch<'_>) -> Result<(), FlashError> {
+    /// again. The log grows if it was created for less memory than `plan` has. Files that lack a stamp get it (`is_stamped` says whether
+    /// all have one).
+    fn recover(
+        &self,
+        chain: &Chain,
+        plan: MemoryPlan,
+        is_stamped: bool,
+        watch: &mut Watch<'_>,
+    ) -> Result<(), FlashError> {
         let mut wal = self.wal.lock();
         let state = self.state();
         let geometry = state.newest().header.geometry;
@@ -192,7 +205,7 @@ impl FlashFilter {
             writer.recovered(uncounted);
         }
         let is_small = wal.reserve(plan.log_blocks(&geometry));
-        if is_small || wal.has_commits() || !report.is_sound() {
+        if is_small || wal.has_commits() || !report.is_sound() || !is_stamped {
             self.checkpoint(&mut wal)?;
             self.writer.lock().plan = plan.limited_to(snapshot_updates_max(&wal));
         }

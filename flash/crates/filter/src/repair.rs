@@ -30,12 +30,14 @@ pub struct SalvageReport {
     pub lost_commits: u64,
     /// The whole log was unreadable. Keys inserted since the last flush are lost.
     pub lost_log: bool,
+    /// Filters whose pages are older than the log. Their keys of the time between are lost.
+    pub outdated_filters: u64,
 }
 
 impl SalvageReport {
     /// Whether an acknowledged key may be missing.
     pub fn has_losses(&self) -> bool {
-        self.lost_commits > 0 || self.lost_log
+        self.lost_commits > 0 || self.lost_log || self.outdated_filters > 0
     }
 }
 
@@ -84,6 +86,9 @@ impl FlashFilter {
         };
         for (header, ones) in &chain.layers {
             let old = Layer::open_damaged(from, *header, *ones)?;
+            if let Some(log) = log.as_ref().filter(|_| chain.is_stamped) {
+                report.outdated_filters += u64::from(old.stamped(log.generation()).is_err());
+            }
             let new = Layer::create(&*to, *header, &mut Watch::none())?;
             report.damaged_sectors += new.copy_pages(&old)?;
             report.layers += 1;
@@ -127,7 +132,7 @@ fn chain_of_files(from: &dyn Storage) -> Result<Chain, FlashError> {
             Err(_) => break,
         }
     }
-    Ok(Chain { insertions: 0, pending_updates: 0, layers })
+    Ok(Chain { insertions: 0, pending_updates: 0, is_stamped: false, layers })
 }
 
 impl Layer {

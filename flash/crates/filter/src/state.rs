@@ -27,6 +27,8 @@ pub(crate) struct Chain {
     pub(crate) insertions: u64,
     /// Pending updates in the snapshot of the generation.
     pub(crate) pending_updates: u64,
+    /// Whether the files have stamps. Those of the version before do not.
+    pub(crate) is_stamped: bool,
     /// Header and number of set bits of each filter, oldest first.
     pub(crate) layers: Vec<(FilterHeader, u64)>,
 }
@@ -66,6 +68,7 @@ impl Chain {
         let mut chain = Chain {
             insertions: u64::from_le_bytes(field(bytes, 8)),
             pending_updates: u64::from_le_bytes(field(bytes, 16)),
+            is_stamped: layers.chunks_exact(LAYER_BYTES).all(FilterHeader::is_stamped),
             layers: Vec::with_capacity(count),
         };
         for (number, layer) in layers.chunks_exact(LAYER_BYTES).enumerate() {

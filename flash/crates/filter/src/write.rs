@@ -112,9 +112,19 @@ impl FlashFilter {
     /// The same with a watch, which is told the pages of a filter by which this one grows. If it ends early, the first keys are in the
     /// filter, and it has not grown.
     pub fn insert_watched(&self, digests: &[KeyDigest], watch: &mut Watch<'_>) -> Result<(), FlashError> {
+        self.insert_asked(digests, 0, watch)
+    }
+
+    /// The same for keys of which the first `older` filters of the chain hold none.
+    pub(crate) fn insert_asked(
+        &self,
+        digests: &[KeyDigest],
+        mut older: usize,
+        watch: &mut Watch<'_>,
+    ) -> Result<(), FlashError> {
         let mut inserted = 0;
         // What older filters hold. Asked for all the keys of the call at once, as those of one page share a read.
-        let (mut older, mut known) = (0, vec![false; digests.len()]);
+        let mut known = vec![false; digests.len()];
         for (n, chunk) in digests.chunks(CHUNK_KEYS).enumerate() {
             let first = n * CHUNK_KEYS;
             let state = self.state();
@@ -381,13 +391,19 @@ fn commit(wal: &mut Wal, updates: &[Update]) -> Result<(), FlashError> {
     })
 }
 
-/// Syncs the pages and starts a new generation of the log with the pending updates.
+/// Syncs the pages, stamps the files and starts a new generation of the log with the pending updates.
 fn start_generation(wal: &mut Wal, state: &State, insertions: u64) -> Result<(), FlashError> {
     state.newest().sync()?;
+    // After the sync, as no order holds within one read of a copying program.
+    for layer in &state.layers {
+        layer.stamp(wal.next_generation())?;
+        layer.sync()?;
+    }
     let pending = &state.pending;
     let chain = Chain {
         insertions,
         pending_updates: pending.len(),
+        is_stamped: true,
         layers: state.layers.iter().map(|layer| (layer.header, layer.ones())).collect(),
     };
     let mut waiting = (0..pending.groups()).flat_map(|group| pending.updates_of(group));

@@ -58,14 +58,24 @@ fn written(layout: Layout) -> (tempfile::TempDir, u64) {
 fn headers_and_pages_are_as_documented() {
     let header = table("## Header of a filter", 0);
     let sector = table("## Pages", 0);
+    let stamp = table("### Stamp", 0);
     for (code, layout) in [Layout::Hierarchical, Layout::TwoChoices].into_iter().enumerate() {
         let (directory, capacity) = written(layout);
         let file = std::fs::read(directory.path().join("filter-0000")).unwrap();
         let get = |name: &str| number(&file, header[name]);
         assert_eq!(&file[..8], b"SPBLFLSH");
-        assert_eq!((get("version"), get("layout"), get("probes"), get("flags")), (2, code as u64, 5, 2));
+        assert_eq!((get("version"), get("layout"), get("probes"), get("flags")), (3, code as u64, 5, 2));
         assert_eq!((get("capacity_keys"), get("layer")), (capacity, 0));
-        assert_eq!(get("checksum"), KeyDigest::of(&file[..4088]).lo);
+        let mut unstamped = file[..4088].to_vec();
+        let found = unstamped[512..1024].to_vec();
+        unstamped[512..1024].fill(0);
+        assert_eq!(get("checksum"), KeyDigest::of(&unstamped).lo);
+        let generation = number(&found, stamp["generation"]);
+        let sum = KeyDigest::of(&found[..8]).lo ^ mix(get("salt") ^ u64::MAX.wrapping_mul(G));
+        assert_eq!(number(&found, stamp["checksum"]), sum);
+        let logs = ["wal-a", "wal-b"].map(|name| std::fs::read(directory.path().join(name)).unwrap());
+        let of_log = logs.iter().map(|log| number(log, (24, 8))).max();
+        assert_eq!(Some(generation), of_log);
         let (page_bytes, page_count) = (get("page_bytes") as usize, get("page_count"));
         assert_eq!(file.len() as u64, 4096 + page_count * page_bytes as u64);
         let sectors = page_bytes / 512;

@@ -11,6 +11,7 @@ mod block_file;
 mod bucket;
 mod commits;
 mod conditional;
+mod copy;
 mod entry;
 mod filters;
 mod flush;

@@ -12,7 +12,7 @@ use springbloom_page_device::Storage;
 use springbloom_page_device::Watch;
 use springbloom_page_device::field;
 
-const NAME: &str = "waiting";
+pub(crate) const NAME: &str = "waiting";
 pub(crate) const ENTRY_BYTES: usize = 14;
 /// Entries written before the caller is told.
 const TOLD_ENTRIES: u64 = 4096;

@@ -12,7 +12,7 @@ use springbloom_page_device::FlashError;
 use springbloom_page_device::Storage;
 use springbloom_page_device::Watch;
 
-const NAME: &str = "filters";
+pub(crate) const NAME: &str = "filters";
 /// Shapes of a partition without filters.
 const NONE: [u8; SHAPES_BYTES] = [0; SHAPES_BYTES];
 

@@ -25,7 +25,7 @@ use springbloom_page_device::{
 };
 
 pub(crate) const LOG_NAME: &str = "records";
-const BUCKETS_NAME: &str = "buckets";
+pub(crate) const BUCKETS_NAME: &str = "buckets";
 /// Files that are made before the write-ahead log.
 const FIRST_NAMES: [&str; 4] = [LOG_NAME, BUCKETS_NAME, manifest::NAMES[0], manifest::NAMES[1]];
 
@@ -40,7 +40,7 @@ pub struct FlashIndex {
     pub(crate) salt: u64,
     pub(crate) log: RecordLog,
     pub(crate) commits: Commits,
-    group_commit: GroupCommit,
+    pub(crate) group_commit: GroupCommit,
     /// The first `durable` of the records counted by [`Writer`]'s `appended` are durable.
     pub(crate) durable: AtomicU64,
     pub(crate) buckets: Arc<dyn PageDevice>,

@@ -94,6 +94,12 @@ pub enum FlashError {
     #[error("{name} is {got}, expected {expected}")]
     WrongKind { name: String, got: &'static str, expected: &'static str },
 
+    /// The file system has no locks, and without one two processes could write.
+    #[error(
+        "cannot lock {name}: its file system ({file_system}) does not lock folders; put it on a local disk, such as one with ext4 or XFS"
+    )]
+    NoLocks { name: String, file_system: String, source: io::Error },
+
     /// The structure is open for reading only.
     #[error("{name} is open for reading only; open it for writing to change it")]
     ReadOnly { name: String },
@@ -123,6 +129,14 @@ pub enum FlashError {
     /// A writer that was interrupted left it, and its log can only be applied by another one.
     #[error("{name} was not closed by its last writer; open it for writing once, which recovers it")]
     NotRecovered { name: String },
+
+    /// A copy that was made file by file while a writer changed the original. Keys may be missing.
+    #[error(
+        "{name} was copied while it was written, and keys may be missing: it has {part} of generation {got}, expected {expected}; make the \
+         copy with `springflash set copy`, `springflash index copy` or `copy_to`, or while no process has it open for writing; \
+         `springflash set repair` and `springflash index repair` salvage what is left"
+    )]
+    TornCopy { name: String, part: &'static str, got: u64, expected: u64 },
 
     /// The caller ended the call before it was done (see [`Watch`](crate::Watch)).
     #[error("stopped before it was done")]

@@ -1,15 +1,13 @@
-//! The devices of one folder, and its lock.
-//!
-//! The folder itself is locked, by one writer or by any number of readers. Reading leaves no file behind. It works on a read-only file
-//! system, and for a user without write permission.
+//! The devices of one folder. Reading leaves no file behind. It works on a read-only file system, and for a user without write permission.
 
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::high::high;
+use crate::lock::FolderLock;
+use crate::wal::NAMES;
 use crate::{FileDevice, FlashError, IoEngine, PageDevice, Storage};
 
 /// Mode in which a folder is opened.
@@ -30,28 +28,21 @@ pub struct FileStorage {
     is_writable: bool,
     /// Folders that this storage created, outermost first.
     made: Vec<PathBuf>,
-    lock: File,
+    lock: FolderLock,
 }
 
 impl FileStorage {
     /// Opens `folder`.
     ///
-    /// # Errors [`FlashError::InUse`] if another process holds a conflicting lock, or [`FlashError::Io`].
+    /// # Errors [`FlashError::InUse`] if another process holds a conflicting lock, [`FlashError::NoLocks`] or [`FlashError::Io`].
     pub fn open(folder: &Path, access: Access, engine: IoEngine) -> Result<FileStorage, FlashError> {
         let name = folder.display().to_string();
         let failed = |action| FlashError::io(action, &name);
         let made =
             if access == Access::Create { make(folder).map_err(failed("create"))? } else { Vec::new() };
-        let lock = File::open(folder).and_then(high).map_err(failed("open"))?;
-        if !lock.metadata().is_ok_and(|found| found.is_dir()) {
-            return Err(failed("open")(io::ErrorKind::NotADirectory.into()));
-        }
         let is_writable = access != Access::Read;
-        match if is_writable { lock.try_lock() } else { lock.try_lock_shared() } {
-            Ok(()) => Ok(FileStorage { folder: folder.to_owned(), engine, is_writable, made, lock }),
-            Err(TryLockError::WouldBlock) => Err(FileStorage::in_use(folder)),
-            Err(TryLockError::Error(e)) => Err(failed("lock")(e)),
-        }
+        let lock = FolderLock::new(folder, is_writable)?;
+        Ok(FileStorage { folder: folder.to_owned(), engine, is_writable, made, lock })
     }
 
     /// The error for a locked `folder`.
@@ -166,18 +157,13 @@ fn make(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(missing)
 }
 
-impl Drop for FileStorage {
-    /// A process that was forked meanwhile has the lock's file open as well. Closing it here alone would leave the folder locked.
-    fn drop(&mut self) {
-        // An error cannot be told from here. The lock goes with the last process.
-        let _ = self.lock.unlock();
-    }
-}
-
 impl Storage for FileStorage {
     fn create(&self, name: &str, len_bytes: u64) -> io::Result<Arc<dyn PageDevice>> {
         let device = FileDevice::create(&self.folder.join(name), len_bytes, self.engine)?;
-        self.lock.sync_all()?;
+        self.lock.folder().sync_all()?;
+        if name == NAMES[0] {
+            self.lock.lock_log().map_err(io::Error::other)?;
+        }
         Ok(Arc::new(device))
     }
 
@@ -199,7 +185,7 @@ impl Storage for FileStorage {
     }
 
     fn free_bytes(&self) -> Option<u64> {
-        let found = rustix::fs::fstatvfs(&self.lock).ok()?;
+        let found = rustix::fs::fstatvfs(self.lock.folder()).ok()?;
         Some(found.f_bavail.saturating_mul(found.f_frsize))
     }
 

@@ -14,30 +14,36 @@ compile_error!("Springbloom runs on Linux only: it reads and writes devices with
 
 mod aligned;
 mod blocks;
+mod copy;
 mod device;
 mod error;
 mod file;
 mod folder;
 mod high;
+mod lock;
 mod memory;
 mod mix;
 mod plan;
 mod pool;
 mod sim;
+mod sim_copy;
 mod unsafe_uring;
 mod wal;
 mod watch;
 
 pub use aligned::{ALIGNMENT_BYTES, AlignedBuf};
 pub use blocks::BlockSizes;
+pub use copy::{copy_devices, copy_folder};
 pub use device::{PageDevice, SECTOR_BYTES, Span, Storage};
 pub use error::{FlashError, require};
 pub use file::{FileDevice, IoEngine};
 pub use folder::{Access, FileStorage, incomplete, or_incomplete, require_empty, require_space};
+pub use lock::no_locks;
 pub use memory::{AnswerMemory, Purpose, reserved};
 pub use mix::{GOLDEN, checksum, checksum_32, field, mix, scale};
 pub use plan::{PlannedRead, ReadPlan};
 pub use sim::{PowerLoss, SimPower, SimStorage};
+pub use sim_copy::CopiedStorage;
 pub use wal::{
     COMMIT_BYTES_MAX, CommitGuard, GroupCommit, INDEX_KIND, SET_KIND, START_BYTES_MAX, Wal, WalReport,
 };

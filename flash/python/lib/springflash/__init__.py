@@ -3,7 +3,7 @@
 from ._filter import FilterInfo, FlashFilter
 from ._index import FlashIndex, IndexInfo
 from ._rotating import RotatingFilter
-from ._springflash import ClosedError, DamagedError, FlashError, ForkedError, FullError, InUseError, ReadOnlyError
+from ._springflash import ClosedError, DamagedError, FlashError, ForkedError, FullError, InUseError, ReadOnlyError, __version__
 
 __all__ = [
     "ClosedError",
@@ -18,4 +18,5 @@ __all__ = [
     "IndexInfo",
     "ReadOnlyError",
     "RotatingFilter",
+    "__version__",
 ]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import Any
@@ -23,23 +25,50 @@ class Column:
         if isinstance(items, (str, bytes, bytearray, memoryview)) or not (is_several or hasattr(items, "__arrow_c_stream__")):
             kind = type(items).__name__
             raise TypeError(f"{name} is one {kind}, expected several {name}: a list, an array or another iterable")
-        self.items = items
         self.numpy: Any = None
         self.arrow: Any = None
-        numpy = sys.modules.get("numpy")
-        if numpy is not None and isinstance(items, numpy.ndarray):
-            self.numpy = numpy
+        #: Makes what the caller gets of a list of bool.
+        self._answers: Callable[[list[bool]], Any] = list
+        if _is_of("pandas", items, "Series", "Index", "api.extensions.ExtensionArray"):
+            self._answers = _numpy_answers
+            # An array of objects as it is; others, which Arrow may read faster, as what they export.
+            items = items.to_numpy() if items.dtype == object else items
+        elif _is_of("polars", items, "Series"):
+            polars = sys.modules["polars"]
+            self._answers = functools.partial(polars.Series, "", dtype=polars.Boolean)
+            if items.dtype in (polars.Categorical, polars.Enum):
+                # PyArrow does not read their codes.
+                items = items.cast(polars.String)
+            elif items.dtype == polars.Object:
+                # Arrow would read the addresses of the objects.
+                items = items.to_list()
+        elif _is_of("numpy", items, "ndarray"):
+            self._answers = _numpy_answers
+        if _is_of("numpy", items, "ndarray"):
+            self.numpy = sys.modules["numpy"]
             _check_numpy(items)
         elif hasattr(items, "__arrow_c_array__") or hasattr(items, "__arrow_c_stream__"):
-            import pyarrow
-
-            self.arrow = pyarrow
-            self.items = _arrow_array(pyarrow, items)
-        self.count = len(self.items) if isinstance(self.items, Sized) else None
+            items = self._exported(items, name)
+        self.items = items
+        self.count = len(items) if isinstance(items, Sized) else None
         is_array = self.numpy is not None or self.arrow is not None
         if not is_array and not isinstance(items, (list, tuple, set, frozenset, dict)):
-            # What is made when it is asked for may be one buffer that is filled anew for each item.
+            # What is made when it is asked for may be one buffer that is filled again for each item.
             self.items = map(unchanging, items)
+
+    def _exported(self, items: Any, name: str) -> Any:
+        """The same as an Arrow array, or as it is if PyArrow is not installed."""
+        try:
+            import pyarrow
+        except ImportError:
+            if hasattr(items, "columns") or not hasattr(items, "__iter__"):
+                kind = type(items).__name__
+                raise TypeError(f"{name} is a {kind}, expected one column; other Arrow data needs the package pyarrow") from None
+            return items
+        self.arrow = pyarrow
+        if self._answers is list:
+            self._answers = functools.partial(pyarrow.array, type=pyarrow.bool_())
+        return _arrow_array(pyarrow, items)
 
     def __iter__(self) -> Iterator[tuple[Any, int]]:
         """Batches, each with the number of its items."""
@@ -49,13 +78,19 @@ class Column:
             return _arrow_batches(self.arrow, self.items)
         return ((batch, len(batch)) for (batch,) in together(self.items))
 
-    def answers(self, parts: list[bytes]) -> Any:
-        """Truth values, a byte each, as what the keys are: a list, or an array."""
-        joined = b"".join(parts)
-        if self.numpy is not None:
-            return self.numpy.frombuffer(bytearray(joined), dtype=bool)
-        truths = list(map(bool, joined))
-        return truths if self.arrow is None else self.arrow.array(truths, self.arrow.bool_())
+    def answers(self, parts: Iterable[bytes]) -> Any:
+        """Truth values, a byte each, as what selects in the keys: a list, or an array of bool."""
+        return self._answers(list(map(bool, b"".join(parts))))
+
+
+def _is_of(package: str, items: Any, *kinds: str) -> bool:
+    """Whether it is of a class of a package, which is not imported for that."""
+    module = sys.modules.get(package)
+    return module is not None and isinstance(items, tuple(operator.attrgetter(kind)(module) for kind in kinds))
+
+
+def _numpy_answers(answers: list[bool]) -> Any:
+    return sys.modules["numpy"].array(answers, dtype=bool)
 
 
 def pairs(keys: Any, values: Any) -> tuple[Iterator[tuple[Any, Any, int]], int | None]:
@@ -140,6 +175,8 @@ def _arrow_array(arrow: Any, items: Any) -> Any:
     kind = items.type
     if types.is_dictionary(kind):
         kind = kind.value_type
+    if types.is_null(kind) and len(items) == 0:
+        return items.cast(arrow.binary())
     if types.is_fixed_size_binary(kind):
         if kind.byte_width == 0:
             raise TypeError("items of no bytes")

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 
-from ._springflash import FlashError, _in_use
+from ._springflash import FlashError, _in_use, _no_locks
 
 
 def _opened(folder: str | os.PathLike[str]) -> int:
@@ -41,8 +42,10 @@ class FolderLock:
         self._file = _opened(folder)
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise _in_use(folder) from None
+        except OSError as error:
+            os.close(self._file)
+            self._file = -1
+            raise (_in_use(folder) if isinstance(error, BlockingIOError) else _no_locks(folder, error.errno or errno.EIO)) from None
 
     @property
     def is_released(self) -> bool:

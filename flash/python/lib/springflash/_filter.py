@@ -12,7 +12,7 @@ from ._springflash import Filter, FullError
 Key = bytes | str | bytearray | memoryview
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 Mode = Literal["r", "w", "c", "x"]
-WhenFull = Literal["raise", "grow", "exceed"]
+WhenFull = Literal["raise", "grow", "overfill"]
 Progress = Callable[[int, int | None], object]
 
 
@@ -79,15 +79,15 @@ class FilterInfo(NamedTuple):
     keys: int
     """Estimated distinct keys."""
     capacity: int
-    """Distinct keys that it is built for, all filters of a grown one together."""
+    """Distinct keys that it is built for, all layers of a grown one together."""
     false_positive_rate: float
     """That of lookups now, 0 to 1, estimated from the bits that are set on disk. Keys that are in memory until a page is written
     cause no false positives, so the rate of a filter that was just filled rises when it is closed."""
-    false_positive_rate_asked: float
-    """The one that it was made with."""
+    target_false_positive_rate: float
+    """The ``false_positive_rate`` that it was made with."""
     is_full: bool
     """Whether a new key finds no room. A filter that was made to grow is never full."""
-    filters: int
+    layers: int
     """1, and 1 more for each time that it grew: pages that a lookup of an absent key reads."""
     file_bytes: int
     """Size on disk, without the log."""
@@ -107,7 +107,8 @@ class FlashFilter(Filter, Closes):
     ``when_full`` says what :meth:`add` does with a new key when the filter holds ``capacity`` keys: ``"raise"`` :exc:`FullError`, or
     ``"grow"``: add a filter of twice the capacity. A filter *made* with ``"grow"`` keeps its rate below the one asked for, for a sixth
     to a third more bits; one that grows later stays below 1.5 times of it. When it has grown, adding keys first reads
-    a page for each key and older filter, in batches, so that known keys do not fill it again. ``"exceed"`` goes on: the rate rises up to 1.
+    a page for each key and older layer, in batches, so that known keys do not fill it again. ``"overfill"`` goes on: the rate rises up to
+    1.
 
     ``memory`` is a budget in bytes. More memory means fewer writes. ``progress(done, total)`` is called as in :meth:`verify` while the
     filter is made or a killed writer's log is read; an interrupt ends that, and nothing was made or
@@ -129,8 +130,8 @@ class FlashFilter(Filter, Closes):
         progress: Progress | None = None,
     ) -> FlashFilter:
         check_mode(mode)
-        if when_full not in ("raise", "grow", "exceed"):
-            raise ValueError(f"when_full is {when_full!r}, expected 'raise', 'grow' or 'exceed'")
+        if when_full not in ("raise", "grow", "overfill"):
+            raise ValueError(f"when_full is {when_full!r}, expected 'raise', 'grow' or 'overfill'")
         if capacity is None:
             if mode == "x":
                 raise TypeError(f"capacity is missing: {_CAPACITY}")
@@ -164,6 +165,29 @@ class FlashFilter(Filter, Closes):
             done += count
             told(progress, done, column.count)
 
+    def add_new_many(self, keys: Iterable[Key], progress: Progress | None = None) -> Any:
+        """Adds keys and tells which of them are new, in order: a list of bool, or an array of bool if the keys are one.
+
+        ``keys[seen.add_new_many(keys)]`` are those that were never added, each once: of equal keys in a call the first may be new, and
+        of threads that bring the same key at the same time, one is told True. A share of the new keys, the false positive rate, is taken
+        for known: False. :exc:`FullError` has ``added`` as in :meth:`add_many`, and as ``new`` the answers for these keys.
+        Another exception leaves the batches before it in the filter, and their answers are lost: in a call again, all their keys are
+        known. Cost: that of :meth:`contains_many`, and for new keys that of :meth:`add_many`.
+        """
+        column = Column(keys, "keys")
+        parts: list[bytes] = []
+        done = 0
+        for batch, count in column:
+            try:
+                parts.append(self._add_new_batch(batch))
+            except FullError as error:
+                error.added += done
+                error.new = column.answers([*parts, error.new])
+                raise
+            done += count
+            told(progress, done, column.count)
+        return column.answers(parts)
+
     def contains_many(self, keys: Iterable[Key], progress: Progress | None = None) -> Any:
         """For each key, in order, whether it may have been added: a list of bool, or an array of bool if the keys are one.
 
@@ -177,6 +201,14 @@ class FlashFilter(Filter, Closes):
             done += count
             told(progress, done, column.count)
         return column.answers(parts)
+
+    def copy(self, path: Path, progress: Progress | None = None) -> None:
+        """Makes a durable copy of what is open, in a folder that is empty or absent: all keys that were added before. Adding waits for it.
+
+        Use this for a backup while a filter is open for writing. Of that, programs which copy files make what raises
+        :exc:`DamagedError`, unless it lacks nothing. ``progress(done, total)`` is told the bytes. What ends early leaves nothing.
+        """
+        self._copy(absolute(path), progress)
 
     def info(self) -> FilterInfo:
         """Sizes and rates."""

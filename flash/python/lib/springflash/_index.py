@@ -177,6 +177,14 @@ class FlashIndex(Index, Closes, MutableMapping[bytes, bytes]):
     def __bool__(self) -> bool:
         return next(self._pairs(), None) is not None
 
+    def copy(self, path: Path, progress: Progress | None = None) -> None:
+        """Makes a durable copy of what is open, in a folder that is empty or absent: all changes that were made before. Others wait.
+
+        Use this for a backup while an index is open for writing. Of that, programs which copy files make what raises
+        :exc:`DamagedError`, unless it lacks nothing. ``progress(done, total)`` is told the bytes. What ends early leaves nothing.
+        """
+        self._copy(absolute(path), progress)
+
     def info(self) -> IndexInfo:
         """Sizes, without reading the index."""
         return IndexInfo(**self._info())

@@ -6,12 +6,14 @@ import math
 import numbers
 import os
 import re
+import shutil
 import threading
 import time
 from collections.abc import Iterable
 from pathlib import Path as Folder
 from typing import Any
 
+from ._ages import CLOCK, NEXT_CLOCK, Ages
 from ._batches import Column, each, together, told
 from ._closes import Closes
 from ._files import FolderLock, fault, sync
@@ -22,6 +24,11 @@ from ._springflash import ClosedError, ForkedError, FullError
 _NEW, _GONE = "new-", "gone-"
 #: What is in the folder.
 _GENERATION = re.compile(rf"({_NEW}|{_GONE})?[0-9]{{20}}")
+
+
+def _now() -> int:
+    """Microseconds, as in the names of generations."""
+    return int(time.time() * 1e6)
 
 
 def _remove(generation: Folder) -> None:
@@ -35,6 +42,13 @@ def _remove(generation: Folder) -> None:
     os.rmdir(generation)
 
 
+def _is_first(seen: set[bytes], key: Key) -> bool:
+    """Whether a key was not seen before. It is from now on."""
+    before = len(seen)
+    seen.add(key.encode() if isinstance(key, str) else bytes(key))
+    return len(seen) > before
+
+
 class RotatingFilter(Closes):
     """A set whose old keys expire: generations of :class:`FlashFilter` in one folder. New keys go to the newest one.
 
@@ -43,6 +57,10 @@ class RotatingFilter(Closes):
     for at least ``generations - 1`` of them: for 30 to 40 days with ``generations=4`` and ``max_age=10 * 86400``. Each is
     built for its share of ``false_positive_rate``. Disk and ``memory`` (bytes) are those of each, times ``generations``.
     A lookup of an absent key reads a page of each. One process has it open.
+
+    The clock may be wrong for a while. A reading that goes back, or ahead by more than a quarter of ``max_age``, hides or shows keys, and
+    deletes none until the clock has gone on from there for a quarter of ``max_age``; until then one more generation may take room. A
+    generation that began while the clock was ahead counts as begun when that was seen. A clock that is wrong for longer is believed.
     """
 
     def __init__(
@@ -82,7 +100,8 @@ class RotatingFilter(Closes):
 
     def _open(self) -> None:
         self._folder_lock = FolderLock(self._folder)
-        strange = [name for name in sorted(os.listdir(self._folder)) if not _GENERATION.fullmatch(name)]
+        found = sorted(os.listdir(self._folder))
+        strange = [name for name in found if not _GENERATION.fullmatch(name) and name not in (CLOCK, NEXT_CLOCK)]
         if strange:
             reason = f"{self._folder} holds {', '.join(strange[:4])}, expected generations of a RotatingFilter alone"
             raise FileExistsError(errno.EEXIST, reason, str(self._folder))
@@ -91,6 +110,7 @@ class RotatingFilter(Closes):
         #: The name of the one that a rotation makes, until that is complete.
         self._next: str | None = None
         self._is_settled = False
+        self._ages = Ages(self._folder, self._max_age, [name for name in found if name.isdigit()], _now())
         self._keep_up()
 
     @property
@@ -115,32 +135,34 @@ class RotatingFilter(Closes):
         if self._folder_lock.is_released:
             raise fault(ClosedError, self._folder, "it is closed")
 
-    def _is_older(self, name: str, ages: int) -> bool:
-        """Whether a generation began at least `ages` times `max_age` ago."""
-        return self._max_age is not None and time.time() - int(name) / 1e6 >= ages * self._max_age
-
     def _keep_up(self) -> None:
         """Completes what was interrupted, and does what is due by the clock."""
         self._require_open()
         if not self._is_settled:
             self._settle()
-        names = [*self._generations]
-        if not names or self._is_older(names[-1], 1):
-            self.rotate()
-        elif self._is_older(names[0], self._kept):
+        names, now = [*self._generations], _now()
+        self._ages.observe(now, names)
+        if not names or self._ages.is_older(names[-1], 1, now):
+            self._begin(now, is_by_clock=True)
+        elif self._ages.beyond(names, self._kept) or any(self._ages.is_surely_older(name, self._kept) for name in names):
             self._settle()
 
     def rotate(self) -> None:
         """Begins a generation, and forgets the oldest if there are too many. After an interrupt, a call again completes it."""
         with self._lock:
             self._require_open()
-            if self._next is None:
-                self.commit()
-                # Names are microseconds, and rise even if the clock does not.
-                last = int(max(self._generations, default="0"))
-                self._is_settled = False
-                self._next = f"{max(last + 1, int(time.time() * 1e6)):020}"
-            self._settle()
+            self._begin(_now(), is_by_clock=False)
+
+    def _begin(self, now: int, is_by_clock: bool) -> None:
+        if self._next is None:
+            for generation in [*self._generations.values()][-1:]:
+                generation.commit()
+            self._is_settled = False
+            name = self._ages.next_name(self._generations, now)
+            if is_by_clock and self._generations:
+                self._ages.begins(name, self._generations)
+            self._next = name
+        self._settle()
 
     def _settle(self) -> None:
         """Completes a rotation from wherever an interrupt or an error left it. Only the folder tells how far it came."""
@@ -149,7 +171,7 @@ class RotatingFilter(Closes):
         for name in filter(_GENERATION.fullmatch, sorted(os.listdir(self._folder))):
             if not name.isdigit():
                 _remove(self._folder / name)
-            elif self._is_older(name, self._kept):
+            elif self._ages.is_surely_older(name, self._kept):
                 # First, as the next one may need its room.
                 self._forget(name)
             else:
@@ -158,9 +180,9 @@ class RotatingFilter(Closes):
             self._make(self._next)
             names.append(self._next)
         sync(self._folder)
-        for name in names[: -self._kept]:
+        for name in self._ages.beyond(names, self._kept):
             self._forget(name)
-        names = names[-self._kept :]
+            names.remove(name)
         for name in names:
             if name not in self._generations or self._generations[name].closed:
                 # In no variable: the traceback of an interrupt would keep it, and so the filter open.
@@ -188,8 +210,8 @@ class RotatingFilter(Closes):
     def _live(self) -> list[FlashFilter]:
         """Newest first, without those that have expired or are being forgotten."""
         self._require_open()
-        generations = reversed(self._generations.items())
-        return [generation for name, generation in generations if not self._is_older(name, self._kept) and not generation.closed]
+        generations, now = reversed(self._generations.items()), _now()
+        return [generation for name, generation in generations if not self._ages.is_older(name, self._kept, now) and not generation.closed]
 
     def add(self, key: Key) -> None:
         """Adds a key to the newest generation, also if an older one has it: it lives from now on."""
@@ -204,17 +226,38 @@ class RotatingFilter(Closes):
         done = 0
         for (batch,) in together(each(column)):
             with self._lock:
-                try:
-                    self._keep_up()
-                except FullError as full:
-                    full.added = done
-                    raise
                 self._add_batch(batch, done)
             done += len(batch)
             told(progress, done, column.count)
 
+    def add_new(self, key: Key) -> bool:
+        """Adds a key, as :meth:`add` does, and tells whether it is new, as :meth:`FlashFilter.add_new` does."""
+        return bool(self.add_new_many([key])[0])
+
+    def add_new_many(self, keys: Iterable[Key], progress: Progress | None = None) -> Any:
+        """Adds keys, as :meth:`add_many` does, and tells which no generation had, as :meth:`FlashFilter.add_new_many` does."""
+        column = Column(keys, "keys")
+        new = bytearray()
+        for (batch,) in together(each(column)):
+            with self._lock:
+                known, seen = self._contains_batch(batch), set[bytes]()
+                answers = bytes(not is_known and _is_first(seen, key) for key, is_known in zip(batch, known))
+                try:
+                    self._add_batch(batch, len(new))
+                except FullError as full:
+                    full.new = column.answers([bytes(new), answers[: full.added - len(new)]])
+                    raise
+            new += answers
+            told(progress, len(new), column.count)
+        return column.answers([bytes(new)])
+
     def _add_batch(self, rest: list[Key], done: int) -> None:
         """`done` are those before it in the call."""
+        try:
+            self._keep_up()
+        except FullError as full:
+            full.added = done
+            raise
         while rest:
             try:
                 self._generations[max(self._generations)].add_many(rest)
@@ -232,15 +275,15 @@ class RotatingFilter(Closes):
         with self._lock:
             return any(key in generation for generation in self._live())
 
-    def contains_many(self, keys: Iterable[Key], progress: Progress | None = None) -> list[bool]:
-        """For each key, in order, whether it may be in a generation. False is certain."""
+    def contains_many(self, keys: Iterable[Key], progress: Progress | None = None) -> Any:
+        """For each key, in order, whether it may be in a generation, as :meth:`FlashFilter.contains_many` tells. False is certain."""
         column = Column(keys, "keys")
-        answers: list[bool] = []
+        answers = bytearray()
         for (batch,) in together(each(column)):
             with self._lock:
-                answers += self._contains_batch(batch)
+                answers += bytes(self._contains_batch(batch))
             told(progress, len(answers), column.count)
-        return answers
+        return column.answers([bytes(answers)])
 
     def _contains_batch(self, keys: list[Key]) -> list[bool]:
         answers = [False] * len(keys)
@@ -260,9 +303,9 @@ class RotatingFilter(Closes):
         return FilterInfo(
             **sums,
             false_positive_rate=1 - absent,
-            false_positive_rate_asked=self._rate,
+            target_false_positive_rate=self._rate,
             is_full=False,
-            filters=len(of_each),
+            layers=len(of_each),
         )
 
     def commit(self) -> None:
@@ -271,11 +314,35 @@ class RotatingFilter(Closes):
             for generation in self._live()[:1]:
                 generation.commit()
 
+    def copy(self, path: Path, progress: Progress | None = None) -> None:
+        """Makes a durable copy, as :meth:`FlashFilter.copy` does. A kill leaves a folder whose name ends with ``.new``: remove it."""
+        copy = Folder(os.path.realpath(absolute(path)))
+        with self._lock:
+            self._require_open()
+            if Folder(os.path.realpath(self._folder)) in (copy, *copy.parents):
+                raise ValueError(f"the folder of the copy is {copy}, expected one outside {self._folder}")
+            if copy.exists() and os.listdir(copy):
+                raise FileExistsError(errno.EEXIST, "is not empty, expected an empty folder or one that does not exist", str(copy))
+            new = copy.with_name(copy.name + ".new")
+            new.mkdir()
+            try:
+                for name, generation in self._generations.items():
+                    generation.copy(new / name, progress)
+                self._ages.copy(new, self._generations)
+                sync(new)
+                os.rename(new, copy)
+            except BaseException:
+                shutil.rmtree(new, ignore_errors=True)
+                raise
+            sync(copy.parent)
+
     def close(self) -> None:
         """Makes all added keys durable and closes. `with` does the same at its end."""
         with self._lock:
             # Whatever fails, the others are closed.
             with contextlib.ExitStack() as closing:
                 closing.callback(self._folder_lock.release)
+                if not self._folder_lock.is_released:
+                    closing.callback(self._ages.save, [*self._generations])
                 for generation in self._generations.values():
                     closing.callback(generation.close)

@@ -10,27 +10,22 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import gzip
 import hashlib
 import io
 import itertools
 import json
 import os
-import re
 import sys
-import zlib
 from collections.abc import Callable, Iterable, Iterator
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
+from . import __version__
 from ._batches import together
-from ._files import fault, sync
+from ._files import FolderLock, sync
 from ._index import FlashIndex
+from ._shards import FORMS, How, OnBadLine, named, opened
 from ._springflash import FlashError
-
-#: Documents that are held in memory.
-_BATCH_DOCUMENTS = 2048
 
 #: The key of what an interrupted run leaves: the shard that is not finished, with what its places in the index depend on, and from the
 #: moment at which all of them are there with what its output will be.
@@ -40,19 +35,13 @@ _FINISHED = b"finished:"
 #: Keys that are forgotten at a time.
 _FORGOTTEN_KEYS = 1_000_000
 
-#: A byte that is no UTF-8, as a line has it. An escape in JSON can be the same, so the texts that are compared have a mark before the byte.
-#: No escapes are like both, as JSON makes one character of such a pair.
-_BYTE, _MARK = re.compile("([\udc80-\udcff])"), "\udbff"
-_MARKED_BYTE = re.compile(_MARK + _BYTE.pattern)
-
-#: What is between the keys and values of a JSON object.
-_BETWEEN = re.compile(r"\s*[{,:]?\s*")
+#: Bytes that a run takes, without a document that is longer than a batch.
+MEMORY = 256 << 20
+#: Bytes of memory of a digest in a set.
+_DIGEST_BYTES = 128
 
 #: What the program tells in one line.
 _TOLD = (KeyboardInterrupt, ImportError, MemoryError, OSError, ValueError, FlashError)
-
-#: Reads batches of texts, and writes those texts of the last batch that are kept, with their places in it.
-_Shard = tuple[Iterator[list[str]], Callable[[list[tuple[int, str]]], object]]
 
 
 class Counts(NamedTuple):
@@ -62,6 +51,24 @@ class Counts(NamedTuple):
     kept_documents: int = 0
     paragraphs: int = 0
     kept_paragraphs: int = 0
+    skipped_lines: int = 0
+
+
+class _Recent:
+    """Digests that came not long ago: a lookup of one that is known would read twice from the disk."""
+
+    def __init__(self, memory: int) -> None:
+        self._young, self._old = set[bytes](), set[bytes]()
+        self._limit = memory // _DIGEST_BYTES // 2
+
+    def unknown(self, keys: list[bytes]) -> list[int]:
+        """Places of the keys that are none of them. They are from now on."""
+        young, old = self._young, self._old
+        unknown = [n for n, key in enumerate(keys) if key not in young and key not in old]
+        young.update([keys[n] for n in unknown])
+        if len(young) > self._limit:
+            self._young, self._old = set(), young
+        return unknown
 
 
 def deduplicate(
@@ -71,66 +78,147 @@ def deduplicate(
     *,
     field: str = "text",
     paragraphs: bool = False,
+    root: str | os.PathLike[str] | None = None,
+    on_bad_line: OnBadLine = "stop",
+    memory: int = MEMORY,
     progress: Callable[[str, int], object] | None = None,
 ) -> Counts:
     """Writes each shard to the folder ``output``, under its name, without what came before in it, in another shard, or in earlier runs.
 
-    A shard is a file of lines (``.txt``), of JSON lines (``.jsonl``), either also as ``.gz``, or ``.parquet`` (needs pyarrow). A document
-    is a line, or the ``field`` of an object or row. With ``paragraphs`` the lines within each document are compared, without empty ones:
-    what came before is taken out, and a document of which nothing is left is dropped. Shards need different names, also those of
-    different runs: other documents under the name of a finished shard are a ``ValueError``, and its output stays. The output of a shard
-    appears when it is complete and durable. ``progress(shard, documents)`` follows each batch.
+    A shard is a file of lines (``.txt``), of JSON lines (``.jsonl``, ``.json``, ``.ndjson``), these also as ``.gz`` or ``.zst`` (needs
+    backports.zstd before Python 3.14), or ``.parquet`` (needs pyarrow). A document is a line, or the ``field`` of an object or row. With
+    ``paragraphs`` the lines within each document are compared, without empty ones: what came before is taken out, and a document of which
+    nothing is left is dropped. A byte order mark of UTF-8 is left out.
+
+    The name of a shard is that of its file, or with ``root`` its path below that folder, for equal names in several folders. Shards need
+    different names, also those of different runs: other documents under the name of a finished shard are a ``ValueError``, and its output
+    stays. The output of a shard appears when it is complete and durable.
+
+    A line that is blank or no JSON object with text, or a row without text, is a ``ValueError``, or with ``on_bad_line="skip"`` left out
+    and counted. So is a line of more than an eighth of ``memory``, the bytes that a call takes in addition to the index.
+    ``progress(shard, documents)`` follows each batch.
     """
-    files = [Path(shard) for shard in shards]
-    names = [file.name for file in files]
-    if len(set(names)) < len(names):
-        raise ValueError(f"two shards are named {max(names, key=names.count)}, expected names that differ")
+    if on_bad_line not in ("stop", "skip"):
+        raise ValueError(f"on_bad_line is {on_bad_line!r}, expected 'stop' or 'skip'")
     folder = Path(output)
+    files = _named_shards([Path(shard) for shard in shards], root)
+    forms = {name: [*_state(file), field, paragraphs] for name, file in files.items()}
+    for name, file in files.items():
+        for place in (file, file.resolve()):
+            target = (folder / name).parent
+            if target.exists() and place.parent.samefile(target):
+                raise ValueError(f"{file} would be overwritten, expected an output folder of its own")
     folder.mkdir(parents=True, exist_ok=True)
-    counts = Counts()
-    forms = {file.name: [*_state(file), field, paragraphs] for file in files}
+    lock = FolderLock(folder)
+    try:
+        _recover(index, forms)
+        run = _Run(index, folder, paragraphs, How(field, on_bad_line, memory // 8), _Recent(memory // 2), progress)
+        for name, file in files.items():
+            run.shard(name, file, forms[name])
+        return run.counts
+    finally:
+        lock.release()
+
+
+def _named_shards(files: list[Path], root: str | os.PathLike[str] | None) -> dict[str, Path]:
+    shards: dict[str, Path] = {}
     for file in files:
-        if any(place.parent.samefile(folder) for place in (file, file.resolve())):
-            raise ValueError(f"{file} would be overwritten, expected an output folder of its own")
-    _recover(index, forms)
-    for file in files:
-        name, form, unfinished = file.name, forms[file.name], folder / f".{file.name}.unfinished"
+        name = file.name
+        if root is not None:
+            name = os.path.relpath(file, root)
+            if name.split(os.sep)[0] == os.pardir:
+                raise ValueError(f"{file} is not below {os.fspath(root)}, expected shards of that folder")
+        if shards.get(name) == file:
+            raise ValueError(f"{file} is there twice, expected each shard once")
+        if name in shards:
+            raise ValueError(f"{shards[name]} and {file} have the same name; a root (--root) that holds both folders tells them apart")
+        shards[name] = file
+    return shards
+
+
+class _Run:
+    """What a call has come to."""
+
+    def __init__(
+        self,
+        index: FlashIndex,
+        folder: Path,
+        paragraphs: bool,
+        how: How,
+        recent: _Recent,
+        progress: Callable[[str, int], object] | None,
+    ) -> None:
+        self._index, self._folder, self._paragraphs, self._how = index, folder, paragraphs, how
+        self._recent, self._progress = recent, progress
+        self.counts = Counts()
+
+    def shard(self, name: str, file: Path, form: list[Any]) -> None:
+        """Writes the output of a shard, and makes it a finished one."""
+        index, target = self._index, self._folder / name
         finished = index.get(_record(name))
+        _make(target.parent)
+        unfinished = target.with_name(f".{target.name}.unfinished")
         content = hashlib.blake2b(digest_size=20)
         first = 0
-        with _opened(file, unfinished, field) as (batches, write):
+        with opened(file, name, unfinished, self._how) as shard:
             if finished is None:
                 # Durable before its places are: changes become so in order.
                 index[_UNFINISHED] = json.dumps({name: form})
-            for texts in batches:
-                pieces = [text.split("\n") if paragraphs else [text] for text in texts]
-                compared, keys, places = _compared(name, first, pieces, paragraphs)
-                content.update(b"".join(itertools.chain(*zip(keys, places))))
-                known = index.setdefault_many(keys, places) if finished is None else index.get_many(keys)
-                if finished is not None and None in known:
+            for texts in shard.batches:
+                compared, keys = _compared(texts, self._paragraphs)
+                content.update(b"".join(keys))
+                if self._paragraphs:
+                    content.update("".join(f"{first + n}:{m}," for n, m in compared).encode())
+                places = [f"{name}:{first + n}:{m}".encode("utf-8", "surrogateescape") for n, m in compared]
+                gone = self._came_before(keys, places) if finished is None else self._left_out(keys, places)
+                if gone is None:
                     break
-                kept, counted = _kept(pieces, compared, places, known)
-                write(kept)
+                kept = _kept(texts, compared, gone, self._paragraphs)
+                shard.write(kept)
                 first += len(texts)
-                counts = Counts(*map(sum, zip(counts, counted)))
-                if progress is not None:
-                    progress(name, first)
+                of_batch = Counts(len(texts), len(kept), len(keys), len(keys) - sum(gone))
+                self.counts = Counts(*map(sum, zip(self.counts, of_batch)))
+                if self._progress is not None:
+                    self._progress(name, first)
+            self.counts = self.counts._replace(skipped_lines=self.counts.skipped_lines + shard.skipped())
         read = content.hexdigest()
         if finished not in (None, read.encode()):
             unfinished.unlink()
             how = "give it a name that no shard had, or use a new index and output"
             raise ValueError(f"{file} has other documents than the finished shard of its name, or is read in another way; {how}")
-        with open(unfinished, "rb") as written, _named(unfinished):
+        with open(unfinished, "rb") as written, named(unfinished):
             os.fsync(written.fileno())
         if finished is None:
-            index[_UNFINISHED] = json.dumps({name: [*form, read, os.path.abspath(folder / name), *_state(unfinished)[:2]]})
+            index[_UNFINISHED] = json.dumps({name: [*form, read, os.path.abspath(target), *_state(unfinished)[:2]]})
         index.commit()
-        os.replace(unfinished, folder / name)
-        sync(folder)
+        os.replace(unfinished, target)
+        sync(target.parent)
         if finished is None:
             _finish(index, name, read)
             index.commit()
-    return counts
+
+    def _came_before(self, keys: list[bytes], places: list[bytes]) -> list[bool]:
+        """Which of the keys came before these places. All are known from now on."""
+        gone = [True] * len(keys)
+        asked = self._recent.unknown(keys)
+        old = self._index.setdefault_many([keys[n] for n in asked], [places[n] for n in asked])
+        for n, place in zip(asked, old):
+            # Its own place is there if a run before this one was interrupted.
+            gone[n] = place is not None and place != places[n]
+        return gone
+
+    def _left_out(self, keys: list[bytes], places: list[bytes]) -> list[bool] | None:
+        """Which of the keys of a finished shard it left to others. None if there is a key that it did not have."""
+        old = self._index.get_many(keys)
+        return None if None in old else [before != place for before, place in zip(old, places)]
+
+
+def _make(folder: Path) -> None:
+    """Makes a folder, durably, with those above it."""
+    missing = [above for above in (folder, *folder.parents) if not above.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for made in missing:
+        sync(made.parent)
 
 
 def _state(file: str | os.PathLike[str]) -> list[int]:
@@ -175,213 +263,65 @@ def _forget(index: FlashIndex, names: Iterable[str]) -> None:
             index._delete_batch(batch)
 
 
-def _compared(
-    name: str, first: int, pieces: list[list[str]], paragraphs: bool
-) -> tuple[list[tuple[int, int]], list[bytes], list[bytes]]:
-    """Which pieces of documents are compared, their keys, and their places. The first document has the number `first`."""
-    compared = [
-        (n, m) for n, parts in enumerate(pieces) for m, part in enumerate(parts) if not paragraphs or part.strip()
-    ]
-    keys = [hashlib.blake2b(pieces[n][m].encode("utf-8", "surrogatepass"), digest_size=20).digest() for n, m in compared]
-    return compared, keys, [f"{name}:{first + n}:{m}".encode("utf-8", "surrogateescape") for n, m in compared]
+def _compared(texts: list[bytes], paragraphs: bool) -> tuple[list[tuple[int, int]], list[bytes]]:
+    """Which pieces of documents are compared, and their keys."""
+    if paragraphs:
+        pieces = [(n, m, part) for n, text in enumerate(texts) for m, part in enumerate(text.split(b"\n")) if not _is_blank(part)]
+    else:
+        pieces = [(n, 0, text) for n, text in enumerate(texts)]
+    return [(n, m) for n, m, _ in pieces], [hashlib.blake2b(part, digest_size=20).digest() for _, _, part in pieces]
 
 
-def _kept(
-    pieces: list[list[str]], compared: list[tuple[int, int]], places: list[bytes], known: list[bytes | None]
-) -> tuple[list[tuple[int, str]], Counts]:
-    """The texts that are kept, with their numbers, if these places of what is compared are known."""
-    gone: dict[int, set[int]] = {}
-    for (n, m), place, old in zip(compared, places, known):
-        # Its own place is there if a run before this one was interrupted.
-        if old is not None and old != place:
-            gone.setdefault(n, set()).add(m)
-    asked = [0] * len(pieces)
-    for n, _ in compared:
+def _is_blank(part: bytes) -> bool:
+    rest = part.strip()
+    # Of other white space there is much.
+    return not rest or (not 0x20 < rest[0] < 0x7F and not rest.decode("utf-8", "replace").strip())
+
+
+def _kept(texts: list[bytes], compared: list[tuple[int, int]], gone: list[bool], paragraphs: bool) -> list[tuple[int, bytes]]:
+    """The texts that are kept, with their numbers, if these pieces are gone."""
+    if not paragraphs:
+        return [(n, text) for (n, _), text, is_gone in zip(compared, texts, gone) if not is_gone]
+    missing: dict[int, set[int]] = {}
+    asked = [0] * len(texts)
+    for (n, m), is_gone in zip(compared, gone):
         asked[n] += 1
-    kept = [
-        (n, "\n".join(part for m, part in enumerate(parts) if m not in gone.get(n, ())))
-        for n, parts in enumerate(pieces)
-        if n not in gone or len(gone[n]) < asked[n]
+        if is_gone:
+            missing.setdefault(n, set()).add(m)
+    return [
+        (n, text if n not in missing else b"\n".join(part for m, part in enumerate(text.split(b"\n")) if m not in missing[n]))
+        for n, text in enumerate(texts)
+        if n not in missing or len(missing[n]) < asked[n]
     ]
-    removed = sum(map(len, gone.values()))
-    return kept, Counts(len(pieces), len(kept), len(compared), len(compared) - removed)
-
-
-def _opened(file: Path, target: Path, field: str) -> contextlib.AbstractContextManager[_Shard]:
-    kinds = [suffix for suffix in file.suffixes if suffix != ".gz"]
-    if file.suffix == ".parquet":
-        return _parquet(file, target, field)
-    if kinds[-1:] not in ([".txt"], [".jsonl"]):
-        raise ValueError(f"{file} is none of .txt, .txt.gz, .jsonl, .jsonl.gz and .parquet")
-    return _lines(file, target, field if kinds[-1] == ".jsonl" else None)
-
-
-@contextlib.contextmanager
-def _named(file: str | os.PathLike[str]) -> Iterator[None]:
-    """Names the file in faults of the disk."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno is not None and error.filename is None:
-            error.filename = os.fspath(file)
-        raise
-
-
-class _Output(io.FileIO):
-    """A new file: a link of its name is not followed."""
-
-    def __init__(self, file: Path) -> None:
-        file.unlink(missing_ok=True)
-        super().__init__(os.fspath(file), "x")
-
-    def write(self, data: Any) -> int:
-        with _named(self.name):
-            return super().write(data)
-
-
-@contextlib.contextmanager
-def _reading(file: Path) -> Iterator[None]:
-    """Names the shard in what libraries raise because of its contents."""
-    try:
-        with _named(file):
-            yield
-    except (EOFError, OSError, RecursionError, ValueError, zlib.error) as error:
-        if str(file) in str(error) or getattr(error, "errno", None) is not None:
-            raise
-        raise ValueError(f"{file}: {error}") from error
-
-
-@contextlib.contextmanager
-def _lines(file: Path, target: Path, field: str | None) -> Iterator[_Shard]:
-    is_packed = file.suffix == ".gz"
-    opened: Any = gzip.open if is_packed else open
-    # Bytes that are no UTF-8 are written as they were read.
-    form: Any = {"encoding": "utf-8", "errors": "surrogateescape", "newline": "\n"}
-    with contextlib.ExitStack() as open_files:
-        enter = open_files.enter_context
-        source = enter(opened(file, "rt", **form))
-        output: Any = enter(io.BufferedWriter(_Output(target)))
-        # A packed file tells its name, which is that of the shard.
-        packed = enter(gzip.GzipFile(file.name, "wb", fileobj=output)) if is_packed else output
-        sink = enter(io.TextIOWrapper(packed, **form))
-        batch: list[tuple[str, str]] = []
-
-        def read() -> Iterator[list[str]]:
-            number = 0
-            with _reading(file):
-                while lines := list(itertools.islice(source, _BATCH_DOCUMENTS)):
-                    batch.clear()
-                    for line in lines:
-                        number += 1
-                        line = line.rstrip("\n")
-                        batch.append((_document(line, field, f"{file}:{number}"), line))
-                    yield [text for text, _ in batch]
-
-        def write(kept: list[tuple[int, str]]) -> None:
-            for n, text in kept:
-                before, line = batch[n]
-                sink.write((line if field is None or text == before else _replaced(line, field, text)) + "\n")
-
-        yield read(), write
-
-
-def _document(line: str, field: str | None, place: str) -> str:
-    marked = line if line.isascii() else _BYTE.sub(_MARK + r"\1", line)
-    if field is None:
-        return marked
-    try:
-        row = json.loads(marked)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{place}: {error}") from None
-    text = row.get(field) if isinstance(row, dict) else None
-    if not isinstance(text, str):
-        raise ValueError(f"{place}: expected an object with text in {field!r}")
-    return text
-
-
-def _replaced(line: str, field: str, text: str) -> str:
-    """The object with another text. All else stays as it is written: numbers may have more digits than a float."""
-    decode = json.JSONDecoder().raw_decode
-    first = last = end = 0
-    while not line.startswith("}", at := _next(line, end)):
-        key, at = decode(line, at)
-        start = _next(line, at)
-        _, end = decode(line, start)
-        # Of equal keys the last one counts.
-        if key == field:
-            first, last = start, end
-    parts = _MARKED_BYTE.split(text)
-    parts[::2] = [json.dumps(part)[1:-1] for part in parts[::2]]
-    return f'{line[:first]}"{"".join(parts)}"{line[last:]}'
-
-
-def _next(line: str, at: int) -> int:
-    """Where the next key or value begins, or the object ends."""
-    found = _BETWEEN.match(line, at)
-    return found.end() if found else at
-
-
-@contextlib.contextmanager
-def _arrow(file: Path, errors: type[Exception]) -> Iterator[None]:
-    """Names the shard in what Arrow cannot do with it."""
-    try:
-        yield
-    except errors as error:
-        if isinstance(error, MemoryError):
-            raise
-        raise fault(FlashError, file, str(error)) from error
-
-
-@contextlib.contextmanager
-def _parquet(file: Path, target: Path, field: str) -> Iterator[_Shard]:
-    import pyarrow
-    import pyarrow.parquet
-
-    with contextlib.ExitStack() as open_files:
-        enter = open_files.enter_context
-        enter(_arrow(file, pyarrow.ArrowException))
-        with _reading(file):
-            source = enter(pyarrow.parquet.ParquetFile(file))
-        output = enter(io.BufferedWriter(_Output(target)))
-        sink = enter(pyarrow.parquet.ParquetWriter(output, source.schema_arrow))
-        column = source.schema_arrow.get_field_index(field)
-        if column < 0:
-            raise ValueError(f"{file}: there is no column {field!r}")
-        last: list[Any] = [None]
-
-        def read() -> Iterator[list[str]]:
-            number = 0
-            with _reading(file):
-                for last[0] in source.iter_batches(_BATCH_DOCUMENTS):
-                    texts = last[0].column(column).to_pylist()
-                    wrong = next((n for n, text in enumerate(texts) if not isinstance(text, str)), None)
-                    if wrong is not None:
-                        raise ValueError(f"{file}: row {number + wrong} has no text in {field!r}")
-                    number += len(texts)
-                    yield texts
-
-        def write(kept: list[tuple[int, str]]) -> None:
-            try:
-                rows = last[0].take(pyarrow.array([n for n, _ in kept], pyarrow.int64()))
-            except NotImplementedError:  # There are types that it does not take, such as string_view.
-                rows = pyarrow.Table.from_batches([last[0].slice(n, 1) for n, _ in kept], last[0].schema)
-            texts = pyarrow.array([text for _, text in kept], rows.schema.field(column).type)
-            sink.write(rows.set_column(column, rows.schema.field(column), texts))
-
-        yield read(), write
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         prog="springflash-duplicates",
-        description="Write shards without the documents, or paragraphs, that came before. Exact; needs a byte of memory for each.",
+        description="Write shards without the documents, or paragraphs, that came before. Exact.",
     )
-    parser.add_argument("--version", action="version", version=f"springflash-duplicates {version('springflash')}")
+    parser.add_argument("--version", action="version", version=f"springflash-duplicates {__version__}")
     parser.add_argument("index", help="folder of the index of what came before; made if it is not there")
     parser.add_argument("output", help="folder for the shards without duplicates")
-    parser.add_argument("shards", nargs="+", help=".txt, .txt.gz, .jsonl, .jsonl.gz or .parquet")
+    parser.add_argument("shards", nargs="+", help=FORMS)
     parser.add_argument("--field", default="text", help="field or column of the text (default: text)")
     parser.add_argument("--paragraphs", action="store_true", help="compare lines within documents instead of documents")
+    parser.add_argument("--root", help="name shards, and outputs, by their paths below this folder: for equal names in several folders")
+    parser.add_argument(
+        "--on-bad-line",
+        choices=["stop", "skip"],
+        default="stop",
+        help="what to do at a line that is blank or no JSON object with text, a row without text, or a line that is too long: stop with "
+        "code 2 (default), or leave it out, count it, and end with code 4",
+    )
+    parser.add_argument(
+        "--memory",
+        type=_mebibytes,
+        default=MEMORY >> 20,
+        metavar="MIB",
+        help="memory, in addition to the interpreter and a byte for each document (default: 256). A line may have an eighth of it; keys "
+        "that came lately are found in half of it without a read of the disk",
+    )
     if sys.stdout is None:
         _exit(1, "standard output is closed, expected an open one; /dev/null takes what nobody reads")
     # What argparse cannot write is no error to it.
@@ -395,19 +335,33 @@ def main() -> None:
         except OSError as error:
             _exit(1, error)
         raise
-    files = {Path(shard).name: n for n, shard in enumerate(asked.shards, 1)}
+    begun: dict[str, None] = {}
 
     def bar(name: str, documents: int) -> None:
+        begun[name] = None
         if sys.stderr is not None and sys.stderr.isatty():
-            print(f"\r{files[name]} of {len(files)} shards: {name}, {documents} documents \033[K", end="", file=sys.stderr)
+            of_all = f"{len(begun)} of {len(asked.shards)} shards"
+            print(f"\r{of_all}: {name}, {documents} documents \033[K", end="", file=sys.stderr)
 
     try:
-        with FlashIndex(asked.index) as index:
+        memory = asked.memory << 20
+        with FlashIndex(asked.index, memory=memory // 8) as index:
             kept = deduplicate(
-                index, asked.shards, asked.output, field=asked.field, paragraphs=asked.paragraphs, progress=bar
+                index,
+                asked.shards,
+                asked.output,
+                field=asked.field,
+                paragraphs=asked.paragraphs,
+                root=asked.root,
+                on_bad_line=asked.on_bad_line,
+                memory=memory,
+                progress=bar,
             )
         documents = f"{kept.kept_documents} of {kept.documents} documents"
-        print(f"kept {documents}, {kept.kept_paragraphs} of {kept.paragraphs} paragraphs", flush=True)
+        skipped = f"; {kept.skipped_lines} bad lines were left out" if kept.skipped_lines else ""
+        print(f"kept {documents}, {kept.kept_paragraphs} of {kept.paragraphs} paragraphs{skipped}", flush=True)
+        if kept.skipped_lines:
+            sys.exit(4)
     except _TOLD as last:
         first: BaseException = last
         # What closing raises follows from what was raised before.
@@ -417,6 +371,12 @@ def main() -> None:
             _exit(130, "interrupted; repeat it with the same command")
         reason = "there is not enough memory" if isinstance(first, MemoryError) else first
         _exit(2 if isinstance(first, ValueError) else 1, reason)
+
+
+def _mebibytes(text: str) -> int:
+    if text.isdecimal() and 16 <= int(text) < 1 << 24:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is no number of mebibytes, expected a whole one of at least 16")
 
 
 def _exit(code: int, reason: object) -> NoReturn:

@@ -23,6 +23,9 @@ const BITS_MAX: f64 = 16.0;
 const FIRST_PART: usize = 8;
 /// Room beside twice the bookkeeping, below which tables are read without units.
 const FLOOR_BYTES: usize = 8 << 10;
+/// Visits after which it is judged what tables are used for; one part in so many by iterators is a good part of them.
+const USES_MIN: u64 = 1000;
+const SCANS_PART: u64 = 4;
 /// How often keys are counted, at least, and the most of a core that it may take.
 const COUNT_EVERY: Duration = Duration::from_millis(500);
 const COUNT_PARTS: u32 = 200;
@@ -38,6 +41,8 @@ pub(crate) struct CacheLook {
     /// That filters may have.
     pub(crate) room: usize,
     pub(crate) in_force: usize,
+    /// Tables that iterators opened so far, and sought in without asking units.
+    pub(crate) sought_tables: u64,
 }
 
 pub(crate) struct AutoBudget {
@@ -54,6 +59,26 @@ pub(crate) struct AutoBudget {
     settle_reads: u64,
     /// The budget that the log was told.
     told_bytes: usize,
+    uses: Uses,
+}
+
+/// What tables were used for, at the last count.
+#[derive(Default)]
+struct Uses {
+    visits: u64,
+    sought_tables: u64,
+    /// Whether iterators made a good part of the visits lately. What they read is not counted, so nobody knows what they lose.
+    are_scans: bool,
+}
+
+impl Uses {
+    fn count(&mut self, visits: u64, sought_tables: u64) {
+        let (looked_up, sought) = (visits - self.visits, sought_tables - self.sought_tables);
+        if looked_up + sought >= USES_MIN {
+            self.are_scans = sought * SCANS_PART >= looked_up;
+            (self.visits, self.sought_tables) = (visits, sought_tables);
+        }
+    }
 }
 
 impl AutoBudget {
@@ -68,6 +93,7 @@ impl AutoBudget {
             prior_bytes: 1.0,
             settle_reads: 0,
             told_bytes: 0,
+            uses: Uses::default(),
         }
     }
 
@@ -78,6 +104,7 @@ impl AutoBudget {
         let prior = self.prior(cache, bookkeeping);
         let limits = self.limits(cache, bookkeeping);
         let outcomes = manager.outcomes();
+        self.uses.count(outcomes.visits(), cache.sought_tables);
         let is_short = cache.in_force < self.asked_bytes - self.asked_bytes / 64;
         let has_changed = (prior / self.prior_bytes).ln().abs() > 2.0 * MOVE_MIN;
         if is_short || has_changed {
@@ -143,7 +170,11 @@ impl AutoBudget {
             return floor.max(self.lifted_bytes).min(room)..=room;
         }
         // A part of the budget keeps absent keys and buffers.
-        let most = ((bookkeeping as f64 + self.keys as f64 * BITS_MAX / 8.0) * 1.25).max(floor).min(room);
+        let mut most = (bookkeeping as f64 + self.keys as f64 * BITS_MAX / 8.0) * 1.25;
+        if self.uses.are_scans {
+            most = most.min((cache.capacity / FIRST_PART) as f64);
+        }
+        let most = most.max(floor).min(room);
         floor.max(self.lifted_bytes).min(most)..=most
     }
 }
@@ -157,6 +188,17 @@ fn prior_bits(memory_per_key: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn scans_are_a_good_part_of_what_was_done_lately() {
+        let mut uses = Uses::default();
+        for (visits, sought_tables, are_scans) in
+            [(900, 0, false), (1_000, 10, false), (1_500, 600, true), (1_600, 600, true), (9_000, 700, false)]
+        {
+            uses.count(visits, sought_tables);
+            assert_eq!(uses.are_scans, are_scans, "{visits} {sought_tables}");
+        }
+    }
 
     #[test]
     fn the_prior_grows_with_the_memory_per_key() {

@@ -1,40 +1,50 @@
-//! The budget in force: what the program asked for, or what was measured to be best, and no more than is charged to the block cache.
+//! The budget in force: what the program asked for, or what was measured to be best, and no more than is charged to the block caches.
 //!
-//! Invariants: the manager's limit is never above what is charged to the block cache, but for the moment after the cache needed the room;
-//! changes come one at a time; nobody who needs room in the cache waits for a change.
+//! Invariants: the manager's limit is never above what is charged to the caches in use, but for the moment after one needed the room;
+//! one thread at a time moves the budget; nobody who needs room in a cache waits for that; a callback of a cache sets a flag alone.
 
 use std::{
+    slice,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use parking_lot::Mutex;
 use springbloom_manager::Manager;
 
 use super::{
-    auto_budget::{AutoBudget, MOST_EIGHTHS},
-    charged_cache::{ChargedCache, HALF},
+    auto_budget::{AutoBudget, CacheLook, MOST_EIGHTHS},
+    charged_caches::{self, ChargedCaches, LastLook},
+    standing::Standing,
 };
 use crate::{
-    engine::{Cache, CacheAlarm, Engine},
-    settings::Budget,
+    engine::{Cache, CacheAlarm, CacheCharge, Engine},
+    settings::{Budget, Settings},
 };
+
+/// The most of a cache that a budget may have which the program chose, in eighths.
+const HALF: u32 = 4;
 
 /// Moves the manager's budget.
 pub(crate) struct BudgetControl {
     manager: Arc<Manager>,
-    /// Whether the budget is charged to a block cache. Outside of the mutex, which is held while a budget moves.
-    is_charged: AtomicBool,
-    /// Whether it is measured which budget reads least. Outside of the mutex as well.
+    /// Whether caches pay for the budget. Until one is in use, what is asked for holds.
+    is_charged: bool,
+    /// Whether there must be one.
+    needs_cache: bool,
+    /// Whether it is measured which budget reads least. Outside of the mutex, which is held while a budget moves.
     is_auto: AtomicBool,
+    /// By iterators that asked no units.
+    sought_tables: AtomicU64,
     alarm: Arc<CacheAlarm>,
-    /// Held while a budget moves, which may wait for a read of a unit.
-    state: Mutex<State>,
-    /// Never held so long. Locked after `state`.
-    cache: Mutex<Option<ChargedCache>>,
+    caches: ChargedCaches,
+    /// Held for a moment.
+    standing: Mutex<Standing>,
+    /// Held by the one who moves the budget, who may wait for a read of a unit and for a cache.
+    turn: Mutex<State>,
 }
 
 struct State {
@@ -42,42 +52,38 @@ struct State {
     asked_bytes: usize,
     /// Chooses the budget, if the program left it to be measured.
     auto: Option<AutoBudget>,
-    /// Whether the log was told that the cache has no room for all of the budget.
+    /// Whether the log was told that the caches have no room for all of the budget.
     is_told: bool,
 }
 
 impl BudgetControl {
-    pub(crate) fn new(manager: Arc<Manager>, budget: Budget) -> Self {
+    pub(crate) fn new(manager: Arc<Manager>, settings: &Settings) -> Self {
         let asked_bytes = manager.budget().budget_bytes();
-        let auto = (budget == Budget::Auto).then(AutoBudget::new);
-        let state = State { asked_bytes, auto, is_told: false };
+        let auto = (settings.budget == Budget::Auto).then(AutoBudget::new);
         Self {
             manager,
-            is_charged: AtomicBool::new(false),
-            is_auto: AtomicBool::new(budget == Budget::Auto),
+            is_charged: settings.is_charged(),
+            needs_cache: settings.charge_to_block_cache,
+            is_auto: AtomicBool::new(auto.is_some()),
+            sought_tables: AtomicU64::new(0),
             alarm: Arc::default(),
-            state: Mutex::new(state),
-            cache: Mutex::default(),
+            caches: ChargedCaches::default(),
+            standing: Mutex::new(Standing::Following),
+            turn: Mutex::new(State { asked_bytes, auto, is_told: false }),
         }
     }
 
     /// Asks for another budget, and gives the one that is in force then. A smaller one holds when this returns.
     pub(crate) fn ask(&self, budget: Budget) -> usize {
-        let mut state = self.state.lock();
+        let caches = self.caches.in_use();
+        let mut state = self.turn.lock();
         self.is_auto.store(budget == Budget::Auto, Ordering::Relaxed);
         match budget {
-            Budget::Bytes(budget_bytes) => {
-                (state.asked_bytes, state.auto) = (budget_bytes as usize, None);
-                self.allow(HALF);
-                self.apply(&mut state);
-            }
-            // The next look at the cache chooses.
-            Budget::Auto if state.auto.is_none() => {
-                state.auto = Some(AutoBudget::new());
-                self.allow(MOST_EIGHTHS);
-            }
-            Budget::Auto => {}
+            Budget::Bytes(budget_bytes) => (state.asked_bytes, state.auto) = (budget_bytes as usize, None),
+            Budget::Auto => _ = state.auto.get_or_insert_with(AutoBudget::new),
         }
+        self.standing.lock().ask();
+        self.follow(&mut state, &caches);
         self.in_force()
     }
 
@@ -86,140 +92,160 @@ impl BudgetControl {
         self.is_auto.load(Ordering::Relaxed)
     }
 
-    /// Sets the most of the cache that the budget may have, in eighths.
-    fn allow(&self, eighths: u32) {
-        if let Some(cache) = &mut *self.cache.lock() {
-            cache.allow(eighths);
+    /// Charges the budget to `cache`, too, while what this gives lives: `None` if it is not to be charged to this one.
+    pub(crate) fn use_cache(
+        &self,
+        engine: &Engine,
+        cache: &Cache<'_>,
+    ) -> Result<Option<Arc<CacheCharge>>, String> {
+        if !self.is_charged {
+            return Ok(None);
         }
-    }
-
-    /// Charges the budget to `cache`, unless it is charged to one already.
-    pub(crate) fn charge_to(&self, engine: &'static Engine, cache: &Cache<'_>) -> Result<(), String> {
-        if self.is_charged.load(Ordering::Acquire) {
-            return Ok(());
+        let Some((charge, is_first)) = self.caches.share(engine, cache, &self.alarm) else {
+            return match self.needs_cache && self.caches.is_empty() {
+                true => {
+                    Err("the budget is to be charged to a block cache, and these options have none".into())
+                }
+                false => Ok(None),
+            };
+        };
+        if is_first {
+            // Tables that are opened next find the budget.
+            let mut state = self.turn.lock();
+            self.standing.lock().ask();
+            self.follow(&mut state, slice::from_ref(&charge));
         }
-        let mut state = self.state.lock();
-        if self.cache.lock().is_none() {
-            let charged = ChargedCache::new(engine, cache, self.alarm.clone())?;
-            *self.cache.lock() = Some(charged);
-            if state.auto.is_some() {
-                self.allow(MOST_EIGHTHS);
-            }
-            self.apply(&mut state);
-            self.choose(&mut state);
-            self.is_charged.store(true, Ordering::Release);
-            // Its thread looks at the cache from now on.
+        if charge.bytes() == 0 {
             self.alarm.ring();
         }
-        Ok(())
+        Ok(Some(charge))
     }
 
-    /// The calling thread is woken when the cache runs short of room, and looks at it then.
+    /// The calling thread is woken when a cache runs short of room, and looks at the caches then.
     pub(crate) fn wake_this_thread(&self) {
         self.alarm.wake_this_thread();
     }
 
-    /// When [`look_at_cache`](Self::look_at_cache) wants to be called; `None`: never.
-    pub(crate) fn next_look(&self) -> Option<Instant> {
-        if !self.is_charged.load(Ordering::Acquire) {
-            return None;
-        }
-        self.cache.lock().as_ref().map(ChargedCache::next_look)
+    /// When [`look_at_caches`](Self::look_at_caches) wants to be called; `None`: not before that thread is woken.
+    pub(crate) fn next_look(&self, last: &LastLook) -> Option<Instant> {
+        let is_ringing = self.alarm.is_ringing();
+        (is_ringing || !self.caches.is_empty()).then(|| last.next(is_ringing))
     }
 
-    /// Follows the room that others leave in the cache.
-    pub(crate) fn look_at_cache(&self) {
-        let mut state = self.state.lock();
-        let (asked, in_force) = (state.asked_bytes, self.in_force());
-        let budget_bytes = self.cache.lock().as_mut().and_then(|cache| cache.look(in_force, asked));
-        if let Some(budget_bytes) = budget_bytes {
-            self.move_to(&mut state, budget_bytes);
-        }
-        self.choose(&mut state);
-    }
-
-    /// Moves the budget to what reads least, if that is to be found out.
-    fn choose(&self, state: &mut State) {
-        let Some(auto) = &mut state.auto else { return };
-        let look = self.cache.lock().as_ref().map(|cache| cache.last_look(self.in_force()));
-        let Some(look) = look else { return };
-        let chosen = auto.next(&self.manager, look);
-        if let Some(news) = auto.news(look.capacity) {
-            self.manager.notices().tell(news);
-        }
-        if chosen != state.asked_bytes {
-            state.asked_bytes = chosen;
-            self.apply(state);
-        }
-    }
-
-    /// The cache will have to hold `bytes` more. The charge falls where it has to; the budget follows when the thread that was woken
-    /// moves it.
-    pub(crate) fn make_room(&self, bytes: usize) {
-        self.with_cache(|cache| {
-            if let Some(budget_bytes) = cache.leave(bytes) {
-                cache.charge(budget_bytes);
-                self.alarm.ring();
-            }
+    /// Follows the room that others leave in the caches in use. Gives how long it took to ask them.
+    pub(crate) fn look_at_caches(&self) -> Duration {
+        let mut took = Duration::ZERO;
+        self.alarm.answer(|| {
+            let caches = self.caches.in_use();
+            took = self.follow(&mut self.turn.lock(), &caches);
         });
+        took
     }
 
-    /// The cache refused an entry. Ends the charge for a while: `false` if there is none.
+    /// Before an operation that a cache must not refuse. Where the thread that looks at the caches was not there yet since one became too
+    /// full, the charge to it ends here; that thread charges again what may be.
+    pub(crate) fn make_way(&self) {
+        if self.alarm.is_ringing() {
+            self.caches.in_use().iter().for_each(|cache| _ = cache.end(true));
+        }
+    }
+
+    /// A cache refused an entry. Ends the charge for a while: `false` if there is none.
     pub(crate) fn yield_to_cache(&self) -> bool {
-        self.with_cache(ChargedCache::give_way).unwrap_or(false)
-    }
-
-    /// The entry found room then: the budget falls.
-    pub(crate) fn has_yielded_to_cache(&self) {
-        self.with_cache(|cache| {
-            if let Some(budget_bytes) = cache.has_given_way() {
-                cache.charge(budget_bytes);
-                self.alarm.ring();
-            }
-        });
-    }
-
-    /// Not before the cache is charged: then there is nothing to give way with.
-    fn with_cache<T>(&self, with: impl FnOnce(&mut ChargedCache) -> T) -> Option<T> {
-        if !self.is_charged.load(Ordering::Acquire) {
-            return None;
+        let ended = self.caches.in_use().iter().filter(|cache| cache.end(false)).count();
+        if ended > 0 {
+            self.standing.lock().suspend();
         }
-        self.cache.lock().as_mut().map(with)
+        ended > 0
+    }
+
+    /// The entry found room then: the budget falls, which nobody waits for.
+    pub(crate) fn has_yielded_to_cache(&self) {
+        self.standing.lock().refuse();
+        self.alarm.ring();
+    }
+
+    /// An iterator opened a table, and asked no units.
+    pub(crate) fn count_sought_table(&self) {
+        if self.is_auto() {
+            self.sought_tables.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     fn in_force(&self) -> usize {
         self.manager.budget().budget_bytes()
     }
 
-    /// Moves the budget to what was asked for, or to what the cache has room for.
-    fn apply(&self, state: &mut State) {
+    /// Moves the budget to what was asked for or is best, or to what the caches in use have room for. The caller drops its share of these
+    /// when it has no turn any more: with the last one, a cache goes. Gives how long it took to ask them.
+    fn follow(&self, state: &mut State, caches: &[Arc<CacheCharge>]) -> Duration {
+        if caches.is_empty() {
+            // Nothing that was measured holds for the next cache.
+            if let Some(auto) = &mut state.auto {
+                (*auto, state.asked_bytes) = (AutoBudget::new(), Budget::UNCHARGED_BYTES as usize);
+            }
+            self.set(state.asked_bytes);
+            return Duration::ZERO;
+        }
+        let budget = self.manager.budget().asked_bytes();
+        let eighths = if state.auto.is_some() { MOST_EIGHTHS } else { HALF };
+        let begun = Instant::now();
+        let rooms: Vec<usize> = caches.iter().map(|cache| cache.room(eighths)).collect();
+        let now = Instant::now();
+        let room = self.standing.lock().limit(now, budget, rooms.iter().sum());
+        let capacity = caches.iter().map(|cache| cache.capacity()).sum();
+        let sought_tables = self.sought_tables.load(Ordering::Relaxed);
+        self.choose(state, CacheLook { capacity, room, in_force: self.in_force(), sought_tables });
         let asked = state.asked_bytes;
-        let budget_bytes = self.cache.lock().as_mut().map_or(asked, |cache| cache.fit(asked));
-        self.move_to(state, budget_bytes);
+        let budget = self.standing.lock().next(now, budget, room.min(asked), asked);
+        self.move_to(budget, caches, &rooms);
+        self.tell(state);
+        now - begun
     }
 
-    fn move_to(&self, state: &mut State, budget_bytes: usize) {
-        // Charge first when the budget grows, and last when it shrinks: the budget is never above the charge.
-        if budget_bytes < self.in_force() {
+    /// Asks for the budget that reads least, if that is to be found out.
+    fn choose(&self, state: &mut State, look: CacheLook) {
+        let Some(auto) = &mut state.auto else { return };
+        let chosen = auto.next(&self.manager, look);
+        if let Some(news) = auto.news(look.capacity) {
+            self.manager.notices().tell(news);
+        }
+        if chosen != state.asked_bytes {
+            state.asked_bytes = chosen;
+            self.standing.lock().ask();
+        }
+    }
+
+    /// It falls before the charge does, and rises after it.
+    fn move_to(&self, budget: usize, caches: &[Arc<CacheCharge>], rooms: &[usize]) {
+        if budget < self.manager.budget().asked_bytes() {
+            self.set(budget);
+        }
+        let mut granted = budget;
+        if self.standing.lock().is_charged() {
+            // More may stay in use, for tables that are open.
+            granted = charged_caches::charge(budget.max(self.in_force()), caches, rooms);
+        }
+        if granted < budget {
+            self.standing.lock().fall(Instant::now());
+        }
+        self.set(budget.min(granted));
+    }
+
+    fn set(&self, budget_bytes: usize) {
+        if budget_bytes != self.manager.budget().asked_bytes() {
             self.manager.set_budget_bytes(budget_bytes);
         }
-        let charge = |bytes| self.cache.lock().as_mut().map(|cache| cache.charge(bytes));
-        let Some(charged) = charge(budget_bytes) else {
-            self.manager.set_budget_bytes(budget_bytes);
-            return;
-        };
-        self.manager.set_budget_bytes(budget_bytes.min(charged));
-        // More may stay in use, for tables that are open.
-        charge(self.in_force());
-        let is_short = self.in_force() < state.asked_bytes;
-        if is_short && !state.is_told {
+    }
+
+    fn tell(&self, state: &mut State) {
+        let (in_force, asked) = (self.in_force(), state.asked_bytes);
+        if in_force < asked && !state.is_told {
             self.manager.notices().warn(format!(
-                "a filter budget of {} bytes is lowered to {}, for which the block cache that pays for it has room; it follows \
-                 the room there from now on",
-                state.asked_bytes,
-                self.in_force()
+                "a filter budget of {asked} bytes is lowered to {in_force}, for which the block caches that pay for it have room; it \
+                 follows the room there from now on"
             ));
         }
-        state.is_told = is_short;
+        state.is_told = in_force < asked;
     }
 }

@@ -2,5 +2,6 @@
 
 mod auto_budget;
 pub(crate) mod budget_control;
-mod charged_cache;
+pub(crate) mod charged_caches;
 mod climber;
+mod standing;

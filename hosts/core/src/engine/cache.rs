@@ -5,7 +5,7 @@ use std::{
     marker::PhantomData,
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicUsize, Ordering},
     },
     thread::Thread,
 };
@@ -13,24 +13,32 @@ use std::{
 use super::description::{CacheCalls, Engine};
 
 /// A cache of the engine, or none.
-pub struct Cache<'a> {
+pub(crate) struct Cache<'a> {
     /// Null: none.
     cache: *const c_void,
+    identity: *const c_void,
     alive: PhantomData<&'a ()>,
 }
 
 impl Cache<'_> {
     /// # Safety
-    /// `cache` is null or what the engine's [`CacheCalls`] take, alive as long as the result.
-    pub unsafe fn at(cache: *const c_void) -> Self {
-        Self { cache, alive: PhantomData }
+    /// `cache` is null or what the engine's [`CacheCalls`] take, alive as long as the result. No other cache has the same `identity`
+    /// while the cache lives.
+    pub(crate) unsafe fn at(cache: *const c_void, identity: *const c_void) -> Self {
+        Self { cache, identity, alive: PhantomData }
+    }
+
+    pub(crate) fn identity(&self) -> usize {
+        self.identity as usize
     }
 }
 
-/// Tells that the cache ran short of room, and that the charge to it is gone therefore.
+/// Tells that a cache may have run short of room, or that the caches in use are others.
 #[derive(Default)]
 pub(crate) struct CacheAlarm {
-    rings: AtomicBool,
+    /// How often it rang, and how often when it was answered last.
+    rings: AtomicUsize,
+    answered: AtomicUsize,
     /// Woken by the alarm.
     thread: OnceLock<Thread>,
 }
@@ -42,80 +50,96 @@ impl CacheAlarm {
     }
 
     pub(crate) fn ring(&self) {
-        self.rings.store(true, Ordering::Release);
+        self.rings.fetch_add(1, Ordering::AcqRel);
         if let Some(thread) = self.thread.get() {
             thread.unpark();
         }
     }
 
     pub(crate) fn is_ringing(&self) -> bool {
-        self.rings.load(Ordering::Acquire)
+        self.rings.load(Ordering::Acquire) != self.answered.load(Ordering::Acquire)
     }
 
-    /// Whether it rang. It rings no more.
-    pub(crate) fn silence(&self) -> bool {
-        self.rings.swap(false, Ordering::AcqRel)
+    /// Rings until it is answered, and on if it rang again meanwhile.
+    pub(crate) fn answer(&self, answer: impl FnOnce()) {
+        let rings = self.rings.load(Ordering::Acquire);
+        answer();
+        self.answered.store(rings, Ordering::Release);
     }
 }
 
+/// Called by a cache with its locks held: it sets a flag and wakes a thread, and no more.
 extern "C" fn ring(alarm: *mut c_void) {
-    // SAFETY: the charge that calls this keeps the alarm until it has ended; it is shared alone.
+    // SAFETY: a share of the alarm, which is given back by `forget` after the last call.
     let alarm = unsafe { &*alarm.cast::<CacheAlarm>() };
     alarm.ring();
 }
 
-/// The charge of the budget to a cache. Keeps the cache alive. Dropping it ends the charge.
+extern "C" fn forget(alarm: *mut c_void) {
+    // SAFETY: the share that `CacheCharge::of` gave away.
+    drop(unsafe { Arc::from_raw(alarm.cast::<CacheAlarm>()) });
+}
+
+/// The charge of the budget to a cache. Keeps the cache alive: whoever has the cache in use shares it. The last one ends the charge.
 pub(crate) struct CacheCharge {
     calls: &'static CacheCalls,
     charge: *mut c_void,
-    /// Kept because the cache may ring it until the charge has ended.
-    _alarm: Arc<CacheAlarm>,
+    /// What the cache granted last.
+    bytes: AtomicUsize,
+    alarm: Arc<CacheAlarm>,
 }
 
-// SAFETY: an engine's charge is not bound to a thread; its calls need one caller at a time, which `BudgetControl`'s mutex gives them.
+// SAFETY: an engine's charge is not bound to a thread.
 unsafe impl Send for CacheCharge {}
+// SAFETY: any thread may call the functions; `room` and `update` are called by the one whose turn it is to move the budget.
+unsafe impl Sync for CacheCharge {}
 
 impl CacheCharge {
-    /// A charge of 0 bytes. Errors if there is no cache.
-    pub(crate) fn of(
-        engine: &'static Engine,
-        cache: &Cache<'_>,
-        alarm: Arc<CacheAlarm>,
-    ) -> Result<Self, String> {
-        let calls = engine.cache.filter(|_| !cache.cache.is_null());
-        let calls =
-            calls.ok_or("the budget is to be charged to a block cache, and these options have none")?;
-        let context = Arc::as_ptr(&alarm).cast_mut().cast();
-        // SAFETY: the cache is alive by `Cache`'s promise; the charge shares it. `ring` takes the alarm.
-        let charge = unsafe { (calls.charge)(cache.cache, ring, context) };
-        Ok(Self { calls, charge, _alarm: alarm })
+    /// A charge of 0 bytes; `None` if there is no cache.
+    pub(crate) fn of(engine: &Engine, cache: &Cache<'_>, alarm: &Arc<CacheAlarm>) -> Option<Self> {
+        let calls = engine.cache.filter(|_| !cache.cache.is_null())?;
+        let context = Arc::into_raw(alarm.clone()).cast_mut().cast();
+        // SAFETY: the cache is alive by `Cache`'s promise; the charge shares it. `ring` and `forget` take a share of the alarm.
+        let charge = unsafe { (calls.charge)(cache.cache, ring, forget, context) };
+        Some(Self { calls, charge, bytes: AtomicUsize::new(0), alarm: alarm.clone() })
+    }
+
+    /// Bytes that are charged.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
     }
 
     /// Capacity of the cache.
     pub(crate) fn capacity(&self) -> usize {
-        // SAFETY: `charge` is alive until drop; the type is not `Sync`, so nobody else is in here.
+        // SAFETY: `charge` is alive until drop.
         let capacity = unsafe { (self.calls.capacity)(self.charge) };
         usize::try_from(capacity).unwrap_or(usize::MAX)
     }
 
-    /// Bytes that the charge may take, so many eighths of the capacity at most.
+    /// Bytes that the charge may take, so many eighths of the capacity at most. Some caches walk over all their entries for it.
     pub(crate) fn room(&self, eighths: u32) -> usize {
         // SAFETY: as above.
         let room = unsafe { (self.calls.room)(self.charge, eighths) };
         usize::try_from(room).unwrap_or(usize::MAX)
     }
 
-    /// Changes the charge to `bytes`. Gives what the cache grants: less only if its limit is strict.
+    /// Changes the charge to `bytes`. Gives what the cache grants of them: less only if its limit is strict.
     pub(crate) fn update(&self, bytes: usize) -> usize {
         // SAFETY: as above.
         let granted = unsafe { (self.calls.update)(self.charge, bytes as u64) };
-        usize::try_from(granted).unwrap_or(usize::MAX)
+        let granted = usize::try_from(granted).unwrap_or(usize::MAX).min(bytes);
+        self.bytes.store(granted, Ordering::Relaxed);
+        granted
     }
 
-    /// Watches for a shortage of room, which rings the alarm.
-    pub(crate) fn watch(&self) {
+    /// Gives all bytes back at once, or only if the cache `is_refusing` entries for want of room. `false` if none were charged.
+    pub(crate) fn end(&self, if_refusing: bool) -> bool {
         // SAFETY: as above.
-        unsafe { (self.calls.watch)(self.charge) }
+        let ended = unsafe { (self.calls.end)(self.charge, if_refusing.into()) } > 0;
+        if ended {
+            self.bytes.store(0, Ordering::Relaxed);
+        }
+        ended
     }
 }
 
@@ -123,5 +147,6 @@ impl Drop for CacheCharge {
     fn drop(&mut self) {
         // SAFETY: owned and not used again.
         unsafe { (self.calls.release)(self.charge) }
+        self.alarm.ring();
     }
 }

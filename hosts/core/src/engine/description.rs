@@ -1,7 +1,7 @@
 //! What the core must know of an engine: `sb_engine`.
 
 use std::{
-    ffi::{CStr, OsStr, c_char, c_uint, c_void},
+    ffi::{CStr, OsStr, c_char, c_int, c_uint, c_void},
     fmt,
     os::unix::ffi::OsStrExt,
     ptr::NonNull,
@@ -41,16 +41,22 @@ impl fmt::Debug for Name {
 #[repr(C)]
 #[derive(Debug)]
 pub struct CacheCalls {
-    /// Begins a charge of 0 bytes, which keeps the cache alive. The function is called with its argument when the cache ran short of room.
-    pub charge: unsafe extern "C" fn(*const c_void, extern "C" fn(*mut c_void), *mut c_void) -> *mut c_void,
+    /// Begins a charge of 0 bytes, which keeps the cache alive. The first function is called when the cache may have run short of room, the
+    /// second after its last call, each with the last argument.
+    pub charge: unsafe extern "C" fn(
+        *const c_void,
+        extern "C" fn(*mut c_void),
+        extern "C" fn(*mut c_void),
+        *mut c_void,
+    ) -> *mut c_void,
     /// Capacity of the cache.
     pub capacity: unsafe extern "C" fn(charge: *mut c_void) -> u64,
     /// Bytes that the charge may take, so many eighths of the capacity at most.
     pub room: unsafe extern "C" fn(charge: *mut c_void, eighths: c_uint) -> u64,
     /// Changes a charge. Gives what the cache grants.
     pub update: unsafe extern "C" fn(charge: *mut c_void, bytes: u64) -> u64,
-    /// Watches for a shortage of room.
-    pub watch: unsafe extern "C" fn(charge: *mut c_void),
+    /// Gives all bytes of a charge back at once; or only if the cache refuses entries. Gives how many.
+    pub end: unsafe extern "C" fn(charge: *mut c_void, if_refusing: c_int) -> u64,
     /// Ends a charge.
     pub release: unsafe extern "C" fn(charge: *mut c_void),
 }
@@ -71,7 +77,7 @@ pub struct Engine {
     pub hotness_file: Name,
     /// Its name while it is written.
     pub hotness_file_new: Name,
-    /// Of the reader of an open table with units, its `sb_table` included: the budget pays for it.
+    /// By malloc, of the reader of an open table with units, and of its `sb_file`: the budget pays for it.
     pub reader_bytes: usize,
     /// `None`: the engine has no caches.
     pub cache: Option<&'static CacheCalls>,

@@ -21,6 +21,8 @@ pub(crate) struct Access {
     pub(crate) exists: ExistsFn,
     pub(crate) log: LogFn,
     pub(crate) free: FreeFn,
+    /// Tells file systems apart whose files lie on no device of the operating system.
+    pub(crate) file_system: u64,
 }
 
 /// Opens the table files of a database by their paths, while the database is open. Clones share it.
@@ -76,6 +78,11 @@ impl FileAccess {
         self.while_open(exists).unwrap_or(false)
     }
 
+    /// Tells file systems apart.
+    pub(crate) fn file_system(&self) -> u64 {
+        self.files.access.file_system
+    }
+
     /// Whether the database is open.
     pub(crate) fn is_open(&self) -> bool {
         self.while_open(|_| ()).is_some()
@@ -93,6 +100,16 @@ impl FileAccess {
     /// Closes the access: when this returns, no file is being accessed, and none will be.
     pub(crate) fn close(&self) {
         self.files.gate.close();
+    }
+
+    /// As [`close`](Self::close), and does not wait for files that are being accessed.
+    pub(crate) fn shut(&self) {
+        self.files.gate.shut();
+    }
+
+    /// Runs what accesses the database's files, unless it is closed. Closing waits for it.
+    pub(crate) fn enter<T>(&self, run: impl FnOnce() -> T) -> Option<T> {
+        self.files.gate.enter(run)
     }
 
     fn while_open<T>(&self, run: impl FnOnce(Access) -> T) -> Option<T> {

@@ -30,7 +30,12 @@ impl Gate {
         Some(run())
     }
 
-    /// When this returns, nobody is inside, and nobody will be.
+    /// Nobody enters from here on. Those inside may be there for longer.
+    pub(crate) fn shut(&self) {
+        self.state.lock().is_closed = true;
+    }
+
+    /// When this returns, nobody is inside, and nobody will be. The one place where something that is closed waits.
     pub(crate) fn close(&self) {
         let mut state = self.state.lock();
         state.is_closed = true;

@@ -7,16 +7,15 @@ mod cache;
 mod description;
 mod file_access;
 mod gate;
-mod spill_file;
+mod open_file;
 mod table_name;
 #[cfg(test)]
 pub(crate) mod test_engine;
 
 pub use bytes::Bytes;
-pub use cache::Cache;
 pub use description::{CacheCalls, Engine, Name};
 pub(crate) use {
-    cache::{CacheAlarm, CacheCharge},
+    cache::{Cache, CacheAlarm, CacheCharge},
     file_access::{Access, FileAccess, LogLevel},
-    spill_file::{MappedFile, SpillFile, SpillFiles},
+    open_file::{FileCalls, Head, OpenFile, OwnedHead},
 };

@@ -5,7 +5,6 @@
 use std::{
     cmp::Ordering,
     ffi::{c_char, c_int, c_void},
-    mem::MaybeUninit,
     panic::{AssertUnwindSafe, catch_unwind},
     ptr, slice,
     sync::{Arc, atomic::Ordering::Relaxed},
@@ -13,15 +12,15 @@ use std::{
 };
 
 use springbloom_filter::KeyDigest;
-use springbloom_format::{BlockHeader, Contents, Directory, FurtherPrefixes};
+use springbloom_format::{BlockHeader, Contents, Directory};
 use springbloom_manager::{self as manager, Answer, KeyOrder, set_host_bytes_of_thread};
 
 use super::types::{
-    BUSY, BatchKey, CORRUPT, Comparator, Digest, KEYS, KEYS_BEFORE_PREFIXES, NO_ROOM, NO_SUCH_UNITS, OPENED,
-    PREFIXES, RetryFn, Setting, TableSpec, UNKNOWN_CONTENTS, UNREADABLE, write_message,
+    BatchKey, Comparator, Digest, KEYS, KEYS_BEFORE_PREFIXES, OPENED, PREFIXES, Setting, TableSpec,
+    UNKNOWN_CONTENTS, write_message,
 };
 use crate::{
-    engine::{Access, Bytes, Cache, Engine, FileAccess, SpillFiles},
+    engine::{Access, Bytes, Cache, CacheCharge, Engine, FileAccess, FileCalls, Head, OpenFile},
     instance::{
         Filters,
         shared::{give_up_shared_instance, shared_instance, shared_instance_if_any},
@@ -32,7 +31,6 @@ use crate::{
     },
     tables::{
         databases::ColumnFamily,
-        deferred::{DeferredFamily, RetryResult},
         open_table::{OpenError, OpenTable, Opening},
         unit_builder::UnitBuilder,
     },
@@ -77,22 +75,20 @@ unsafe extern "C" fn sb_filters_shared_instance(
     engine: *const Engine,
     settings: *const Setting,
     count: usize,
-    cache: *const c_void,
     error: *mut c_char,
     error_size: usize,
 ) -> *const Filters {
     // A pointer to nothing may be null.
     let settings = if count == 0 { ptr::dangling() } else { settings };
     // SAFETY: borrowed for the call; the engine stays.
-    let (engine, settings, cache) =
-        unsafe { (&*engine, slice::from_raw_parts(settings, count), Cache::at(cache)) };
+    let (engine, settings) = unsafe { (&*engine, slice::from_raw_parts(settings, count)) };
     // SAFETY: as above.
     let text = |bytes: Bytes| unsafe { String::from_utf8_lossy(bytes.get()) };
     let made = guarded(Err("an internal fault".to_owned()), || {
         let settings: Vec<_> =
             settings.iter().map(|setting| (text(setting.name), text(setting.value))).collect();
         let given: Vec<_> = settings.iter().map(|(name, value)| (&**name, &**value)).collect();
-        shared_instance(engine, &given, &cache)
+        shared_instance(engine, &given)
     });
     match made {
         Ok(filters) => Arc::into_raw(filters),
@@ -145,9 +141,41 @@ extern "C" fn sb_filters_count_written_without_units(filters: &Filters) {
     guarded((), || _ = filters.tables.written_without_units.fetch_add(1, Relaxed));
 }
 
+/// # Safety
+/// See `include/springbloom_abi.h`: `charge` is writable, `error` for `error_size` bytes.
 #[unsafe(no_mangle)]
-extern "C" fn sb_filters_make_room(filters: &Filters, bytes: u64) {
-    guarded((), || filters.make_room(bytes));
+unsafe extern "C" fn sb_filters_use_cache(
+    filters: &Filters,
+    cache: *const c_void,
+    identity: *const c_void,
+    charge: &mut *const CacheCharge,
+    error: *mut c_char,
+    error_size: usize,
+) -> c_int {
+    // SAFETY: borrowed for the call.
+    let cache = unsafe { Cache::at(cache, identity) };
+    match guarded(Err("an internal fault".to_owned()), || filters.use_cache(&cache)) {
+        Ok(share) => *charge = share.map_or(ptr::null(), Arc::into_raw),
+        Err(message) => {
+            // SAFETY: the buffer is the caller's.
+            unsafe { write_message(error, error_size, &message) };
+            return 0;
+        }
+    }
+    1
+}
+
+/// # Safety
+/// The caller gives up a share that it owns.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_cache_use_release(charge: *const CacheCharge) {
+    // SAFETY: the share is the caller's to give.
+    guarded((), || unsafe { Arc::decrement_strong_count(charge) });
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn sb_filters_make_way(filters: &Filters) {
+    guarded((), || filters.make_way());
 }
 
 #[unsafe(no_mangle)]
@@ -197,6 +225,11 @@ extern "C" fn sb_filters_count_table_without_units(filters: &Filters) {
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn sb_filters_count_sought_table(filters: &Filters) {
+    guarded((), || filters.count_sought_table());
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn sb_filters_wasted_reads_per_lookup(filters: &Filters, budget_bytes: u64) -> f64 {
     guarded(-1.0, || {
         let visits = filters.visits_per_lookup();
@@ -225,21 +258,18 @@ extern "C" fn sb_filters_writes_further_prefixes(filters: &Filters) -> c_int {
 }
 
 /// # Safety
-/// `session` is readable; the context of `spill` outlives the builder.
+/// `session` is readable.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_builder_new(
     filters: &Filters,
     bytewise: c_int,
     session: Bytes,
     file_number: u64,
-    spill: Option<&SpillFiles>,
 ) -> Option<Box<UnitBuilder>> {
     // SAFETY: borrowed for the call.
     let session = unsafe { session.get() };
-    let (settings, memory, spill) = (&filters.settings, &filters.tables.builder_memory, spill.copied());
-    guarded(None, || {
-        Some(Box::new(UnitBuilder::new(settings, memory, bytewise != 0, session, file_number, spill)))
-    })
+    let (settings, memory) = (&filters.settings, &filters.tables.builder_memory);
+    guarded(None, || Some(Box::new(UnitBuilder::new(settings, memory, bytewise != 0, session, file_number))))
 }
 
 /// What a builder is given without a panic, or it gives up.
@@ -334,28 +364,12 @@ unsafe extern "C" fn sb_block_contents(head: Bytes, prefixes_at: &mut u64) -> c_
 }
 
 /// # Safety
-/// `head` is readable.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn sb_block_further_prefixes(head: Bytes) -> u64 {
-    // SAFETY: borrowed for the call.
-    let head = unsafe { head.get() };
-    guarded(0, || match BlockHeader::parse(head) {
-        Ok(header) if header.contents == Contents::PrefixesByRules => Directory::parse(head)
-            .map_or(0, |directory| u64::from_ne_bytes(directory.further_prefixes().to_bytes())),
-        _ => 0,
-    })
-}
-
-/// # Safety
 /// `from` and `end` are readable.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_further_prefix_of_range(rules: u64, from: Bytes, end: Bytes) -> usize {
+unsafe extern "C" fn sb_table_further_prefix_of_range(table: &OpenTable, from: Bytes, end: Bytes) -> usize {
     // SAFETY: borrowed for the call.
     let (from, end) = unsafe { (from.get(), end.get()) };
-    guarded(0, || {
-        let rules = FurtherPrefixes::from_bytes(rules.to_ne_bytes());
-        rules.and_then(|rules| rules.of_range(from, end)).map_or(0, <[u8]>::len)
-    })
+    guarded(0, || table.further_prefixes().of_range(from, end).map_or(0, <[u8]>::len))
 }
 
 // SAFETY: by the header, any thread may compare.
@@ -386,17 +400,24 @@ unsafe extern "C" fn sb_column_family_open(
     folder: Bytes,
     is_for_writing: c_int,
     files: Access,
-) -> Option<Box<ColumnFamily>> {
+) -> *const ColumnFamily {
     // SAFETY: borrowed for the call; the caller gives the access away.
     let (session, folder, files) = unsafe { (session.get(), folder.get(), FileAccess::new(files)) };
     let databases = &filters.tables.databases;
-    guarded(None, || Some(Box::new(databases.open(session, folder, is_for_writing != 0, files))))
+    guarded(ptr::null(), || Arc::into_raw(databases.open(session, folder, is_for_writing != 0, files)))
 }
 
+/// # Safety
+/// `family` is null, because opening it failed, or the caller gives it up.
 #[unsafe(no_mangle)]
-extern "C" fn sb_column_family_close(filters: &Filters, family: Option<Box<ColumnFamily>>) {
-    // `None`: opening it failed.
-    guarded((), || family.into_iter().for_each(|family| filters.tables.close_column_family(*family)));
+unsafe extern "C" fn sb_column_family_close(filters: &Filters, family: *const ColumnFamily, may_wait: c_int) {
+    guarded((), || {
+        if !family.is_null() {
+            // SAFETY: the share is the caller's to give.
+            let family = unsafe { Arc::from_raw(family) };
+            filters.tables.close_column_family(&family, may_wait != 0);
+        }
+    });
 }
 
 #[unsafe(no_mangle)]
@@ -405,82 +426,70 @@ extern "C" fn sb_column_family_count_lookups(family: Option<&ColumnFamily>, look
 }
 
 /// # Safety
-/// What `spec` points to is readable.
+/// `head` is readable.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_head_check(head: Bytes, contents: i32) -> c_int {
+    // SAFETY: borrowed for the call.
+    let head = unsafe { head.get() };
+    guarded(OpenError::Corrupt.code(), || match Directory::parse(head) {
+        Ok(directory) if directory.contents().are_prefixes() == (contents == PREFIXES) => OPENED,
+        Ok(_) => OpenError::NoSuchUnits.code(),
+        Err(_) => OpenError::Corrupt.code(),
+    })
+}
+
+/// # Safety
+/// What `spec` and `head` point to is readable; the order of keys is valid until the table is closed; `file.file` belongs to the callee
+/// from here on.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_table_open(
     filters: &Filters,
-    family: Option<&ColumnFamily>,
+    family: *const ColumnFamily,
     spec: &TableSpec,
-    table: &mut MaybeUninit<OpenTable>,
+    head: Option<&Head>,
+    why: c_int,
+    file: FileCalls,
+    table: &mut *const OpenTable,
 ) -> c_int {
-    let Some(family) = family else { return CORRUPT }; // opening it failed
-    let opened = guarded(Err(OpenError::Corrupt), || {
+    *table = ptr::null();
+    // SAFETY: the caller gives the file away.
+    let file = Arc::new(unsafe { OpenFile::new(file) });
+    if family.is_null() {
+        return OpenError::NoSuchUnits.code(); // opening it failed
+    }
+    let opened = guarded((None, Err(OpenError::NoSuchUnits)), || {
+        // SAFETY: the family is alive for the call.
+        let family = unsafe {
+            Arc::increment_strong_count(family);
+            Arc::from_raw(family)
+        };
         // SAFETY: borrowed for the call.
-        let [path, session, head, name] =
-            [spec.path, spec.session, spec.head, spec.family].map(|bytes| unsafe { bytes.get() });
+        let (path, name) = unsafe { (spec.path.get().to_vec(), spec.family.get()) };
         family.learn_name(name);
+        // SAFETY: as above.
+        let head = head.map(|head| unsafe { head.owned() });
+        let head = head.ok_or(OpenError::of_code(why));
         let opening = Opening {
+            tables: filters.tables.clone(),
             family,
             path,
-            session,
             file_number: spec.file_number,
             level: u8::try_from(spec.level).ok(),
+            contents: spec.contents,
             is_of_prefixes: spec.contents == PREFIXES,
-            order: &spec.comparator,
-            head,
-            block_offset: spec.block_offset,
+            order: Box::new(spec.comparator),
+            file,
         };
-        OpenTable::open(&filters.tables, opening)
+        OpenTable::open(opening, head)
     });
-    match opened {
-        Ok(opened) => {
-            table.write(opened);
-            OPENED
-        }
-        Err(OpenError::NoRoom) => NO_ROOM,
-        Err(OpenError::Corrupt) => CORRUPT,
-        Err(OpenError::NoSuchUnits) => NO_SUCH_UNITS,
-    }
-}
-
-/// A column family of the adapter with deferred tables.
-struct AdapterFamily {
-    context: *mut c_void,
-    retry: RetryFn,
-}
-
-// SAFETY: the adapter lets any thread retry.
-unsafe impl Send for AdapterFamily {}
-// SAFETY: several at a time.
-unsafe impl Sync for AdapterFamily {}
-
-impl DeferredFamily for AdapterFamily {
-    fn retry(&self) -> RetryResult {
-        // SAFETY: the column family is alive until it was removed, and removing waits for this call.
-        match unsafe { (self.retry)(self.context) } {
-            OPENED => RetryResult::Opened,
-            NO_ROOM => RetryResult::NoRoom,
-            UNREADABLE => RetryResult::Unreadable,
-            BUSY => RetryResult::Busy,
-            _ => RetryResult::NoneLeft,
-        }
-    }
+    let (opened, result) = opened;
+    *table = opened.map_or(ptr::null(), Arc::into_raw);
+    result.map_or_else(OpenError::code, |()| OPENED)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn sb_deferred_add(filters: &Filters, context: *mut c_void, retry: RetryFn) {
-    let family = AdapterFamily { context, retry };
-    guarded((), || filters.tables.deferred.add(context as usize, Box::new(family)));
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn sb_deferred_remove(filters: &Filters, context: *mut c_void) {
-    guarded((), || filters.tables.deferred.remove(context as usize));
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn sb_deferred_closed(filters: &Filters) {
-    guarded((), || filters.tables.deferred.end_one());
+extern "C" fn sb_table_stop_waiting(table: &OpenTable) {
+    guarded((), || table.stop_waiting());
 }
 
 /// # Safety
@@ -494,15 +503,15 @@ unsafe extern "C" fn sb_table_moved(filters: &Filters, path: Bytes, level: i32) 
 
 #[unsafe(no_mangle)]
 extern "C" fn sb_table_memory_bytes(table: &OpenTable) -> u64 {
-    guarded(0, || table.handle.memory_bytes() as u64)
+    guarded(0, || table.handle().map_or(0, |handle| handle.memory_bytes() as u64))
 }
 
 /// # Safety
-/// `table` was opened with `filters`, and nobody uses it any more.
+/// `table` was opened with `filters`, and the caller gives it up.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_table_close(filters: &Filters, table: *const OpenTable, obsolete: c_int) {
-    // SAFETY: the table is moved out of memory that the caller does not read again.
-    let table = unsafe { table.read() };
+    // SAFETY: the share is the caller's to give.
+    let table = unsafe { Arc::from_raw(table) };
     guarded((), || table.close(&filters.tables, obsolete != 0));
 }
 
@@ -538,9 +547,11 @@ unsafe extern "C" fn sb_table_may_match(
     segment: *mut u32,
 ) -> c_int {
     // SAFETY: borrowed for the call.
-    let (handle, order, key) = unsafe { (&(*table).handle, &*order, key.get()) };
+    let (table, order, key) = unsafe { (&*table, &*order, key.get()) };
     let unknown = Answer { segment: 0, rejection: None };
-    let answer = guarded(unknown, || handle.may_match(key, digest.into(), order));
+    let answer = guarded(unknown, || {
+        table.handle().map_or(unknown, |handle| handle.may_match(key, digest.into(), order))
+    });
     // SAFETY: the caller's variable.
     unsafe { *segment = answer.segment };
     answer.may_match().into()
@@ -574,13 +585,16 @@ unsafe extern "C" fn sb_table_may_match_batch(
         return;
     }
     // SAFETY: borrowed for the call.
-    let (handle, order, sought) =
-        unsafe { (&(*table).handle, &*order, slice::from_raw_parts_mut(sought, count)) };
+    let (table, order, sought) = unsafe { (&*table, &*order, slice::from_raw_parts_mut(sought, count)) };
     for key in &mut *sought {
         // Whatever happens.
         (key.segment, key.may_match) = (0, 1);
     }
-    guarded((), || handle.may_match_batch(sought, order));
+    guarded((), || {
+        if let Some(handle) = table.handle() {
+            handle.may_match_batch(sought, order);
+        }
+    });
 }
 
 /// # Safety
@@ -588,8 +602,8 @@ unsafe extern "C" fn sb_table_may_match_batch(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_table_record_missing(table: *const OpenTable, segment: u32) {
     // SAFETY: borrowed for the call.
-    let handle = unsafe { &(*table).handle };
-    guarded((), || handle.record_missing(segment));
+    let table = unsafe { &*table };
+    guarded((), || table.handle().into_iter().for_each(|handle| handle.record_missing(segment)));
 }
 
 /// # Safety
@@ -597,8 +611,8 @@ unsafe extern "C" fn sb_table_record_missing(table: *const OpenTable, segment: u
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_table_record_found(table: *const OpenTable, segment: u32) {
     // SAFETY: borrowed for the call.
-    let handle = unsafe { &(*table).handle };
-    guarded((), || handle.record_found(segment));
+    let table = unsafe { &*table };
+    guarded((), || table.handle().into_iter().for_each(|handle| handle.record_found(segment)));
 }
 
 /// # Safety
@@ -606,8 +620,8 @@ unsafe extern "C" fn sb_table_record_found(table: *const OpenTable, segment: u32
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_table_record_not_read(table: *const OpenTable, segment: u32) {
     // SAFETY: borrowed for the call.
-    let handle = unsafe { &(*table).handle };
-    guarded((), || handle.record_not_read(segment));
+    let table = unsafe { &*table };
+    guarded((), || table.handle().into_iter().for_each(|handle| handle.record_not_read(segment)));
 }
 
 #[cfg(test)]

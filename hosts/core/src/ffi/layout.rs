@@ -4,7 +4,7 @@ use std::mem::offset_of;
 
 use super::types::{BatchKey, Comparator, Digest, Setting, TableSpec};
 use crate::{
-    engine::{Access, Bytes, CacheCalls, Engine, SpillFiles},
+    engine::{Access, Bytes, CacheCalls, Engine, FileCalls, Head},
     tables::open_table::OpenTable,
 };
 
@@ -17,19 +17,17 @@ macro_rules! layout {
 }
 
 // `sb_table`.
-const _: () = assert!(size_of::<OpenTable>() == 16 && align_of::<OpenTable>() == align_of::<usize>());
+const _: () = assert!(OpenTable::IS_OPEN_AT == 0);
 layout!(Bytes, 16, data: 0, size: 8);
 layout!(Digest, 16, lo: 0, hi: 8);
-layout!(Access, 40, access: 0, read: 8, exists: 16, log: 24, free: 32);
-layout!(SpillFiles, 48, context: 0, create: 8, append: 16, read: 24, map: 32, free: 40);
+layout!(Access, 48, access: 0, read: 8, exists: 16, log: 24, free: 32, file_system: 40);
 layout!(Setting, 32, name: 0, value: 16);
 layout!(Comparator, 16, comparator: 0, compare: 8);
-layout!(
-    TableSpec, 104,
-    path: 0, session: 16, file_number: 32, level: 40, contents: 44, comparator: 48, head: 64, block_offset: 80, family: 88
-);
+layout!(Head, 40, bytes: 0, block_offset: 16, session: 24);
+layout!(FileCalls, 32, file: 0, read: 8, read_head: 16, free: 24);
+layout!(TableSpec, 64, path: 0, file_number: 16, level: 24, contents: 28, comparator: 32, family: 48);
 layout!(BatchKey, 40, key: 0, digest: 16, segment: 32, may_match: 36);
-layout!(CacheCalls, 48, charge: 0, capacity: 8, room: 16, update: 24, watch: 32, release: 40);
+layout!(CacheCalls, 48, charge: 0, capacity: 8, room: 16, update: 24, end: 32, release: 40);
 layout!(
     Engine, 64,
     table_extension: 0, older_table_extension: 8, database_file: 16, lock_file: 24, hotness_file: 32, hotness_file_new: 40,

@@ -44,7 +44,6 @@ pub(super) struct Setting {
     pub(super) value: Bytes,
 }
 
-pub(super) type RetryFn = unsafe extern "C" fn(*mut c_void) -> c_int;
 pub(super) type CompareFn = unsafe extern "C" fn(*const c_void, Bytes, Bytes) -> c_int;
 
 /// An order of user keys. Without a function: the order of their bytes.
@@ -58,13 +57,10 @@ pub(super) struct Comparator {
 #[repr(C)]
 pub(super) struct TableSpec {
     pub(super) path: Bytes,
-    pub(super) session: Bytes,
     pub(super) file_number: u64,
     pub(super) level: i32,
     pub(super) contents: c_int,
     pub(super) comparator: Comparator,
-    pub(super) head: Bytes,
-    pub(super) block_offset: u64,
     pub(super) family: Bytes,
 }
 
@@ -74,11 +70,6 @@ pub(super) const KEYS_BEFORE_PREFIXES: c_int = 2;
 pub(super) const PREFIXES: c_int = 3;
 
 pub(super) const OPENED: c_int = 0;
-pub(super) const NO_ROOM: c_int = 1;
-pub(super) const UNREADABLE: c_int = 4;
-pub(super) const CORRUPT: c_int = 2;
-pub(super) const NO_SUCH_UNITS: c_int = 5;
-pub(super) const BUSY: c_int = 6;
 
 /// Writes a message that ends in NUL, cut to the buffer's size. A NUL within it, as a setting may have, is shown.
 ///

@@ -1,5 +1,5 @@
-//! The host's thread: writes hotness files, forgets tables whose files are gone, follows the block cache, and has other threads open
-//! deferred tables when there is room.
+//! The host's thread: has hotness files written, forgets tables whose files are gone, and follows the block caches. It touches no file:
+//! those of one database that hangs would keep all others waiting.
 //!
 //! It never holds the `Filters` that own it, so it cannot drop the last reference to them. Dropping the
 //! [`Maintenance`] stops and joins it.
@@ -17,11 +17,11 @@ use std::{
 use springbloom_manager::JoinedThread;
 
 use crate::{
-    budget::budget_control::BudgetControl,
-    tables::{Tables, deferred::TRIES_MAX},
+    budget::{budget_control::BudgetControl, charged_caches::LastLook},
+    tables::Tables,
 };
 
-/// How often deleted and deferred tables are looked for. Deleted ones hold memory, and deferred ones waste reads.
+/// How often deleted tables are looked for. They hold memory.
 const TABLE_CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// What the thread works on.
@@ -49,7 +49,7 @@ pub(crate) struct Maintenance {
 
 impl Maintenance {
     pub(crate) fn start(tasks: Tasks) -> Self {
-        let (stop, tasks) = (Arc::new(Stop::default()), Arc::new(tasks));
+        let stop = Arc::new(Stop::default());
         let theirs = stop.clone();
         let notices = tasks.tables.manager.notices().clone();
         let thread = JoinedThread::spawn("springbloom-maintenance", move || tasks.run(&theirs))
@@ -102,56 +102,35 @@ impl Timer {
 }
 
 impl Tasks {
-    fn run(self: &Arc<Self>, stop: &Stop) {
+    fn run(&self, stop: &Stop) {
         let tables = &*self.tables;
-        let mut tries = Vec::new();
         let mut check = Timer::every(TABLE_CHECK_INTERVAL);
         let mut save = self.save_every.map(Timer::every);
         self.budget.wake_this_thread();
+        let mut last_look = LastLook::now(Duration::ZERO);
         loop {
             let timers = [Some(&check), save.as_ref()];
             let next = timers.into_iter().flatten().map(|timer| timer.due);
-            let next = next.chain(self.budget.next_look()).min().unwrap_or(check.due);
+            let next = next.chain(self.budget.next_look(&last_look)).min().unwrap_or(check.due);
             if stop.wait(next.saturating_duration_since(Instant::now())) {
                 break;
             }
-            if self.budget.next_look().is_some_and(|due| Instant::now() >= due) {
-                self.contained(|| self.budget.look_at_cache());
+            if self.budget.next_look(&last_look).is_some_and(|due| Instant::now() >= due) {
+                last_look = LastLook::now(Duration::ZERO);
+                self.contained(|| last_look = LastLook::now(self.budget.look_at_caches()));
             }
             if check.is_due() {
                 self.contained(|| tables.files.forget_deleted());
                 if let Some(warm_starts) = &tables.warm_starts {
                     self.contained(|| warm_starts.look_for_locks());
                 }
-                self.contained(|| tables.databases.tell(tables.manager.notices()));
-                // Without a budget there is no room, and no table need be read to learn it.
-                if tables.manager.budget().budget_bytes() > 0 {
-                    self.try_deferred(&mut tries);
-                }
+                self.contained(|| tables.databases.tell_in_background(&tables.manager));
             }
-            if save.as_mut().is_some_and(Timer::is_due) {
-                self.save();
+            if save.as_mut().is_some_and(Timer::is_due)
+                && let Some(warm_starts) = &tables.warm_starts
+            {
+                self.contained(|| warm_starts.save_all());
             }
-        }
-        self.save();
-    }
-
-    /// Has a thread try deferred tables, if there are any. Nothing else waits for it: its reads may hang.
-    fn try_deferred(self: &Arc<Self>, threads: &mut Vec<JoinedThread>) {
-        threads.retain(|thread| !thread.has_ended());
-        // A try may hang, so that each check begins another one.
-        if threads.len() == TRIES_MAX || !self.tables.deferred.has_due() {
-            return;
-        }
-        let tasks = self.clone();
-        let retry = move || tasks.contained(|| tasks.tables.deferred.retry());
-        // Without a thread to give, the system is short of more than filters: the next check tries again.
-        threads.extend(JoinedThread::spawn("springbloom-tables", retry));
-    }
-
-    fn save(&self) {
-        if let Some(warm_starts) = &self.tables.warm_starts {
-            self.contained(|| warm_starts.save_all());
         }
     }
 
@@ -167,77 +146,6 @@ impl Tasks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        engine::test_engine::TEST_ENGINE,
-        instance::Filters,
-        settings::Settings,
-        tables::deferred::{DeferredFamily, RetryResult},
-    };
-
-    /// A column family whose first retry panics.
-    struct PanicsOnce(Arc<AtomicU64>);
-
-    impl DeferredFamily for PanicsOnce {
-        fn retry(&self) -> RetryResult {
-            assert!(self.0.fetch_add(1, Ordering::SeqCst) > 0, "a panic that the test expects");
-            RetryResult::NoneLeft
-        }
-    }
-
-    #[test]
-    fn a_task_that_panics_is_counted_and_done_again() {
-        let elastic = Filters::start(Settings::default(), &TEST_ENGINE).unwrap();
-        let retries = Arc::new(AtomicU64::new(0));
-        elastic.tables.deferred.add(1, Box::new(PanicsOnce(retries.clone())));
-        let begun = Instant::now();
-        while retries.load(Ordering::SeqCst) < 2 {
-            assert!(begun.elapsed() < Duration::from_secs(20), "the thread ended with the panic");
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        assert_eq!(elastic.stats().thread_panics, 1);
-        assert!(elastic.metrics_text().contains("springbloom_thread_panics_total 1\n"));
-    }
-
-    /// A column family whose only table cannot be read until the test says so.
-    #[derive(Default)]
-    struct Hangs {
-        is_tried: AtomicBool,
-        is_over: Arc<AtomicBool>,
-    }
-
-    impl DeferredFamily for Hangs {
-        fn retry(&self) -> RetryResult {
-            if self.is_tried.swap(true, Ordering::SeqCst) {
-                return RetryResult::Busy;
-            }
-            while !self.is_over.load(Ordering::SeqCst) {
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            RetryResult::Opened
-        }
-    }
-
-    #[test]
-    fn a_table_that_hangs_keeps_no_other_waiting() {
-        let elastic = Filters::start(Settings::default(), &TEST_ENGINE).unwrap();
-        let (deferred, hangs, retries) =
-            (&elastic.tables.deferred, Hangs::default(), Arc::new(AtomicU64::new(1)));
-        let is_over = hangs.is_over.clone();
-        deferred.add(1, Box::new(hangs));
-        let wait_until = |is_so: &dyn Fn() -> bool| {
-            let begun = Instant::now();
-            while !is_so() && begun.elapsed() < Duration::from_secs(20) {
-                std::thread::sleep(Duration::from_millis(10));
-            }
-            is_so()
-        };
-        let fails = wait_until(&|| deferred.counts() == (0, 1));
-        deferred.add(2, Box::new(PanicsOnce(retries.clone())));
-        let is_tried = wait_until(&|| retries.load(Ordering::SeqCst) > 1);
-        is_over.store(true, Ordering::SeqCst);
-        assert!(fails && is_tried);
-        assert!(wait_until(&|| deferred.counts() == (1, 0)), "it fails no more");
-    }
 
     #[test]
     fn an_interval_may_be_longer_than_the_clock_goes_and_no_time_at_all() {

@@ -3,8 +3,8 @@
 use std::{
     fs::{self, File},
     os::unix::ffi::OsStrExt,
-    sync::Arc,
-    time::{Duration, UNIX_EPOCH},
+    sync::{Arc, atomic::AtomicI64},
+    time::{Duration, Instant, UNIX_EPOCH},
 };
 
 use springbloom_format::{BlockHeader, StoredHotness};
@@ -13,7 +13,10 @@ use tempfile::TempDir;
 
 use super::Filters;
 use crate::{
-    engine::test_engine::{TEST_ENGINE, no_files},
+    engine::{
+        OwnedHead,
+        test_engine::{LentFile, TEST_ENGINE, lent, no_files},
+    },
     settings::Settings,
     tables::{
         databases::ColumnFamily,
@@ -25,11 +28,17 @@ use crate::{
 
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// A file of which nothing is read.
+fn no_file() -> Arc<LentFile> {
+    let head = OwnedHead { bytes: Vec::new(), block_offset: 0, session: Vec::new() };
+    Arc::new(LentFile { head, read: Box::new(|| 4), shares: AtomicI64::new(0) })
+}
+
 /// A database that is open for writing.
 struct Store<'f> {
     filters: &'f Filters,
-    family: ColumnFamily,
-    tables: Vec<OpenTable>,
+    family: Arc<ColumnFamily>,
+    tables: Vec<Arc<OpenTable>>,
     _lock: File,
 }
 
@@ -54,34 +63,38 @@ impl<'f> Store<'f> {
             true,
             session,
             number,
-            None,
         );
         (0..100u32).for_each(|key| builder.add(&key.to_be_bytes(), 100));
         let block = builder.finish();
         let head_bytes = BlockHeader::parse(block).expect("a block").head_bytes() as usize;
         let opening = Opening {
-            family: &self.family,
-            path: path.as_os_str().as_bytes(),
-            session,
+            tables: self.filters.tables.clone(),
+            family: self.family.clone(),
+            path: path.as_os_str().as_bytes().to_vec(),
             file_number: number,
+            contents: 1,
             is_of_prefixes: false,
             level: Some(1),
-            order: &BytewiseOrder,
-            head: &block[..head_bytes],
-            block_offset: 0,
+            order: Box::new(BytewiseOrder),
+            file: Arc::new(lent(&no_file())),
         };
-        self.tables.push(OpenTable::open(&self.filters.tables, opening).expect("there is room"));
+        let head =
+            OwnedHead { bytes: block[..head_bytes].to_vec(), block_offset: 0, session: session.to_vec() };
+        let (table, opened) = OpenTable::open(opening, Ok(head));
+        opened.expect("there is room");
+        self.tables.extend(table);
     }
 
     fn look_up(&self) {
-        self.tables.iter().for_each(|table| table.handle.record(0, Outcome::Rejected));
+        let handles = self.tables.iter().map(|table| table.handle().expect("it is open"));
+        handles.for_each(|handle| handle.record(0, Outcome::Rejected));
     }
 
     /// As an engine does: it calls all tables obsolete.
     fn close(self) {
         let Self { filters, family, tables, _lock } = self;
         tables.into_iter().for_each(|table| table.close(&filters.tables, true));
-        filters.tables.close_column_family(family);
+        filters.tables.close_column_family(&family, true);
     }
 }
 
@@ -101,9 +114,21 @@ fn are_written<const N: usize>(folders: &[TempDir; N]) -> [bool; N] {
     })
 }
 
+fn wait_while(is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while is_so() {
+        assert!(begun.elapsed() < IDLE_TIMEOUT, "the threads that touch files do nothing");
+        std::thread::yield_now();
+    }
+}
+
 fn save_all(filters: &Filters) {
     assert!(filters.wait_idle(IDLE_TIMEOUT));
-    filters.tables.warm_starts.as_ref().expect("there are warm starts").save_all();
+    let warm_starts = filters.tables.warm_starts.as_ref().expect("there are warm starts");
+    warm_starts.look_for_locks();
+    wait_while(|| warm_starts.is_looking());
+    warm_starts.save_all();
+    wait_while(|| warm_starts.is_saving());
 }
 
 #[test]

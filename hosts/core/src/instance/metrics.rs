@@ -41,8 +41,6 @@ pub struct Figures {
     pub tables_without_units: u64,
     /// Tables that were written without units by databases into whose options filters were installed.
     pub tables_written_without_units: u64,
-    /// Open tables that found no room.
-    pub tables_without_room: u64,
     /// Memory for units of tables that are being written.
     pub builder_bytes: u64,
     /// [`Filters::families`](crate::Filters::families).
@@ -152,7 +150,7 @@ pub const METRICS: &[Metric] = &[
         one(s.refused_tables)
     }),
     gauge("springbloom_tables_without_room", "Open tables without room for their bookkeeping", |s| {
-        one(s.tables_without_room)
+        bytes(s.stats.tables_without_room)
     }),
     counter("springbloom_tables_without_units", "Tables without filter units that were opened", |s| {
         one(s.tables_without_units)
@@ -253,6 +251,7 @@ mod tests {
     fn every_metric_is_in_the_text_once_and_in_the_document() {
         let mut stats = Stats::default();
         (stats.budget_bytes, stats.loads, stats.expected_wasted_reads_per_visit) = (1 << 20, 7, 0.25);
+        stats.tables_without_room = 3;
         stats.levels = vec![LevelUnits { level: Some(3), segments: vec![1, 2, 3], keys: 9, unit_bytes: 64 }];
         let families = vec![FamilyStats {
             database: "/data/a \"b\"".to_owned(),
@@ -265,7 +264,6 @@ mod tests {
             stats,
             tables_without_units: 0,
             tables_written_without_units: 2,
-            tables_without_room: 3,
             builder_bytes: 9,
             families,
         });

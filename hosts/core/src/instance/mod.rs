@@ -6,6 +6,8 @@ mod maintenance;
 mod many_databases;
 pub mod metrics;
 pub(crate) mod shared;
+#[cfg(test)]
+mod table_life;
 
 use std::{
     sync::{
@@ -15,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-use springbloom_manager::{Benefit, Manager, ManagerSettings, MemoryCurve, Policy, Stats, allocated_bytes};
+use springbloom_manager::{Benefit, Manager, ManagerSettings, MemoryCurve, Policy, Stats};
 
 use self::{
     families::FamilyStats,
@@ -24,13 +26,13 @@ use self::{
 };
 use crate::{
     budget::budget_control::BudgetControl,
-    engine::{Cache, Engine},
+    engine::{Cache, CacheCharge, Engine},
     error::Error,
     settings::{
         Budget, Settings,
         table::{self, WITHOUT_EFFECT},
     },
-    tables::Tables,
+    tables::{Tables, open_table::OpenTable},
 };
 
 /// Elastic filters under one memory budget.
@@ -59,19 +61,21 @@ impl Filters {
         policy: Box<dyn Policy>,
     ) -> Result<Arc<Self>, Error> {
         table::check(&settings)?;
+        let reader_bytes = engine.reader_bytes + OpenTable::allocated_bytes();
         let settings_of_manager = ManagerSettings {
-            // Of a cache, from when it is known.
+            // Of a cache, from when one is known.
             budget_bytes: match settings.budget {
                 Budget::Bytes(bytes) => bytes as usize,
-                Budget::Auto => 0,
+                Budget::Auto => Budget::UNCHARGED_BYTES as usize,
             },
             inherit_hotness: settings.inherit_hotness,
-            reader_bytes: allocated_bytes(engine.reader_bytes),
+            reader_bytes,
             ..ManagerSettings::default()
         };
         let manager = Manager::with_policy(settings_of_manager, policy);
-        let tables = Arc::new(Tables::new(engine, manager.clone(), settings.warm_start_every.is_some()));
-        let budget = BudgetControl::new(manager, settings.budget);
+        let tables =
+            Arc::new(Tables::new(engine, manager.clone(), settings.warm_start_every.is_some(), reader_bytes));
+        let budget = BudgetControl::new(manager, &settings);
         let budget = Arc::new(budget);
         let maintenance_panics = Arc::new(AtomicU64::new(0));
         let maintenance = Maintenance::start(Tasks {
@@ -112,17 +116,14 @@ impl Filters {
         self.tables.manager.budget().budget_bytes()
     }
 
-    /// Charges the budget to the cache if the settings ask for it and no cache pays yet. Errors with a message if there is none.
-    pub fn charge_to(&self, cache: &Cache<'_>) -> Result<(), String> {
-        if !self.settings.charge_to_block_cache {
-            return Ok(());
-        }
-        self.budget.charge_to(self.tables.engine, cache)
+    /// Charges the budget to this cache, too, while the result lives, if the settings ask for it. Errors with a message if none can pay.
+    pub(crate) fn use_cache(&self, cache: &Cache<'_>) -> Result<Option<Arc<CacheCharge>>, String> {
+        self.budget.use_cache(self.tables.engine, cache)
     }
 
     /// Changes the budget and gives the one that is in force then. A smaller one holds when this returns: units are evicted first.
     pub fn set_budget(&self, budget: Budget) -> Result<u64, Error> {
-        table::check(&Settings { budget, ..self.settings.clone() })?;
+        table::check_budget(&self.settings, budget)?;
         Ok(self.budget.ask(budget) as u64)
     }
 
@@ -131,12 +132,17 @@ impl Filters {
         self.set_budget(Budget::Bytes(budget_bytes))
     }
 
-    /// The block cache that the budget is charged to, if it is, will have to hold `bytes` more.
-    pub(crate) fn make_room(&self, bytes: u64) {
-        self.budget.make_room(usize::try_from(bytes).unwrap_or(usize::MAX));
+    /// An operation begins that must not fail for want of room in a cache.
+    pub(crate) fn make_way(&self) {
+        self.budget.make_way();
     }
 
-    /// That cache refused an entry: ends the charge for a while. `false` if there is none.
+    /// An iterator opened a table, and asked no units: what it reads is not counted.
+    pub(crate) fn count_sought_table(&self) {
+        self.budget.count_sought_table();
+    }
+
+    /// A cache refused an entry: ends the charge for a while. `false` if there is none.
     pub(crate) fn yield_to_cache(&self) -> bool {
         self.budget.yield_to_cache()
     }
@@ -150,7 +156,6 @@ impl Filters {
     pub fn stats(&self) -> Stats {
         let mut stats = self.tables.manager.stats();
         stats.thread_panics += self.maintenance_panics.load(Ordering::Relaxed);
-        stats.failing_tables += usize::try_from(self.tables.deferred.counts().1).unwrap_or(usize::MAX);
         stats
     }
 
@@ -198,9 +203,14 @@ impl Filters {
             stats,
             tables_without_units: self.tables_without_units(),
             tables_written_without_units: self.tables.written_without_units.load(Ordering::Relaxed),
-            tables_without_room: self.tables.deferred.counts().0,
             builder_bytes: self.tables.builder_memory.bytes(),
             families,
         })
+    }
+}
+
+impl Drop for Filters {
+    fn drop(&mut self) {
+        self.tables.manager.end();
     }
 }

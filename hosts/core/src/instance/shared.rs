@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 
 use super::Filters;
 use crate::{
-    engine::{Cache, Engine},
+    engine::Engine,
     settings::{
         Settings,
         table::{self, BUDGET, Given},
@@ -30,13 +30,7 @@ pub(crate) fn give_up_shared_instance() {
 /// The shared instance. The first settings make it. Later ones change its budget; their other settings must agree with those in force, and
 /// settings that are not given are those in force. An instance that nobody uses any more passes nothing on: it is replaced where it
 /// differs from what is given and, where nothing is given, the defaults.
-///
-/// `cache`: the block cache to charge, if the settings ask for it.
-pub(crate) fn shared_instance(
-    engine: &'static Engine,
-    given: &Given<'_>,
-    cache: &Cache<'_>,
-) -> Result<Arc<Filters>, String> {
+pub(crate) fn shared_instance(engine: &'static Engine, given: &Given<'_>) -> Result<Arc<Filters>, String> {
     let mut instance = INSTANCE.lock();
     let in_use = instance.as_ref().filter(|filters| Arc::strong_count(filters) > 1);
     let others = in_use.map_or_else(Settings::default, |filters| filters.settings.clone());
@@ -44,13 +38,16 @@ pub(crate) fn shared_instance(
     let settings = table::apply(others, given)?;
     if let Some(filters) = &*instance {
         match table::difference(&filters.settings, &settings) {
-            None => {
+            // Whether caches pay is decided when filters start.
+            None if in_use.is_some() || filters.settings.is_charged() == settings.is_charged() => {
                 filters.has_setting_without_effect.fetch_or(settings.has_one_without_effect, Relaxed);
-                filters.charge_to(cache)?;
+                let filters = filters.clone();
+                // A budget that moves waits for a cache.
+                drop(instance);
                 if sets_budget {
                     filters.set_budget(settings.budget).map_err(|error| error.to_string())?;
                 }
-                return Ok(filters.clone());
+                return Ok(filters);
             }
             Some((name, in_force, asked)) if in_use.is_some() => {
                 return Err(format!(
@@ -58,11 +55,12 @@ pub(crate) fn shared_instance(
                      same, or leave it out"
                 ));
             }
-            Some(_) => *instance = None,
+            _ => (),
         }
     }
     let filters = Filters::start(settings, engine).map_err(|error| error.to_string())?;
-    filters.charge_to(cache)?;
-    *instance = Some(filters.clone());
+    let _replaced = instance.replace(filters.clone());
+    // First: the one that is replaced may wait for threads.
+    drop(instance);
     Ok(filters)
 }

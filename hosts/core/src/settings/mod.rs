@@ -12,8 +12,14 @@ use springbloom_format::FurtherPrefixes;
 pub enum Budget {
     /// So many bytes.
     Bytes(u64),
-    /// The part of the block cache with which lookups read the fewest blocks. The budget must be charged to that cache.
+    /// The part of the block caches with which lookups read the fewest blocks; the caches pay for it.
+    /// [`UNCHARGED_BYTES`](Self::UNCHARGED_BYTES) while no options with a block cache are in use.
     Auto,
+}
+
+impl Budget {
+    /// Of [`Auto`](Self::Auto) where there is no block cache.
+    pub const UNCHARGED_BYTES: u64 = 64 << 20;
 }
 
 /// What [`Filters`](crate::Filters) are started with. [`SETTINGS`](crate::SETTINGS) has what each setting does.
@@ -31,7 +37,7 @@ pub struct Settings {
     pub write_units: bool,
     /// How often hotness is saved for the next start; `None`: never, nor read.
     pub warm_start_every: Option<Duration>,
-    /// Whether the budget is charged to a cache of the engine.
+    /// Whether a budget in bytes is charged to caches of the engine. [`Budget::Auto`] is.
     pub charge_to_block_cache: bool,
     /// Whether new tables get an index that needs little memory, where the engine has options for it and the budget is charged.
     pub small_index: bool,
@@ -46,7 +52,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            budget: Budget::Bytes(64 << 20),
+            budget: Budget::Auto,
             segment_data_bytes: 8 << 20,
             units: UnitSettings::default(),
             assume_bytewise_equality: false,
@@ -62,9 +68,14 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Whether the caches of the engine pay for the budget.
+    pub(crate) fn is_charged(&self) -> bool {
+        self.charge_to_block_cache || self.budget == Budget::Auto
+    }
+
     /// Whether new tables get an index that needs little memory: where a block cache pays for filters, every byte of index takes one from
     /// data.
     pub(crate) fn shrinks_index(&self) -> bool {
-        self.small_index && self.charge_to_block_cache
+        self.small_index && self.is_charged()
     }
 }

@@ -47,8 +47,8 @@ pub(crate) const WITHOUT_EFFECT: &str = "negative_cache";
 pub const SETTINGS: &[Setting] = &[
     Setting {
         name: BUDGET,
-        takes: "bytes, such as 64M, 256T at most; 0 for no filters; auto: the part of the block cache that reads least",
-        default: "64M",
+        takes: "bytes, such as 64M, 256T at most; 0 for no filters; auto: the part of the block cache that reads least, 64M without one",
+        default: "auto",
         help: "memory for units and bookkeeping (`budget_bytes`, `budget_auto`)",
         set: |settings, value| {
             let budget = match value {
@@ -143,7 +143,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "charge_to_block_cache",
         takes: "true or false",
         default: "false",
-        help: "the budget is charged to the block cache (`charge_to_block_cache`)",
+        help: "a budget in bytes is charged to the block cache, as `auto` is (`charge_to_block_cache`)",
         set: |settings, value| Ok(Settings { charge_to_block_cache: yes(value)?, ..settings }),
         can_work: |_| true,
         show: |settings| settings.charge_to_block_cache.to_string(),
@@ -152,7 +152,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "small_index",
         takes: "true or false",
         default: "true",
-        help: "where the block cache pays for the budget, new tables get an index that [needs little memory](#a-small-index) (`small_index`)",
+        help: "where the block cache pays for the budget, new tables get [an index that is small](#a-small-index) (`small_index`)",
         set: |settings, value| Ok(Settings { small_index: yes(value)?, ..settings }),
         can_work: |_| true,
         show: |settings| settings.small_index.to_string(),
@@ -219,17 +219,19 @@ pub(crate) fn check(settings: &Settings) -> Result<(), Error> {
         Some(&Setting { name, takes, show, .. }) => {
             Err(Error::Setting { name, got: show(settings), expected: takes.to_owned() })
         }
-        None => check_together(settings),
+        None => Ok(()),
     }
 }
 
-/// Errors on settings that cannot work with each other.
-fn check_together(settings: &Settings) -> Result<(), Error> {
-    if settings.budget == Budget::Auto && !settings.charge_to_block_cache {
-        let expected = "bytes; auto needs charge_to_block_cache=true".to_owned();
+/// Errors on a budget that filters which were started with the settings cannot change to.
+pub(crate) fn check_budget(started: &Settings, budget: Budget) -> Result<(), Error> {
+    if budget == Budget::Auto && !started.is_charged() {
+        let expected = "bytes, because no block cache pays for these filters, which were started with a budget in bytes; \
+                        auto needs charge_to_block_cache=true when they are"
+            .to_owned();
         return Err(Error::Setting { name: BUDGET, got: AUTO.to_owned(), expected });
     }
-    Ok(())
+    check(&Settings { budget, ..started.clone() })
 }
 
 /// The first setting, the budget aside, in which two differ: its name and both values.
@@ -393,19 +395,28 @@ mod tests {
 
     #[test]
     fn a_budget_that_is_chosen_by_measuring_needs_a_cache_that_pays() {
-        for (given, can_work) in [
-            (&[("budget", "auto")][..], false),
-            (&[("budget", "auto"), ("charge_to_block_cache", "false")], false),
-            (&[("budget", "auto"), ("charge_to_block_cache", "true")], true),
-            (&[("charge_to_block_cache", "true"), ("budget", "auto")], true),
+        for (given, can_be_auto) in [
+            (&[][..], true),
+            (&[("budget", "auto")], true),
+            (&[("budget", "1M")], false),
+            (&[("budget", "1M"), ("charge_to_block_cache", "true")], true),
         ] {
-            let started = Filters::start(apply(Settings::default(), given).unwrap(), &TEST_ENGINE);
-            let refusal = started.err().map(|error| error.to_string());
-            assert_eq!(refusal.is_none(), can_work, "{given:?}: {refusal:?}");
+            let filters = Filters::start(apply(Settings::default(), given).unwrap(), &TEST_ENGINE).unwrap();
+            let refusal = filters.set_budget(Budget::Auto).err().map(|error| error.to_string());
+            assert_eq!(refusal.is_none(), can_be_auto, "{given:?}: {refusal:?}");
             assert!(refusal.is_none_or(
                 |said| said.contains("budget: got auto") && said.contains("charge_to_block_cache=true")
             ));
         }
+    }
+
+    #[test]
+    fn without_a_cache_the_default_is_a_budget_of_its_own() {
+        let filters = Filters::start(Settings::default(), &TEST_ENGINE).unwrap();
+        assert_eq!(filters.budget_bytes() as u64, Budget::UNCHARGED_BYTES);
+        assert_eq!(filters.set_budget_bytes(1 << 20).unwrap(), 1 << 20);
+        filters.set_budget(Budget::Auto).unwrap();
+        assert_eq!(filters.budget_bytes() as u64, Budget::UNCHARGED_BYTES);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! its files are not accessed any more.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     ops::Range,
     sync::{
         Arc, OnceLock,
@@ -14,12 +14,15 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use springbloom_manager::{Notices, ScopeId};
+use springbloom_manager::{Chore, Manager, Notice, Notices, Place, ScopeId};
 
 use crate::engine::{FileAccess, LogLevel};
 
 /// Tells databases of the process apart.
 static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
+
+/// Lines that wait for a log.
+const LINES_MAX: usize = 64;
 
 /// The column families of a database have successive scopes, from its number times this on.
 const SCOPES_OF_DATABASE: u64 = 1 << 32;
@@ -39,6 +42,12 @@ pub(crate) struct Database {
     folder: String,
     is_for_writing: AtomicBool,
     files: FileAccess,
+    /// Of its first table that was opened.
+    device: OnceLock<u64>,
+    /// What its log is to be told.
+    lines: Mutex<VecDeque<Notice>>,
+    is_telling: AtomicBool,
+    is_checking: AtomicBool,
     lookups: AtomicU64,
     lookups_of_all: Arc<AtomicU64>,
 }
@@ -96,6 +105,54 @@ impl Database {
         &self.files
     }
 
+    /// The device of its files, which its first table tells.
+    pub(crate) fn set_device(&self, device: u64) {
+        self.device.get_or_init(|| device);
+    }
+
+    /// Where accesses to its files go.
+    pub(crate) fn place(&self) -> Place {
+        Place { device: self.device.get().copied().unwrap_or(self.number), source: self.number }
+    }
+
+    /// Adds a line to those that its log is to be told. Of more than a log waits for, the first ones tell what is wrong.
+    fn note(&self, notice: Notice) {
+        let mut lines = self.lines.lock();
+        if lines.len() < LINES_MAX {
+            lines.push_back(notice);
+        }
+    }
+
+    /// Tells its log what that is to be told. Accesses the file system.
+    pub(crate) fn tell(&self) {
+        loop {
+            // Without the lock: the log may hang.
+            let Some(Notice { text, is_warning }) = self.lines.lock().pop_front() else { return };
+            self.files.log(if is_warning { LogLevel::Warning } else { LogLevel::Info }, &text);
+        }
+    }
+
+    /// Has its log told, unless that is under way.
+    fn tell_in_background(self: &Arc<Self>, manager: &Manager) {
+        if self.lines.lock().is_empty() || self.is_telling.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let database = self.clone();
+        manager.run(Chore::new(self.place(), move || {
+            database.tell();
+            database.is_telling.store(false, Ordering::Release);
+        }));
+    }
+
+    /// Whether nobody is looking for its files. Then the caller is, until [`end_check`](Self::end_check).
+    pub(crate) fn begin_check(&self) -> bool {
+        !self.is_checking.swap(true, Ordering::AcqRel)
+    }
+
+    pub(crate) fn end_check(&self) {
+        self.is_checking.store(false, Ordering::Release);
+    }
+
     /// About so many lookups began with a table of it.
     pub(crate) fn count_lookups(&self, lookups: u64) {
         self.lookups.fetch_add(lookups, Ordering::Relaxed);
@@ -116,7 +173,7 @@ impl Databases {
         folder: &[u8],
         is_for_writing: bool,
         files: FileAccess,
-    ) -> ColumnFamily {
+    ) -> Arc<ColumnFamily> {
         let mut open = self.open.lock();
         let Open { database, families, next_scope } = open.entry(session.to_vec()).or_insert_with(|| {
             let database = Arc::new(Database {
@@ -125,6 +182,10 @@ impl Databases {
                 folder: String::from_utf8_lossy(folder).into_owned(),
                 is_for_writing: AtomicBool::new(false),
                 files,
+                device: OnceLock::new(),
+                lines: Mutex::default(),
+                is_telling: AtomicBool::new(false),
+                is_checking: AtomicBool::new(false),
                 lookups: AtomicU64::new(0),
                 lookups_of_all: self.lookups.clone(),
             });
@@ -135,7 +196,7 @@ impl Databases {
         next_scope.0 += 2;
         families.push((keys, name.clone()));
         database.is_for_writing.fetch_or(is_for_writing, Ordering::Relaxed);
-        ColumnFamily { database: database.clone(), keys, prefixes, name }
+        Arc::new(ColumnFamily { database: database.clone(), keys, prefixes, name })
     }
 
     /// Lookups of all of them, of those that are closed as well.
@@ -156,19 +217,28 @@ impl Databases {
         all.collect()
     }
 
-    /// Tells the logs of all open databases what waits to be told. It waits on where none is open.
-    pub(crate) fn tell(&self, notices: &Notices) {
+    fn all(&self) -> Vec<Arc<Database>> {
+        self.open.lock().values().map(|open| open.database.clone()).collect()
+    }
+
+    /// Notes for all open databases what their logs are to be told. It waits on where none is open. Touches no file.
+    pub(crate) fn hand_out(&self, notices: &Notices) {
         if notices.is_empty() {
             return;
         }
-        let databases: Vec<_> = self.open.lock().values().map(|open| open.database.clone()).collect();
+        let databases = self.all();
         if databases.is_empty() {
             return;
         }
         for notice in notices.take() {
-            let level = if notice.is_warning { LogLevel::Warning } else { LogLevel::Info };
-            databases.iter().for_each(|database| database.files.log(level, &notice.text));
+            databases.iter().for_each(|database| database.note(notice.clone()));
         }
+    }
+
+    /// Has the logs of all open databases told, each by itself.
+    pub(crate) fn tell_in_background(&self, manager: &Manager) {
+        self.hand_out(manager.notices());
+        self.all().iter().for_each(|database| database.tell_in_background(manager));
     }
 
     /// Takes out a column family. Gives whether it was the database's last.

@@ -2,7 +2,6 @@
 
 pub(crate) mod builder_memory;
 pub(crate) mod databases;
-pub(crate) mod deferred;
 pub(crate) mod open_table;
 mod table_files;
 mod table_location;
@@ -16,7 +15,6 @@ use springbloom_manager::Manager;
 use self::{
     builder_memory::BuilderMemory,
     databases::{ColumnFamily, Databases},
-    deferred::DeferredTables,
     table_files::TableFiles,
     warm_starts::WarmStarts,
 };
@@ -27,7 +25,6 @@ pub(crate) struct Tables {
     pub(crate) engine: &'static Engine,
     pub(crate) manager: Arc<Manager>,
     pub(crate) databases: Databases,
-    pub(crate) deferred: DeferredTables,
     pub(crate) builder_memory: BuilderMemory,
     /// `None`: there are no warm starts.
     pub(crate) warm_starts: Option<WarmStarts>,
@@ -39,14 +36,19 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    pub(crate) fn new(engine: &'static Engine, manager: Arc<Manager>, has_warm_starts: bool) -> Self {
+    pub(crate) fn new(
+        engine: &'static Engine,
+        manager: Arc<Manager>,
+        has_warm_starts: bool,
+        reader_bytes: usize,
+    ) -> Self {
         let files = Arc::new(TableFiles::new(manager.clone()));
         Self {
             engine,
             databases: Databases::default(),
-            deferred: DeferredTables::default(),
             builder_memory: BuilderMemory::default(),
-            warm_starts: has_warm_starts.then(|| WarmStarts::new(engine, manager.clone(), files.clone())),
+            warm_starts: has_warm_starts
+                .then(|| WarmStarts::new(engine, manager.clone(), files.clone(), reader_bytes)),
             files,
             manager,
             without_units: AtomicU64::new(0),
@@ -54,17 +56,23 @@ impl Tables {
         }
     }
 
-    /// No table of the column family is open any more.
-    pub(crate) fn close_column_family(&self, family: ColumnFamily) {
-        self.databases.tell(self.manager.notices());
-        if !self.databases.leave(&family) {
+    /// No table of the column family is open any more. With the database's last one, no file of it is accessed from here on. `may_wait`:
+    /// nor is one being accessed when this returns.
+    pub(crate) fn close_column_family(&self, family: &ColumnFamily, may_wait: bool) {
+        self.databases.hand_out(self.manager.notices());
+        if !self.databases.leave(family) {
             return;
         }
-        let ColumnFamily { database, .. } = family;
+        let database = &family.database;
+        database.tell();
         match &self.warm_starts {
-            Some(warm_starts) => warm_starts.close(&database),
-            None => _ = self.files.forget_database(&database),
+            Some(warm_starts) => warm_starts.close(database),
+            None => _ = self.files.forget_database(database),
         }
-        database.files().close();
+        if may_wait {
+            database.files().close();
+        } else {
+            database.files().shut();
+        }
     }
 }

@@ -1,114 +1,293 @@
-//! The filter units of an open table: what the reader of a table holds.
+//! An open table: what the reader of a table holds from its opening to its closing.
+//!
+//! It is *waiting* for its directory, *reading* it, *open*, or *closed*. Only an open one has units; nothing but the manager's load queue
+//! opens one that waits. The mutex of `waits` decides between an opening and a closing: whoever takes out what it holds has won, and no
+//! file is touched meanwhile. Who reads has a share of all that the read uses.
 
-use springbloom_format::Directory;
-use springbloom_manager::{BytewiseOrder, Fences, KeyOrder, TableHandle, TableId, TableSpec};
+use std::sync::{
+    Arc, OnceLock,
+    atomic::{AtomicU32, AtomicU64, Ordering},
+};
+
+use parking_lot::Mutex;
+use springbloom_filter::GroupShape;
+use springbloom_format::{Directory, FurtherPrefixes};
+use springbloom_manager::{
+    BytewiseOrder, Fences, KeyOrder, SegmentUse, TableHandle, TableId, TableSpec, WaitingTable, WaitsFor,
+    allocated_bytes,
+};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::{
     Tables,
     databases::ColumnFamily,
-    table_location::{TableFile, TableLocation, U48},
+    table_location::{OpenFileKey, TableFile, TableLocation, U48},
 };
-use crate::identity::stored_id;
+use crate::{
+    engine::{OpenFile, OwnedHead},
+    identity::stored_id,
+};
 
-/// The identity of a table, and where its units lie.
-pub(crate) struct Opening<'a> {
-    pub(crate) family: &'a ColumnFamily,
-    pub(crate) path: &'a [u8],
-    pub(crate) session: &'a [u8],
+/// What a table is opened with, except for its directory.
+pub(crate) struct Opening {
+    pub(crate) tables: Arc<Tables>,
+    pub(crate) family: Arc<ColumnFamily>,
+    pub(crate) path: Vec<u8>,
     pub(crate) file_number: u64,
     pub(crate) level: Option<u8>,
-    /// Which of its units are meant: those over prefixes, or those over keys.
+    /// Which of its units are meant, in the words of the header, and whether those are the ones over prefixes.
+    pub(crate) contents: i32,
     pub(crate) is_of_prefixes: bool,
-    pub(crate) order: &'a dyn KeyOrder,
-    pub(crate) head: &'a [u8],
-    /// Where in the file the block is of which this is the head.
-    pub(crate) block_offset: u64,
+    /// Of the engine's: not used once the table is closed.
+    pub(crate) order: Box<dyn KeyOrder + Send + Sync>,
+    pub(crate) file: Arc<OpenFile>,
 }
 
 /// Why a table is read without units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OpenError {
     NoRoom,
+    Unreadable,
     Corrupt,
     /// The block has other ones.
     NoSuchUnits,
 }
 
-/// Keeps a table's units over its keys, or over their prefixes, known to the manager while its reader is open.
+impl OpenError {
+    /// Of `springbloom_abi.h`.
+    pub(crate) fn of_code(code: i32) -> Self {
+        match code {
+            1 => Self::NoRoom,
+            2 => Self::Corrupt,
+            5 => Self::NoSuchUnits,
+            _ => Self::Unreadable,
+        }
+    }
+
+    pub(crate) fn code(self) -> i32 {
+        match self {
+            Self::NoRoom => 1,
+            Self::Corrupt => 2,
+            Self::Unreadable => 4,
+            Self::NoSuchUnits => 5,
+        }
+    }
+
+    /// What was read may be damaged, and not the file: then it is read again.
+    fn waits_for(self) -> Option<WaitsFor> {
+        match self {
+            Self::NoRoom => Some(WaitsFor::Room),
+            Self::Unreadable | Self::Corrupt => Some(WaitsFor::File),
+            Self::NoSuchUnits => None,
+        }
+    }
+}
+
+/// What an open table has.
+struct Units {
+    handle: TableHandle,
+    further_prefixes: FurtherPrefixes,
+    location: Arc<TableLocation>,
+    open_file: OpenFileKey,
+}
+
+/// `sb_table`: a table's units over its keys, or over their prefixes.
+#[repr(C)]
 pub(crate) struct OpenTable {
-    pub(crate) handle: TableHandle,
+    /// The field of `sb_table`: 1 from when it has units.
+    is_open: AtomicU32,
+    units: OnceLock<Units>,
+    /// While it waits or reads.
+    waits: Mutex<Option<Arc<Opening>>>,
+    /// In the load queue, while it waits.
+    number: AtomicU64,
 }
 
 impl OpenTable {
-    pub(crate) fn open(tables: &Tables, opening: Opening<'_>) -> Result<Self, OpenError> {
-        let directory = Directory::parse(opening.head).map_err(|_| OpenError::Corrupt)?;
+    /// What an open table takes here by malloc, behind its reference counts: itself, its share in the file, and the place of that.
+    pub(crate) fn allocated_bytes() -> usize {
+        const COUNTS: usize = 2 * size_of::<usize>();
+        allocated_bytes(COUNTS + size_of::<Self>())
+            + allocated_bytes(COUNTS + size_of::<OpenFile>())
+            + TableLocation::OPEN_FILE_BYTES
+    }
+
+    pub(crate) const IS_OPEN_AT: usize = std::mem::offset_of!(Self, is_open);
+
+    /// Opens a table with this directory. If it is not open then, it waits, unless it never will have such units. Gives why it waits.
+    pub(crate) fn open(
+        opening: Opening,
+        head: Result<OwnedHead, OpenError>,
+    ) -> (Option<Arc<Self>>, Result<(), OpenError>) {
+        let opened = head.and_then(|head| Prepared::of(&opening, &head)?.register(&opening));
+        let why = opened.as_ref().err().copied();
+        if why.is_some_and(|why| why.waits_for().is_none()) {
+            return (None, why.map_or(Ok(()), Err));
+        }
+        let (units, is_open) = (OnceLock::new(), opened.is_ok());
+        _ = opened.map(|opened| units.set(opened));
+        let (manager, place) = (opening.tables.manager.clone(), opening.family.database.place());
+        let table = Arc::new(Self {
+            is_open: AtomicU32::new(is_open.into()),
+            units,
+            waits: Mutex::new((!is_open).then(|| Arc::new(opening))),
+            number: AtomicU64::new(0),
+        });
+        if let Some(why) = why.and_then(OpenError::waits_for) {
+            table.number.store(manager.wait_to_open(table.clone(), place, why), Ordering::Relaxed);
+        }
+        (Some(table), why.map_or(Ok(()), Err))
+    }
+
+    /// For lookups; `None` while it is not open.
+    #[inline]
+    pub(crate) fn handle(&self) -> Option<&TableHandle> {
+        self.units.get().map(|units| &units.handle)
+    }
+
+    /// By which rules its units over prefixes have further ones.
+    pub(crate) fn further_prefixes(&self) -> FurtherPrefixes {
+        self.units.get().map_or_else(FurtherPrefixes::default, |units| units.further_prefixes)
+    }
+
+    /// It gets no units any more, if it has none. Does not wait for a read.
+    pub(crate) fn stop_waiting(&self) {
+        let waited = self.waits.lock().take();
+        if let Some(waited) = waited {
+            waited.tables.manager.stop_waiting(self.number.load(Ordering::Relaxed));
+        }
+    }
+
+    /// Closes the table for this reader. Its state stays for the next reader, unless the file is going away. Does not wait for a read.
+    pub(crate) fn close(self: Arc<Self>, tables: &Tables, obsolete: bool) {
+        self.stop_waiting();
+        let Some(units) = self.units.get() else { return };
+        drop(units.location.remove_open(units.open_file));
+        let id = units.handle.id();
+        if obsolete {
+            tables.files.mark_obsolete(id);
+        }
+        // Also the handle, unless the thread that opened it lets go of it only now.
+        drop(self);
+        // A warm start needs what is known of it if it is the database that is closed.
+        if obsolete && tables.warm_starts.is_none() {
+            tables.files.forget(id);
+        }
+    }
+
+    /// Reads the directory and opens the table, as long as it waits. Within the database's gate, as all shares in files end in here.
+    fn try_to_open(&self) -> Option<WaitsFor> {
+        // Shares of all that is used.
+        let opening = self.waits.lock().clone()?;
+        let head = opening.file.read_head(opening.contents).map_err(OpenError::of_code);
+        let prepared = head.and_then(|head| Prepared::of(&opening, &head));
+        let mut waits = self.waits.lock();
+        if waits.is_none() {
+            return None; // it was closed meanwhile
+        }
+        // Touches no file. The engine's order of keys is valid, since the table is not closed.
+        let opened = prepared.and_then(|prepared| prepared.register(&opening));
+        let why = opened.as_ref().err().and_then(|why| why.waits_for());
+        if let Ok(units) = opened {
+            _ = self.units.set(units);
+            self.is_open.store(1, Ordering::Release);
+        }
+        let ended = if why.is_none() { waits.take() } else { None };
+        drop(waits);
+        drop(ended);
+        why
+    }
+}
+
+impl WaitingTable for OpenTable {
+    fn open(&self) -> Option<WaitsFor> {
+        let family = self.waits.lock().as_ref().map(|opening| opening.family.clone())?;
+        family.database.files().enter(|| self.try_to_open()).flatten()
+    }
+}
+
+/// What is found out of a table before it is registered. To find it out may touch files.
+struct Prepared {
+    shapes: Vec<GroupShape>,
+    firsts: Vec<Vec<u8>>,
+    last_key: Vec<u8>,
+    id: TableId,
+    file: TableFile,
+    location: Arc<TableLocation>,
+    remembered: Option<Vec<SegmentUse>>,
+    further_prefixes: FurtherPrefixes,
+}
+
+/// A table has its prefixes as if they were the keys of another one.
+fn order_of(opening: &Opening) -> &dyn KeyOrder {
+    if opening.is_of_prefixes { &BytewiseOrder } else { &*opening.order }
+}
+
+impl Prepared {
+    fn of(opening: &Opening, head: &OwnedHead) -> Result<Self, OpenError> {
+        let directory = Directory::parse(&head.bytes).map_err(|_| OpenError::Corrupt)?;
         if directory.contents().are_prefixes() != opening.is_of_prefixes {
             return Err(OpenError::NoSuchUnits);
         }
-        let ColumnFamily { database, keys, prefixes, .. } = opening.family;
-        // A table has its prefixes as if they were the keys of another one.
-        let (scope, order): (_, &dyn KeyOrder) =
-            if opening.is_of_prefixes { (*prefixes, &BytewiseOrder) } else { (*keys, opening.order) };
-        let id = table_id(&opening);
-        let shapes = (0..directory.segment_count()).map(|segment| directory.shape(segment)).collect();
-        let firsts = (0..directory.segment_count()).map(|segment| directory.fence(segment));
-        let fences = Fences::pack(firsts, Some(directory.last_key()), order).ok_or(OpenError::Corrupt)?;
-        let units_at = opening.block_offset.checked_add(directory.units_at());
-        let units_at = units_at.and_then(U48::new).ok_or(OpenError::Corrupt)?;
-        let stored_id = stored_id(opening.session, opening.file_number, opening.head);
+        let (tables, database) = (&opening.tables, &opening.family.database);
+        let segments = || 0..directory.segment_count();
+        let units_at = head.block_offset.checked_add(directory.units_at()).and_then(U48::new);
+        let units_at = units_at.ok_or(OpenError::Corrupt)?;
+        let stored_id = stored_id(&head.session, opening.file_number, &head.bytes);
         let (folder, remembered) = match &tables.warm_starts {
-            Some(warm_starts) => warm_starts.open(database, opening.path, stored_id),
+            Some(warm_starts) => warm_starts.open(database, &opening.path, stored_id),
             None => (None, None),
         };
-        let (place, number) =
-            TableLocation::of(tables.engine, opening.path, database.clone(), folder.clone());
-        let file = TableFile::new(number, stored_id, units_at, directory.identity());
-        tables.files.unmark(id);
+        let id = table_id(opening, &head.session);
         if let (Some(warm_starts), Some(folder)) = (&tables.warm_starts, &folder)
             && remembered.is_none()
             && !tables.manager.knows(id)
         {
             warm_starts.note_new_table(database, folder);
         }
-        let handle = tables
-            .manager
-            .register(TableSpec {
-                id,
-                scope,
-                level: opening.level,
-                order,
-                shapes,
-                fences,
-                source: tables.files.shared_location(place),
-                locator: &file.to_locator(),
-                warm_start: remembered,
-            })
-            .ok_or(OpenError::NoRoom)?;
-        Ok(Self { handle })
+        let (place, number) = TableLocation::of(tables.engine, &opening.path, database.clone(), folder);
+        let location = tables.files.shared_location(place);
+        location.locate();
+        Ok(Self {
+            shapes: segments().map(|segment| directory.shape(segment)).collect(),
+            firsts: segments().map(|segment| directory.fence(segment).to_vec()).collect(),
+            last_key: directory.last_key().to_vec(),
+            id,
+            file: TableFile::new(number, stored_id, units_at, directory.identity()),
+            location,
+            remembered,
+            further_prefixes: directory.further_prefixes(),
+        })
     }
 
-    /// Closes the table for this reader. Its state stays for the next reader, unless the file is going away.
-    pub(crate) fn close(self, tables: &Tables, obsolete: bool) {
-        let Self { handle } = self;
-        if !obsolete {
-            return;
-        }
-        let id = handle.id();
-        tables.files.mark_obsolete(id);
-        drop(handle);
-        // A warm start needs what is known of it if it is the database that is closed.
-        if tables.warm_starts.is_none() {
-            tables.files.forget(id);
-        }
+    /// Touches no file.
+    fn register(self, opening: &Opening) -> Result<Units, OpenError> {
+        let Self { shapes, firsts, last_key, id, file, location, remembered, further_prefixes } = self;
+        let fences = Fences::pack(firsts, Some(&last_key), order_of(opening)).ok_or(OpenError::Corrupt)?;
+        let ColumnFamily { keys, prefixes, .. } = &*opening.family;
+        opening.tables.files.unmark(id);
+        let handle = opening.tables.manager.register(TableSpec {
+            id,
+            scope: if opening.is_of_prefixes { *prefixes } else { *keys },
+            level: opening.level,
+            order: order_of(opening),
+            shapes,
+            fences,
+            source: location.clone(),
+            locator: &file.to_locator(),
+            warm_start: remembered,
+        });
+        let handle = handle.ok_or(OpenError::NoRoom)?;
+        let open_file = location.add_open(&file, opening.file.clone());
+        Ok(Units { handle, further_prefixes, location, open_file })
     }
 }
 
 /// Identity of the file within its database. Another database that has the file open too has a state of its own.
-fn table_id(opening: &Opening<'_>) -> TableId {
+fn table_id(opening: &Opening, session: &[u8]) -> TableId {
     let mut hash = Xxh3::new();
     hash.update(&opening.family.database.number().to_le_bytes());
-    for part in [opening.path, opening.session] {
+    for part in [&opening.path, session] {
         hash.update(&(part.len() as u64).to_le_bytes());
         hash.update(part);
     }

@@ -1,10 +1,12 @@
 //! Finds known tables whose files were deleted, so that their state is forgotten.
 //!
 //! An engine marks the reader of a table before it deletes the file. A reader that the table cache closed before is not marked. So closed
-//! tables of open databases are looked up in the file system. The manager knows the tables; this file keeps what it does not know.
+//! tables of open databases are looked up in the file system, by the threads that touch files. The manager knows the tables; this file
+//! keeps what it does not know.
 
 use std::{
     collections::HashMap,
+    mem,
     sync::{
         Arc, Weak,
         atomic::{AtomicUsize, Ordering},
@@ -13,7 +15,7 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use springbloom_manager::{Activity, KnownTable, Manager, SegmentUse, TableId};
+use springbloom_manager::{Activity, Chore, KnownTable, Manager, SegmentUse, TableId, UnitSource};
 
 use super::{
     databases::Database,
@@ -36,7 +38,14 @@ pub(crate) struct TableFiles {
     /// Where among the closed tables the next look begins. Most are closed because the table cache is small, and must not hide deleted
     /// ones.
     next_look: AtomicUsize,
+    /// Tables whose files were found to be gone.
+    gone: Arc<Mutex<Vec<TableId>>>,
 }
+
+/// A table whose file is looked for.
+type Candidate = (TableId, Arc<dyn UnitSource>, TableFile);
+/// By the number of their database.
+type Candidates = HashMap<u64, (Arc<Database>, Vec<Candidate>)>;
 
 /// Where a known table lies.
 fn location_and_file(table: KnownTable<'_>) -> Option<(&TableLocation, TableFile)> {
@@ -78,6 +87,7 @@ impl TableFiles {
             locations: Mutex::default(),
             obsolete: Mutex::default(),
             next_look: AtomicUsize::new(0),
+            gone: Arc::default(),
         }
     }
 
@@ -149,33 +159,55 @@ impl TableFiles {
         }
     }
 
-    /// Forgets closed tables whose files are gone. Looks at all obsolete tables and at some of the others.
+    /// Forgets closed tables whose files are gone, as far as that was found out, and has it found out for all obsolete tables and for some
+    /// of the others. Touches no file itself.
     pub(crate) fn forget_deleted(&self) {
+        mem::take(&mut *self.gone.lock()).into_iter().for_each(|id| self.forget(id));
         let obsolete = self.obsolete.lock().clone();
         let first = self.next_look.load(Ordering::Relaxed);
         let looked_at = first..first.saturating_add(CHECKED_AT_ONCE);
-        let (mut candidates, mut closed) = (Vec::new(), 0);
+        let (mut candidates, mut stale, mut closed) = (Candidates::new(), Vec::new(), 0);
         self.manager.visit_tables(|table| {
             if table.is_open {
                 return;
             }
-            let since = obsolete.get(&table.id).copied();
-            if since.is_some() || looked_at.contains(&closed) {
-                candidates.extend(
-                    location_and_file(table).map(|(_, file)| (table.id, table.source.clone(), file, since)),
-                );
+            match obsolete.get(&table.id) {
+                Some(since) if since.elapsed() > OBSOLETE_LINGER => stale.push(table.id),
+                None if !looked_at.contains(&closed) => (),
+                _ => {
+                    if let Some((place, file)) = location_and_file(table) {
+                        let (_, of_database) = candidates
+                            .entry(place.database().number())
+                            .or_insert_with(|| (place.database().clone(), Vec::new()));
+                        of_database.push((table.id, table.source.clone(), file));
+                    }
+                }
             }
             closed += 1;
         });
         let next = if looked_at.end < closed { looked_at.end } else { 0 };
         self.next_look.store(next, Ordering::Relaxed);
-        for (id, source, file, since) in candidates {
-            let is_stale = since.is_some_and(|since| since.elapsed() > OBSOLETE_LINGER);
-            if is_stale || !TableLocation::of_source(&source).is_some_and(|place| place.has(&file)) {
-                self.forget(id);
-            }
+        stale.into_iter().for_each(|id| self.forget(id));
+        for (database, tables) in candidates.into_values() {
+            self.look_for(database, tables);
         }
         // Some were forgotten otherwise.
         obsolete.into_keys().for_each(|id| self.drop_unknown(id));
+    }
+
+    /// Has it found out whether these tables of a database have files, unless others are being looked for.
+    fn look_for(&self, database: Arc<Database>, tables: Vec<Candidate>) {
+        if !database.begin_check() {
+            return;
+        }
+        let gone = self.gone.clone();
+        self.manager.run(Chore::new(database.place(), move || {
+            for (id, source, file) in tables {
+                if !TableLocation::of_source(&source).is_some_and(|place| place.has(&file)) {
+                    gone.lock().push(id);
+                }
+            }
+            database.end_check();
+        }));
     }
 }

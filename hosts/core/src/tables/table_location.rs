@@ -1,23 +1,31 @@
-//! Where a table's filter units are on disk, and how the manager's background thread reads them.
+//! Where a table's filter units are on disk, and how the manager's threads read them.
 //!
 //! There is one [`TableFile`] for each known table, so it is small; the manager keeps it with the table. Tables of a folder share a
 //! [`TableLocation`]. The sizes of units follow from the shapes that the manager keeps.
 
 use std::{
     any::Any,
+    collections::BTreeMap,
     ffi::OsStr,
-    io,
+    fs, io,
     ops::Range,
-    os::unix::ffi::OsStrExt,
+    os::unix::{ffi::OsStrExt, fs::MetadataExt},
     path::Path,
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
+use parking_lot::Mutex;
 use springbloom_format::{FormatError, UnitLayout};
-use springbloom_manager::{TableUnits, UnitReadError, UnitSource, UnitVisitor};
+use springbloom_manager::{Place, TableUnits, UnitReadError, UnitSource, UnitVisitor};
 
 use super::databases::Database;
-use crate::{engine::Engine, warm_start::folder::Folder};
+use crate::{
+    engine::{Engine, OpenFile},
+    warm_start::folder::Folder,
+};
 
 /// Where tables are and how they are opened.
 #[derive(Debug)]
@@ -29,9 +37,16 @@ pub(crate) struct TableLocation {
     database: Arc<Database>,
     /// The warm start of the folder, if there is one.
     folder: Option<Arc<Folder>>,
+    /// Where its files lie, once it was looked up.
+    device: OnceLock<u64>,
+    /// Files that readers have open, by number and the reader's.
+    open: Mutex<BTreeMap<OpenFileKey, Arc<OpenFile>>>,
     /// Whether the folder had a file that every database has, once a table was seen there.
     had_landmark: OnceLock<bool>,
 }
+
+/// The numbers that a [`Place`] takes.
+const DEVICES: u64 = u64::MAX >> 1;
 
 /// Number in the name that the engine gives a table, and the length of the folder's path before it.
 fn number_and_folder(engine: &Engine, path: &[u8]) -> Option<(U48, usize)> {
@@ -40,6 +55,9 @@ fn number_and_folder(engine: &Engine, path: &[u8]) -> Option<(U48, usize)> {
 }
 
 impl TableLocation {
+    /// Of a place in a tree whose nodes are half full, as they are where numbers only grow.
+    pub(crate) const OPEN_FILE_BYTES: usize = (size_of::<OpenFileKey>() + size_of::<Arc<OpenFile>>()) * 2;
+
     /// The place of the file at `path`, and the file's number there.
     pub(crate) fn of(
         engine: &'static Engine,
@@ -61,6 +79,8 @@ impl TableLocation {
                 engine,
                 database,
                 folder,
+                device: OnceLock::new(),
+                open: Mutex::default(),
                 had_landmark: OnceLock::new(),
             },
             number,
@@ -71,6 +91,21 @@ impl TableLocation {
     pub(crate) fn of_source(source: &Arc<dyn UnitSource>) -> Option<&Self> {
         let source: &dyn Any = &**source;
         source.downcast_ref()
+    }
+
+    /// Looks up where its files lie, once. Accesses the file system.
+    pub(crate) fn locate(&self) {
+        let path = Path::new(OsStr::from_bytes(&self.path));
+        let device = self.device.get_or_init(|| {
+            // Files of another file system have no such path.
+            let told = fs::metadata(path).map(|file| file.dev());
+            told.unwrap_or_else(|_| self.database.files().file_system()) & DEVICES
+        });
+        self.database.set_device(*device);
+    }
+
+    pub(crate) fn database(&self) -> &Arc<Database> {
+        &self.database
     }
 
     pub(crate) fn is_same(&self, other: &Self) -> bool {
@@ -119,6 +154,24 @@ impl TableLocation {
         self.folder.as_ref()
     }
 
+    /// A reader opened the file. Gives the key for [`remove_open`](Self::remove_open).
+    pub(crate) fn add_open(&self, file: &TableFile, opened: Arc<OpenFile>) -> OpenFileKey {
+        let key = OpenFileKey { number: file.number(), reader: NEXT_READER.fetch_add(1, Ordering::Relaxed) };
+        self.open.lock().insert(key, opened);
+        key
+    }
+
+    /// The reader is closed. Gives its share back, which is to be dropped without a lock.
+    pub(crate) fn remove_open(&self, key: OpenFileKey) -> Option<Arc<OpenFile>> {
+        self.open.lock().remove(&key)
+    }
+
+    /// A share in the file as some reader has it open: no descriptor need be free, and the file may have lost its name.
+    fn opened(&self, file: &TableFile) -> Option<Arc<OpenFile>> {
+        let of_number = |reader| OpenFileKey { number: file.number(), reader };
+        self.open.lock().range(of_number(0)..=of_number(u64::MAX)).next().map(|(_, opened)| opened.clone())
+    }
+
     /// Reads bytes of a table's file. `verify`: the last read of them was corrupt.
     fn read(&self, file: &TableFile, span: Range<u64>, verify: bool) -> Result<Vec<u8>, UnitReadError> {
         let size = usize::try_from(span.end - span.start).unwrap_or(usize::MAX);
@@ -126,7 +179,14 @@ impl TableLocation {
         bytes.try_reserve_exact(size).map_err(|error| UnitReadError::Io(io::Error::other(error)))?;
         bytes.resize(size, 0);
         let offset = file.units_at.get() + span.start;
-        match self.database.files().read(&self.path_of(file), offset, verify, &mut bytes) {
+        let files = self.database.files();
+        let is_read = files.enter(|| {
+            // Its share ends in here: it may be the last one, and close the file.
+            self.opened(file).is_some_and(|opened| opened.read(offset, verify, &mut bytes))
+                // Also where an open file fails: after a network folder was mounted again, only its name leads to it.
+                || files.read(&self.path_of(file), offset, verify, &mut bytes)
+        });
+        match is_read.unwrap_or(false) {
             true => Ok(bytes),
             // The file was deleted after the table's reader was closed, or the database was closed.
             false if !self.has(file) => Err(UnitReadError::Gone),
@@ -134,6 +194,15 @@ impl TableLocation {
         }
     }
 }
+
+/// Tells openings of files apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct OpenFileKey {
+    number: u64,
+    reader: u64,
+}
+
+static NEXT_READER: AtomicU64 = AtomicU64::new(0);
 
 /// One table file: which it is, and where its units lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,6 +276,11 @@ fn file_and_layout(table: TableUnits<'_>) -> Result<(TableFile, UnitLayout), Uni
 }
 
 impl UnitSource for TableLocation {
+    fn place(&self) -> Option<Place> {
+        let of_database = self.database.place();
+        Some(Place { device: self.device.get().copied().unwrap_or(of_database.device), ..of_database })
+    }
+
     fn read_unit(&self, table: TableUnits<'_>, segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError> {
         let (file, layout) = file_and_layout(table)?;
         let span = layout.unit_span(segment, unit);

@@ -1,16 +1,9 @@
 //! Filter units of a table that is being written.
 
-use springbloom_format::{BlockWriter, FinishedBlock, PrefixWriter};
+use springbloom_format::{BlockWriter, PrefixWriter};
 
 use super::builder_memory::{BuilderMemory, Share};
-use crate::{
-    engine::{MappedFile, SpillFile, SpillFiles},
-    identity::block_identity,
-    settings::Settings,
-};
-
-/// Finished units that memory holds before they go to a file: those of 4 million keys by default, so that few tables have one.
-const SPILL_WINDOW_BYTES: usize = 8 << 20;
+use crate::{identity::block_identity, settings::Settings};
 
 /// How often memory is counted. So many digests take 64 KiB.
 const KEYS_PER_COUNT: u64 = 4096;
@@ -18,8 +11,7 @@ const KEYS_PER_COUNT: u64 = 4096;
 /// Collects the table's keys and their prefixes, and gives its filter block at the end.
 pub(crate) struct UnitBuilder {
     writers: Option<Writers>,
-    spill: Option<SpillFiles>,
-    block: Block,
+    block: Vec<u8>,
     key_count: u64,
     prefix_count: u64,
     bits_per_key: u64,
@@ -38,38 +30,14 @@ impl Writers {
     }
 }
 
-/// A block, where it is.
-enum Block {
-    InMemory(Vec<u8>),
-    InFile(MappedFile),
-}
-
-impl Block {
-    fn bytes(&self) -> &[u8] {
-        match self {
-            Self::InMemory(block) => block,
-            Self::InFile(block) => block,
-        }
-    }
-
-    fn memory_bytes(&self) -> usize {
-        match self {
-            Self::InMemory(block) => block.capacity(),
-            Self::InFile(_) => 0,
-        }
-    }
-}
-
 impl UnitBuilder {
-    /// `is_bytewise`: keys come in the order of their bytes. `session` and `file_number` are those of the table's properties. `spill`: for
-    /// what memory should not hold.
+    /// `is_bytewise`: keys come in the order of their bytes. `session` and `file_number` are those of the table's properties.
     pub(crate) fn new(
         settings: &Settings,
         memory: &BuilderMemory,
         is_bytewise: bool,
         session: &[u8],
         file_number: u64,
-        spill: Option<SpillFiles>,
     ) -> Self {
         let (units, segment_data_bytes) = (settings.units, settings.segment_data_bytes);
         let identity = block_identity(session, file_number);
@@ -80,14 +48,9 @@ impl UnitBuilder {
             keys = keys.with_bytewise_keys();
             prefixes = prefixes.with_bytewise_keys();
         }
-        if let Some(files) = spill {
-            keys = keys.with_spill(Box::new(SpillFile::new(files)), SPILL_WINDOW_BYTES);
-            prefixes = prefixes.with_spill(Box::new(SpillFile::new(files)), SPILL_WINDOW_BYTES);
-        }
         Self {
             writers: Some(Writers { keys, prefixes }),
-            spill,
-            block: Block::InMemory(Vec::new()),
+            block: Vec::new(),
             key_count: 0,
             prefix_count: 0,
             bits_per_key: u64::from(settings.units.bits_per_key()) * u64::from(settings.units.unit_count()),
@@ -122,7 +85,7 @@ impl UnitBuilder {
     /// Bytes of memory that it takes now.
     pub(crate) fn memory_bytes(&self) -> u64 {
         let writers = self.writers.as_ref().map_or(0, Writers::memory_bytes);
-        (writers + self.block.memory_bytes()) as u64
+        (writers + self.block.capacity()) as u64
     }
 
     /// Keys added, or prefixes if they are more; versions of one key count each.
@@ -137,30 +100,16 @@ impl UnitBuilder {
     /// The block; the same one each time. Empty: the table has no units.
     pub(crate) fn finish(&mut self) -> &[u8] {
         if let Some(Writers { keys, prefixes }) = self.writers.take() {
-            self.block = self.settled(keys.end_before(prefixes.end()));
+            self.block = keys.end_before(prefixes.end()).into_bytes().unwrap_or_default();
             self.counted.set(self.memory_bytes());
         }
-        self.block.bytes()
-    }
-
-    /// The engine writes a block from one piece of memory. If memory does not hold all of it, it becomes a file of its own that is mapped,
-    /// or else it is read back.
-    fn settled(&self, mut block: FinishedBlock) -> Block {
-        if let Some(files) = self.spill.filter(|_| block.is_spilled()) {
-            let mut file = SpillFile::new(files);
-            if block.write_to(&mut file).is_ok()
-                && let Some(mapped) = file.map()
-            {
-                return Block::InFile(mapped);
-            }
-        }
-        Block::InMemory(block.into_bytes().unwrap_or_default())
+        &self.block
     }
 
     /// Gives up after a fault: the table has no filter block then.
     pub(crate) fn give_up(&mut self) {
         self.writers = None;
-        self.block = Block::InMemory(Vec::new());
+        self.block = Vec::new();
         self.counted.set(0);
     }
 }

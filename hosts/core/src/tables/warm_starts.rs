@@ -14,7 +14,7 @@ use std::{
 
 use parking_lot::Mutex;
 use springbloom_format::{StoredHotness, StoredTable};
-use springbloom_manager::{Activity, Lately, Manager, MemoryKind, SegmentUse, allocated_bytes};
+use springbloom_manager::{Activity, Chore, Lately, Manager, MemoryKind, SegmentUse};
 
 use super::{
     databases::Database,
@@ -22,10 +22,7 @@ use super::{
 };
 use crate::{
     engine::Engine,
-    warm_start::{
-        folder::{Folder, look_for_locks},
-        hotness_file::to_stored,
-    },
+    warm_start::{folder::Folder, hotness_file::to_stored},
 };
 
 /// All folders that open databases have tables in.
@@ -33,11 +30,12 @@ pub(crate) struct WarmStarts {
     engine: &'static Engine,
     manager: Arc<Manager>,
     files: Arc<TableFiles>,
+    /// Of an open table, which the budget pays for.
+    reader_bytes: usize,
     /// By the database's number.
     folders: Mutex<HashMap<u64, Folders>>,
     /// Databases of which something is to be written. Holds no lock but for a moment: closing a database waits for it.
-    changed: Mutex<BTreeSet<u64>>,
-    lock_look: Mutex<()>,
+    changed: Arc<Mutex<BTreeSet<u64>>>,
 }
 
 /// Those of one database.
@@ -48,15 +46,13 @@ struct Folders {
 }
 
 impl WarmStarts {
-    pub(crate) fn new(engine: &'static Engine, manager: Arc<Manager>, files: Arc<TableFiles>) -> Self {
-        Self {
-            engine,
-            manager,
-            files,
-            folders: Mutex::default(),
-            changed: Mutex::default(),
-            lock_look: Mutex::default(),
-        }
+    pub(crate) fn new(
+        engine: &'static Engine,
+        manager: Arc<Manager>,
+        files: Arc<TableFiles>,
+        reader_bytes: usize,
+    ) -> Self {
+        Self { engine, manager, files, reader_bytes, folders: Mutex::default(), changed: Arc::default() }
     }
 
     /// A reader of the database opens a table. Gives the folder, and the table's entry in its file. Gives neither for a file whose name is
@@ -86,23 +82,22 @@ impl WarmStarts {
         let (known, is_visited) = self.files.forget_database(database);
         // Waits until visits that `save_all` has found before are noted.
         self.changed.lock().remove(&number);
-        let reader_bytes = allocated_bytes(self.engine.reader_bytes);
         for folder in &folders {
             if is_visited {
                 folder.note_change();
             }
-            let may_write = || database.is_for_writing() && self.is_lock_held(folder);
-            folder.save_last(&self.manager, may_write, |waiting| {
-                let mut stored = self.to_stored(database, folder, &known, waiting, bookkeeping_bytes);
-                stored.bookkeeping_bytes += (known.of(folder).count() * reader_bytes) as u64;
-                stored
-            });
+            if database.is_for_writing() {
+                folder.save_last(self.manager.notices(), || {
+                    let mut stored = self.to_stored(database, folder, &known, bookkeeping_bytes);
+                    stored.bookkeeping_bytes += (known.of(folder).count() * self.reader_bytes) as u64;
+                    stored
+                });
+            }
         }
-        // Last, because who holds their locks may be found out only now.
         self.folders.lock().remove(&number);
     }
 
-    /// Writes the file of each folder where something changed. O(databases in which something changed).
+    /// Has the file of each folder written where something changed. O(databases in which something changed). Touches no file itself.
     pub(crate) fn save_all(&self) {
         let changed = {
             let mut changed = self.changed.lock();
@@ -145,41 +140,54 @@ impl WarmStarts {
         new
     }
 
-    /// Writes the files of a database's folders.
-    fn save(&self, database: u64) {
-        let Some(Folders { database, folders }) = self.folders_of(database) else { return };
+    /// Has the files of a database's folders written.
+    fn save(&self, number: u64) {
+        let Some(Folders { database, folders }) = self.folders_of(number) else { return };
+        if !database.is_for_writing() {
+            return;
+        }
         // Of all folders, if one is written.
         let known = LazyCell::new(|| self.files.use_of(&database));
         for folder in &folders {
-            let may_write = || database.is_for_writing() && self.is_lock_held(folder);
-            folder.save(&self.manager, may_write, |waiting| {
-                self.to_stored(&database, folder, &known, waiting, self.bookkeeping_bytes())
-            });
-            if folder.is_changed() {
-                self.changed.lock().insert(database.number());
+            if folder.known_lock() == Some(true) && folder.begin_save() {
+                let stored = self.to_stored(&database, folder, &known, self.bookkeeping_bytes());
+                let (folder, notices) = (folder.clone(), self.manager.notices().clone());
+                let changed = self.changed.clone();
+                self.manager.run(Chore::new(database.place(), move || {
+                    if folder.save(&notices, stored) {
+                        changed.lock().insert(number);
+                    }
+                }));
+            } else if folder.known_lock() != Some(false) && folder.is_changed() {
+                self.changed.lock().insert(number);
             }
         }
     }
 
-    /// Finds out for each folder that may be written whether its lock file is held. Done soon after a database is opened, since it looks at
-    /// all open files, and a database that closes would wait for it.
+    /// Has it found out for each folder that may be written whether its lock file is held.
     pub(crate) fn look_for_locks(&self) {
-        let _one_looks_for_all = self.lock_look.lock();
-        let all = self.folders.lock();
-        let for_writing = all.values().filter(|of| of.database.is_for_writing());
-        let folders = for_writing.flat_map(|of| &of.folders);
-        let unknown: Vec<_> = folders.filter(|folder| folder.is_lock_held().is_none()).cloned().collect();
-        drop(all);
-        if !unknown.is_empty() {
-            look_for_locks(self.engine, &unknown);
+        let mut unknown = Vec::new();
+        for Folders { database, folders } in
+            self.folders.lock().values().filter(|of| of.database.is_for_writing())
+        {
+            let asking = folders.iter().filter(|folder| folder.asks_for_lock());
+            unknown.extend(asking.map(|folder| (database.place(), folder.clone())));
+        }
+        for (place, folder) in unknown {
+            self.manager.run(Chore::new(place, move || _ = folder.is_lock_held()));
         }
     }
 
-    fn is_lock_held(&self, folder: &Folder) -> bool {
-        if folder.is_lock_held().is_none() {
-            self.look_for_locks();
-        }
-        folder.is_lock_held() == Some(true)
+    /// Whether a lock is being looked for.
+    #[cfg(test)]
+    pub(crate) fn is_looking(&self) -> bool {
+        self.folders.lock().values().flat_map(|of| &of.folders).any(|folder| folder.known_lock().is_none())
+    }
+
+    /// Whether a file is about to be written.
+    #[cfg(test)]
+    pub(crate) fn is_saving(&self) -> bool {
+        self.folders.lock().values().flat_map(|of| &of.folders).any(|folder| folder.is_saving())
     }
 
     /// An upper bound for a folder: others may share the budget.
@@ -192,7 +200,6 @@ impl WarmStarts {
         database: &Database,
         folder: &Folder,
         known: &DatabaseUse,
-        waiting: Vec<StoredTable>,
         bookkeeping_bytes: u64,
     ) -> StoredHotness {
         let Activity { counts, lately: Lately { visits, wasted_reads } } = known.activity;
@@ -209,7 +216,7 @@ impl WarmStarts {
             visits_per_lookup: visits_per_lookup as f32,
             late_visits: visits as f32,
             late_wasted_reads: wasted_reads as f32,
-            tables: waiting.into_iter().chain(tables).collect(),
+            tables: tables.collect(),
         }
     }
 }

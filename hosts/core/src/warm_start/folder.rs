@@ -8,14 +8,14 @@ use std::{
     mem,
     path::{Path, PathBuf},
     sync::{
-        Arc, OnceLock,
+        OnceLock,
         atomic::{AtomicBool, Ordering},
     },
 };
 
 use parking_lot::Mutex;
 use springbloom_format::{StoredHotness, StoredSegment, StoredTable};
-use springbloom_manager::{Manager, Reservation, SegmentUse};
+use springbloom_manager::{Manager, Notices, Reservation, SegmentUse};
 
 use super::{
     hotness_file::{self, from_stored},
@@ -31,8 +31,11 @@ pub(crate) struct Folder {
     state: Mutex<State>,
     /// Something changed since the folder was written last.
     is_changed: AtomicBool,
+    /// What changed is about to be written.
+    is_saving: AtomicBool,
     /// Whether the lock file of the database is held here. Empty: not known yet.
     is_lock_held: OnceLock<bool>,
+    is_lock_sought: AtomicBool,
     /// The database is closed. Locked while the folder is written to.
     is_closed: Mutex<bool>,
 }
@@ -55,7 +58,9 @@ impl Folder {
             path: path.to_owned(),
             state: Mutex::default(),
             is_changed: AtomicBool::new(false),
+            is_saving: AtomicBool::new(false),
             is_lock_held: OnceLock::new(),
+            is_lock_sought: AtomicBool::new(false),
             is_closed: Mutex::default(),
         }
     }
@@ -85,17 +90,27 @@ impl Folder {
 
     /// Something changed that its file does not tell.
     pub(crate) fn note_change(&self) {
-        self.is_changed.store(true, Ordering::Relaxed);
+        self.is_changed.store(true, Ordering::Release);
     }
 
     /// Whether something changed that its file does not tell.
     pub(crate) fn is_changed(&self) -> bool {
-        self.is_changed.load(Ordering::Relaxed)
+        self.is_changed.load(Ordering::Acquire)
     }
 
-    /// Whether the lock file of the database is held here, if that is known.
-    pub(crate) fn is_lock_held(&self) -> Option<bool> {
+    /// Whether the lock file of the database is held here. Accesses the file system, once.
+    pub(crate) fn is_lock_held(&self) -> bool {
+        *self.is_lock_held.get_or_init(|| lock_file::is_held(self.engine, &self.path))
+    }
+
+    /// The same, if that is known.
+    pub(crate) fn known_lock(&self) -> Option<bool> {
         self.is_lock_held.get().copied()
+    }
+
+    /// Whether somebody is to find it out, who was not asked yet.
+    pub(crate) fn asks_for_lock(&self) -> bool {
+        self.known_lock().is_none() && !self.is_lock_sought.swap(true, Ordering::AcqRel)
     }
 
     fn load(&self, manager: &Manager, state: &mut State) {
@@ -128,36 +143,50 @@ impl Folder {
         }
     }
 
-    /// Writes the file if something changed and it may be written, and unless the database is closed. `collect`: what to write, given what
-    /// is remembered of tables that were not opened.
-    pub(crate) fn save(
-        &self,
-        manager: &Manager,
-        may_write: impl FnOnce() -> bool,
-        collect: impl FnOnce(Vec<StoredTable>) -> StoredHotness,
-    ) {
+    /// Whether something changed that its file does not tell, and is to be written now. Then one of the calls below follows.
+    pub(crate) fn begin_save(&self) -> bool {
+        // Unless an earlier save waits for its turn, or hangs.
+        let begins = !self.is_saving.load(Ordering::Acquire) && self.is_changed.swap(false, Ordering::AcqRel);
+        if begins {
+            self.is_saving.store(true, Ordering::Release);
+        }
+        begins
+    }
+
+    /// Whether what changed is about to be written.
+    #[cfg(test)]
+    pub(crate) fn is_saving(&self) -> bool {
+        self.is_saving.load(Ordering::Acquire)
+    }
+
+    /// Writes the file, with what is remembered of tables that were not opened, unless the database is closed. Gives whether that failed:
+    /// then the next save tries again.
+    pub(crate) fn save(&self, notices: &Notices, stored: StoredHotness) -> bool {
         let is_closed = self.is_closed.lock();
         if !*is_closed {
-            self.save_last(manager, may_write, collect);
+            self.write(notices, stored);
+            self.is_saving.store(false, Ordering::Release);
         }
+        self.is_changed()
     }
 
     /// The database is closed: from now on [`save`](Self::save) writes nothing. Waits for one that writes this folder.
     pub(crate) fn close(&self) {
         *self.is_closed.lock() = true;
+        if self.is_saving.swap(false, Ordering::AcqRel) {
+            self.note_change();
+        }
     }
 
     /// As [`save`](Self::save), after [`close`](Self::close).
-    pub(crate) fn save_last(
-        &self,
-        manager: &Manager,
-        may_write: impl FnOnce() -> bool,
-        collect: impl FnOnce(Vec<StoredTable>) -> StoredHotness,
-    ) {
-        if !self.is_changed.swap(false, Ordering::Relaxed) || !may_write() {
-            return;
+    pub(crate) fn save_last(&self, notices: &Notices, collect: impl FnOnce() -> StoredHotness) {
+        if self.is_changed.swap(false, Ordering::AcqRel) && self.is_lock_held() {
+            self.write(notices, collect());
         }
-        let stored = collect(self.waiting());
+    }
+
+    fn write(&self, notices: &Notices, mut stored: StoredHotness) {
+        stored.tables.splice(..0, self.waiting());
         let is_used = |table: &StoredTable| table.segments.iter().any(|segment| segment.access_count > 0.0);
         if !stored.tables.iter().any(is_used) {
             return;
@@ -171,7 +200,7 @@ impl Folder {
                 self.note_change();
                 if !mem::replace(&mut state.has_failed, true) {
                     let path = self.path.display();
-                    manager.notices().warn(format!("{path}: filter use cannot be remembered: {error}"));
+                    notices.warn(format!("{path}: filter use cannot be remembered: {error}"));
                 }
             }
         }
@@ -187,14 +216,6 @@ impl Folder {
             segments: segments.clone(),
         };
         state.waiting.iter().map(table).collect()
-    }
-}
-
-/// Finds out for all of these folders whether their lock files are held. Looks at the open files, of which there may be many, once.
-pub(crate) fn look_for_locks(engine: &Engine, folders: &[Arc<Folder>]) {
-    let held = lock_file::held(engine, folders.iter().map(|folder| folder.path()));
-    for (folder, is_held) in folders.iter().zip(held) {
-        folder.is_lock_held.get_or_init(|| is_held);
     }
 }
 

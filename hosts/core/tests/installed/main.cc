@@ -46,6 +46,8 @@ int Exists(const void*, sb_bytes path) noexcept {
 void Log(const void*, int /*is_warning*/, sb_bytes text) noexcept {
   std::printf("%.*s\n", static_cast<int>(text.size), reinterpret_cast<const char*>(text.data));
 }
+int ReadOpen(const void*, uint64_t, size_t, int, uint8_t*) noexcept { return 1; }
+int ReadHead(const void*, int32_t, void*, void (*)(void*, const sb_head*) SB_NOEXCEPT) noexcept { return 1; }
 void Free(void*) noexcept {}
 
 const sb_engine kEngine = {
@@ -87,14 +89,14 @@ int main(int argc, char** argv) {
   const std::string name = "budget";
   const std::string wrong = "much";
   const sb_setting bad{Bytes(name), Bytes(wrong)};
-  Require(sb_filters_shared_instance(&kEngine, &bad, 1, nullptr, error, sizeof(error)) == nullptr && error[0] != '\0',
+  Require(sb_filters_shared_instance(&kEngine, &bad, 1, error, sizeof(error)) == nullptr && error[0] != '\0',
           "a budget that is no number is refused with a message");
   const std::string value = "1M";
   const sb_setting budget{Bytes(name), Bytes(value)};
-  sb_filters* filters = sb_filters_shared_instance(&kEngine, &budget, 1, nullptr, error, sizeof(error));
+  sb_filters* filters = sb_filters_shared_instance(&kEngine, &budget, 1, error, sizeof(error));
   Require(filters != nullptr, error);
 
-  sb_builder* builder = sb_builder_new(filters, /*bytewise=*/1, Bytes(session), /*file_number=*/1, /*spill=*/nullptr);
+  sb_builder* builder = sb_builder_new(filters, /*bytewise=*/1, Bytes(session), /*file_number=*/1);
   for (int number = 0; number < kKeys; ++number) {
     const std::string key = Key(2 * number);
     sb_builder_add(builder, Bytes(key), /*entry_bytes=*/100);
@@ -104,22 +106,24 @@ int main(int argc, char** argv) {
   sb_builder_free(builder);
   std::ofstream(path, std::ios::binary) << block;
 
-  sb_column_family* family =
-      sb_column_family_open(filters, Bytes(session), Bytes(folder), /*is_for_writing=*/1, {nullptr, &Read, &Exists, &Log, &Free});
+  const sb_column_family* family = sb_column_family_open(filters, Bytes(session), Bytes(folder), /*is_for_writing=*/1,
+                                                         {nullptr, &Read, &Exists, &Log, &Free, /*file_system=*/0});
   uint64_t head_bytes = 0;
   uint64_t block_bytes = 0;
   Require(sb_block_extent(Bytes(block), &head_bytes, &block_bytes) == 1 && block_bytes == block.size(),
           "the block is one of ours");
   sb_table_spec spec{};
   spec.path = Bytes(path);
-  spec.session = Bytes(session);
   spec.file_number = 1;
   spec.contents = SB_KEYS;
-  spec.head = {Bytes(block).data, head_bytes};
   const std::string family_name = "default";
   spec.family = Bytes(family_name);
-  sb_table table;
-  Require(sb_table_open(filters, family, &spec, &table) == SB_OPENED, "the table opens");
+  const sb_head head{{Bytes(block).data, head_bytes}, /*block_offset=*/0, Bytes(session)};
+  // Units are read through the folder's files where an open file cannot be read.
+  const sb_file file{nullptr, &ReadOpen, &ReadHead, &Free};
+  const sb_table* table = nullptr;
+  Require(sb_head_check(head.bytes, SB_KEYS) == SB_OPENED, "the head is sound");
+  Require(sb_table_open(filters, family, &spec, &head, SB_OPENED, file, &table) == SB_OPENED, "the table opens");
 
   const sb_comparator bytewise{nullptr, nullptr};
   int passed = kKeys;
@@ -128,12 +132,12 @@ int main(int argc, char** argv) {
     for (int number = 0; number < kKeys; ++number) {
       uint32_t segment = 0;
       const std::string present = Key(2 * number);
-      Require(sb_table_may_match(&table, &bytewise, sb_digest_of(Bytes(present)), Bytes(present), &segment) == 1,
+      Require(sb_table_may_match(table, &bytewise, sb_digest_of(Bytes(present)), Bytes(present), &segment) == 1,
               "a present key may match");
-      sb_table_record_found(&table, segment);
+      sb_table_record_found(table, segment);
       const std::string absent = Key(2 * number + 1);
-      if (sb_table_may_match(&table, &bytewise, sb_digest_of(Bytes(absent)), Bytes(absent), &segment) == 1) {
-        sb_table_record_missing(&table, segment);
+      if (sb_table_may_match(table, &bytewise, sb_digest_of(Bytes(absent)), Bytes(absent), &segment) == 1) {
+        sb_table_record_missing(table, segment);
         ++passed;
       }
     }
@@ -149,21 +153,21 @@ int main(int argc, char** argv) {
   for (const std::string& key : keys) {
     batch.push_back({Bytes(key), sb_digest_of(Bytes(key)), 0, 0});
   }
-  sb_table_may_match_batch(&table, &bytewise, batch.data(), batch.size());
+  sb_table_may_match_batch(table, &bytewise, batch.data(), batch.size());
   for (size_t at = 0; at < batch.size(); ++at) {
     const sb_batch_key& sought = batch[at];
     uint32_t segment = 0;
-    Require(sb_table_may_match(&table, &bytewise, sought.digest, sought.key, &segment) == static_cast<int>(sought.may_match) &&
+    Require(sb_table_may_match(table, &bytewise, sought.digest, sought.key, &segment) == static_cast<int>(sought.may_match) &&
                 segment == sought.segment,
             "a key of a batch is answered as alone");
     Require(at % 2 != 0 || sought.may_match == 1, "a present key of a batch may match");
   }
-  sb_table_may_match_batch(&table, &bytewise, nullptr, 0);
+  sb_table_may_match_batch(table, &bytewise, nullptr, 0);
 
   Require(passed <= kKeys / 100, "units that are loaded reject absent keys");
 
-  sb_table_close(filters, &table, /*obsolete=*/0);
-  sb_column_family_close(filters, family);
+  sb_table_close(filters, table, /*obsolete=*/0);
+  sb_column_family_close(filters, family, /*may_wait=*/1);
   sb_filters_give_up_shared_instance();
   Require(sb_filters_shared_instance_if_any() == nullptr, "an instance that was given up is not shared");
   Require(sb_filters_budget_bytes(filters) == 1 << 20, "an instance that was given up serves those who own it");

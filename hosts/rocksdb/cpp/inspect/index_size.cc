@@ -109,8 +109,7 @@ Status Measure(const std::string& path, uint64_t data_bytes, const std::vector<s
 }  // namespace
 
 extern "C" int springbloom_measure_indexes(sb_bytes path, uint64_t data_bytes, const springbloom_index_options* indexes,
-                                           springbloom_index_size* sizes, size_t count, char* error,
-                                           size_t error_size) noexcept {
+                                           springbloom_index_size* sizes, size_t count, char* error, size_t error_size) noexcept {
   const std::vector<springbloom_index_options> wanted(indexes, indexes + count);
   const Status s = Measure(springbloom::ToSlice(path).ToString(), data_bytes, wanted, sizes);
   if (s.ok()) {

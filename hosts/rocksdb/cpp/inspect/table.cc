@@ -8,6 +8,7 @@
 #include "rocksdb/env.h"
 #include "rocksdb/options.h"
 #include "rocksdb_release.h"
+#include "table/block_based/block_based_table_builder.h"
 #include "table/format.h"
 #include "table/meta_blocks.h"
 #include "write/unit_block_policy.h"

@@ -7,6 +7,7 @@
 #include "write/small_index.h"
 #include "read/elastic_table_reader.h"
 #include "file/writable_file_writer.h"
+#include "prefixes.h"
 #include "read/give_way.h"
 #include "rocksdb/env.h"
 #include "rocksdb/utilities/options_type.h"
@@ -52,18 +53,6 @@ class NoFilterPolicy final : public rocksdb::FilterPolicy {
   rocksdb::FilterBitsBuilder* GetBuilderWithContext(const rocksdb::FilterBuildingContext&) const override { return nullptr; }
   rocksdb::FilterBitsReader* GetFilterBitsReader(const rocksdb::Slice&) const override { return nullptr; }
 };
-
-// Whether units may be used now or later, by what opening them came to.
-bool MayBeUsed(int why) { return why == SB_OPENED || why == SB_NO_ROOM || why == SB_UNREADABLE; }
-
-template <typename Reader>
-void OpenOrDefer(Reader& reader, int why, const OpenedUnits& opened) {
-  if (why == SB_OPENED) {
-    reader.Open(opened);
-  } else {
-    reader.Defer();
-  }
-}
 
 const std::unordered_map<std::string, OptionTypeInfo>& OptionMap() {
   static const std::unordered_map<std::string, OptionTypeInfo> map = [] {
@@ -112,28 +101,44 @@ const void* ElasticTableFactory::GetOptionsPtr(const std::string& name) const {
 ElasticTableFactory::Connection::Connection(const Connection& other) : given_(other.given_) {
   std::lock_guard<std::mutex> lock(other.mutex_);
   filters_ = other.filters_;
+  cache_use_ = other.cache_use_;
+  used_cache_ = other.used_cache_;
   applied_budget_ = other.applied_budget_;
 }
 
 Status ElasticTableFactory::Connection::Get(const ElasticOptions& options, const rocksdb::BlockBasedTableOptions& table_options,
                                             FiltersRef* filters) {
+  CacheUse use;  // what is left goes without the lock: with it may go a cache
   std::lock_guard<std::mutex> lock(mutex_);
   if (!given_ && (filters_ == nullptr || applied_budget_ != options.values[SB_SETTING_BUDGET])) {
     const std::vector<sb_setting> given = SettingsIn(options);
     // The next one has to find it unused if this connection alone uses it.
     filters_.reset();
-    const bool has_cache = !table_options.no_block_cache && table_options.block_cache != nullptr;
     char error[512] = "";
-    const sb_filters* made = sb_filters_shared_instance(&springbloom_engine, given.data(), given.size(),
-                                                        has_cache ? &table_options.block_cache : nullptr, error, sizeof(error));
+    const sb_filters* made = sb_filters_shared_instance(&springbloom_engine, given.data(), given.size(), error, sizeof(error));
     if (made == nullptr) {
       return Status::InvalidArgument("springbloom", error);
     }
     filters_ = FiltersRef(made, FiltersRelease());
     applied_budget_ = options.values[SB_SETTING_BUDGET];
+    used_cache_ = nullptr;
   }
   *filters = filters_;
-  return Status::OK();
+  if (cache_use_ != nullptr && used_cache_ == table_options.block_cache.get()) {
+    return Status::OK();
+  }
+  const Status s = UseCache(filters_.get(), table_options, &use);
+  use.swap(cache_use_);
+  used_cache_ = table_options.block_cache.get();
+  if (!s.ok() && !given_) {
+    filters_.reset();
+  }
+  return s;
+}
+
+Status ElasticTableFactory::Connect() const {
+  FiltersRef filters;
+  return connection_.Get(options_, TableOptions(), &filters);
 }
 
 bool ElasticTableFactory::Uses(const sb_filters* filters) const {
@@ -147,7 +152,9 @@ FiltersRef ElasticTableFactory::Connected(rocksdb::Logger* log) const {
   if (!s.ok()) {
     // SetOptions makes a factory of any string, and nobody asks it whether that can work: what is in force goes on.
     rocksdb::Warn(log, "springbloom: options that were changed have no effect: %s", s.ToString().c_str());
-    filters = FiltersRef(sb_filters_shared_instance_if_any(), FiltersRelease());
+    if (filters == nullptr) {
+      filters = FiltersRef(sb_filters_shared_instance_if_any(), FiltersRelease());
+    }
   }
   return filters;
 }
@@ -224,10 +231,8 @@ std::string ElasticTableFactory::GetPrintableOptions() const {
   if (const FiltersRef filters = Connected()) {
     options += "  springbloom.budget: " + std::to_string(sb_filters_budget_bytes(filters.get())) + "\n";
     options += "  springbloom.settings: " + SettingsText(filters.get()) + "\n";
-    const rocksdb::BlockBasedTableOptions of_new_tables = NewTableOptions();
-    options += "  springbloom.index_of_new_tables: index_block_restart_interval " +
-               std::to_string(of_new_tables.index_block_restart_interval) + ", index_type " +
-               std::to_string(of_new_tables.index_type) + "\n";
+    options += "  springbloom.index_block_restart_interval_of_new_tables: " +
+               std::to_string(NewTableOptions().index_block_restart_interval) + "\n";
   }
   return options;
 }
@@ -340,35 +345,32 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
     return s;
   }
   ColumnFamilyRef family(filters, reader_options, is_for_writing_.load(std::memory_order_relaxed));
-  OpenedUnits keys;
-  int why = is_unreadable ? SB_UNREADABLE : unit_table->Open(read_options, SB_KEYS, *family, rep, rep.file.get(), &keys);
-  OpenedUnits prefixes;
+  UnitTable::Head keys;
+  UnitTable::Head prefixes;
+  const auto read = [&](int contents, UnitTable::Head* head) {
+    return unit_table->ReadHeadOf(read_options, contents, *family->objects, rep.file.get(), head);
+  };
+  const int why = is_unreadable ? SB_UNREADABLE : read(SB_KEYS, &keys);
   int why_prefixes = SB_NO_SUCH_UNITS;
-  if (UnitTable::MayHavePrefixes(*rep.table_properties)) {
-    if (why == SB_UNREADABLE || why == SB_CORRUPT) {
-      why_prefixes = SB_UNREADABLE;
-    } else {
-      why_prefixes = unit_table->Open(read_options, SB_PREFIXES, *family, rep, rep.file.get(), &prefixes);
-    }
+  if (UnitTable::MayHavePrefixes(*rep.table_properties) && FiltersPrefixes(filters.get(), TableOptions())) {
+    why_prefixes = why == SB_UNREADABLE || why == SB_CORRUPT ? SB_UNREADABLE : read(SB_PREFIXES, &prefixes);
   }
   if (why == SB_CORRUPT || why_prefixes == SB_CORRUPT) {
-    rocksdb::Warn(family->log, "springbloom: %s is read without filter units: its filter block is damaged or of a newer version",
+    rocksdb::Warn(family->objects->log,
+                  "springbloom: %s is read without filter units: its filter block is damaged or of a newer version",
                   rep.file->file_name().c_str());
-    // What was read may be damaged, and not the file: it is read again later.
-    why = why == SB_CORRUPT ? SB_UNREADABLE : why;
-    why_prefixes = why_prefixes == SB_CORRUPT ? SB_UNREADABLE : why_prefixes;
   } else if (why == SB_UNREADABLE || why_prefixes == SB_UNREADABLE) {
     family->WarnOfUnreadable(rep.file->file_name());
   }
-  if (!MayBeUsed(why) && !MayBeUsed(why_prefixes)) {
+  if (why == SB_NO_SUCH_UNITS && why_prefixes == SB_NO_SUCH_UNITS) {
     return s;
   }
   auto reader = std::make_unique<ElasticTableReader>(std::move(*table_reader), std::move(family), reader_options.level);
-  if (MayBeUsed(why_prefixes)) {
-    OpenOrDefer(reader->PlantPrefixes(), why_prefixes, prefixes);
+  if (why_prefixes != SB_NO_SUCH_UNITS) {
+    reader->Open(SB_PREFIXES, why_prefixes, prefixes);
   }
-  if (MayBeUsed(why)) {
-    OpenOrDefer(*reader, why, keys);
+  if (why != SB_NO_SUCH_UNITS) {
+    reader->Open(SB_KEYS, why, keys);
   }
   *table_reader = std::move(reader);
   return s;
@@ -386,7 +388,6 @@ Status ElasticTableFactory::NewStockReader(const FiltersRef& filters, const rock
                                                   prefetch_index_and_filter_in_cache);
   }
   const std::string name = file->file_name();
-  sb_filters_make_room(filters.get(), TableOptions().cache_index_and_filter_blocks ? reader_options.tail_size : 0);
   Status s =
       OpenStock(read_options, reader_options, std::move(file), file_size, table_reader, prefetch_index_and_filter_in_cache);
   TryWhileFiltersGiveWay(
@@ -419,12 +420,11 @@ Status ElasticTableFactory::NewUnfilteredReader(const FiltersRef& filters, const
     return s;
   }
   ColumnFamilyRef family(filters, reader_options, is_for_writing_.load(std::memory_order_relaxed));
-  family->WarnOfNoRoom();
   auto reader = std::make_unique<ElasticTableReader>(std::move(*table_reader), std::move(family), reader_options.level);
-  if (UnitTable::MayHavePrefixes(*RepOf(reader->Inner()).table_properties)) {
-    reader->PlantPrefixes().Defer();
+  if (UnitTable::MayHavePrefixes(*RepOf(reader->Inner()).table_properties) && FiltersPrefixes(filters.get(), TableOptions())) {
+    reader->Open(SB_PREFIXES, SB_NO_ROOM, UnitTable::Head());
   }
-  reader->Defer();
+  reader->Open(SB_KEYS, SB_NO_ROOM, UnitTable::Head());
   *table_reader = std::move(reader);
   return s;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "install/cache_charge.h"
 #include "owners.h"
 #include "rocksdb_release.h"
 
@@ -46,6 +47,8 @@ class ElasticTableFactory final : public release::BlockBasedTableFactory {
   bool IsInstanceOf(const std::string& name) const override {
     return name == kClassName() || BlockBasedTableFactory::IsInstanceOf(name);
   }
+  // Finds its instance and its cache, which it does by itself when it is first used. An error if they do not go together.
+  rocksdb::Status Connect() const;
   // Whether these are the units that it writes and reads.
   bool Uses(const sb_filters* filters) const;
   // The options of the tables that it writes.
@@ -72,7 +75,7 @@ class ElasticTableFactory final : public release::BlockBasedTableFactory {
     Connection(const Connection& other);
 
     // Makes or finds the shared instance, and applies a budget that the options have newly got, unless an instance was
-    // given.
+    // given. Has the options' block cache pay, if the budget is charged.
     rocksdb::Status Get(const ElasticOptions& options, const rocksdb::BlockBasedTableOptions& table_options, FiltersRef* filters);
 
     const sb_filters* Given() const { return given_ ? filters_.get() : nullptr; }
@@ -87,6 +90,8 @@ class ElasticTableFactory final : public release::BlockBasedTableFactory {
     mutable std::mutex mutex_;
     FiltersRef filters_;
     std::string applied_budget_;
+    CacheUse cache_use_;
+    const rocksdb::Cache* used_cache_ = nullptr;  // alive while there is a use
   };
 
   // Opens stock readers. Stock code asks no filter of a table, and none that was planted, unless it was opened with a filter policy.

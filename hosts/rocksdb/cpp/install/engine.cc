@@ -2,6 +2,7 @@
 #include "abi.h"
 #include "install/cache_charge.h"
 #include "read/elastic_table_reader.h"
+#include "read/table_file.h"
 
 constinit const sb_engine springbloom_engine = {
     .table_extension = "sst",
@@ -14,6 +15,7 @@ constinit const sb_engine springbloom_engine = {
     // reads, deletes or copies.
     .hotness_file = "OPTIONS-0-SPRINGBLOOM-HOTNESS.dbtmp",
     .hotness_file_new = "OPTIONS-0-SPRINGBLOOM-HOTNESS-NEW.dbtmp",
-    .reader_bytes = sizeof(springbloom::ElasticTableReader) + springbloom::OpenFiles::kBytesPerReader,
+    // The reader, its file, and the count of shares in the stock reader, each with what malloc adds.
+    .reader_bytes = sizeof(springbloom::ElasticTableReader) + 8 + sizeof(springbloom::TableFile) + 16 + 32,
     .cache = &springbloom::kBlockCacheCalls,
 };

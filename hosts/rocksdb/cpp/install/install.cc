@@ -35,7 +35,12 @@ extern "C" int springbloom_install(void* rocksdb_options, const sb_filters* filt
   }
   springbloom_register();
   const springbloom::FiltersRef shared = springbloom::Share(filters);
-  options.table_factory = std::make_shared<springbloom::ElasticTableFactory>(*table_options, shared);
+  const auto factory = std::make_shared<springbloom::ElasticTableFactory>(*table_options, shared);
+  const rocksdb::Status s = factory->Connect();
+  if (!s.ok()) {
+    return Refuse(error, error_size, s.ToString());
+  }
+  options.table_factory = factory;
   // Those of an instance that was installed before keep it alive for nothing.
   std::erase_if(options.listeners, [](const std::shared_ptr<rocksdb::EventListener>& listener) {
     return std::strcmp(listener->Name(), springbloom::LevelChangeListener::kClassName()) == 0;

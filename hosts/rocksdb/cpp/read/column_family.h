@@ -9,19 +9,13 @@
 
 #include "owners.h"
 #include "options/cf_options.h"
+#include "read/read_objects.h"
 #include "rocksdb/comparator.h"
-#include "rocksdb/env.h"
-#include "rocksdb/statistics.h"
 #include "rocksdb_release.h"
 
 namespace springbloom {
 
-template <typename Reader>
-class DeferredTables;
-class ElasticTableReader;
-class PrefixFilter;
-
-// A column family of an open database. It lives as long as one of its tables is open, or is being tried while the database has others.
+// A column family of an open database. It lives as long as one of its tables is open.
 // RocksDB destroys all readers of a database before Close returns. With the last one, the core is told, and does not access the database's
 // files any more.
 class ColumnFamily {
@@ -37,6 +31,7 @@ class ColumnFamily {
   bool Matches(const FiltersRef& filters, const rocksdb::TableReaderOptions& options) const;
 
   const std::string& Session() const { return session_; }
+  const sb_column_family* Handle() const { return family_; }
 
   // About so many lookups began with one of its tables.
   void CountLookups(uint64_t lookups) const { sb_column_family_count_lookups(family_, lookups); }
@@ -44,36 +39,21 @@ class ColumnFamily {
   // Tells the log what is in force.
   void LogOpening(const rocksdb::TableReaderOptions& options) const;
 
-  // The tables whose units over keys, or over prefixes, are deferred; made when there is the first one.
-  DeferredTables<ElasticTableReader>& Deferred() const;
-  DeferredTables<PrefixFilter>& DeferredPrefixes() const;
   // Tell the log, once, that tables are read without units: for lack of room, or until their units can be read.
   void WarnOfNoRoom() const;
   void WarnOfUnreadable(const std::string& path) const;
 
   const FiltersRef filters;
   const rocksdb::Comparator* const comparator;
-  rocksdb::Statistics* const statistics;
-  const std::shared_ptr<rocksdb::FileSystem> file_system;
-  const std::shared_ptr<rocksdb::Logger> log;
+  const std::shared_ptr<const ReadObjects> objects;
 
  private:
   friend class ColumnFamilyRef;
-  template <typename Reader>
-  friend class DeferredTables;
-  friend class UnitTable;
-
-  // Whether a deferred table is being tried.
-  bool IsTried() const;
-  bool IsOfDatabaseOf(const ColumnFamily& other) const;
-  bool MayLinger() const;
 
   // Its identity: the opening of the database, and an object that the column family owns.
   const std::string session_;
   const void* const column_family_;
-  sb_column_family* const family_;
-  mutable std::unique_ptr<DeferredTables<ElasticTableReader>> deferred_;
-  mutable std::unique_ptr<DeferredTables<PrefixFilter>> deferred_prefixes_;
+  const sb_column_family* const family_;
   mutable bool warned_of_no_room_ = false;
   mutable bool warned_of_unreadable_ = false;
   mutable size_t readers_ = 0;

@@ -3,14 +3,13 @@
 #include <array>
 
 #include "db/dbformat.h"
-#include "read/deferred_tables.h"
 #include "read/give_way.h"
 #include "read/lookup_digest.h"
 #include "monitoring/perf_context_imp.h"
 #include "monitoring/statistics_impl.h"
 #include "options/cf_options.h"
 #include "read/seek_outcomes.h"
-#include "read/unit_table.h"
+#include "read/table_file.h"
 #include "util/coro_utils.h"
 
 namespace springbloom {
@@ -34,57 +33,54 @@ ElasticTableReader::ElasticTableReader(std::unique_ptr<rocksdb::TableReader> sto
       has_range_tombstones_(RepOf(Inner()).fragmented_range_dels != nullptr),
       level_(level) {}
 
-PrefixFilter& ElasticTableReader::PlantPrefixes() {
-  OpenFiles::OfProcess().Add(this);
-  return *PrefixFilter::Plant(stock_.get(), units_.FamilyRef());
-}
-
-void ElasticTableReader::Open(const OpenedUnits& opened) {
-  if (Prefixes() == nullptr) {
-    // First, because another thread may destroy the reader as soon as it has its units.
-    OpenFiles::OfProcess().Add(this);
+int ElasticTableReader::Open(int contents, int why, const UnitTable::Head& head) {
+  const rocksdb::BlockBasedTable::Rep& stock = RepOf(Inner());
+  const ColumnFamily& family = units_.Family();
+  sb_table_spec spec{};
+  spec.path = Bytes(stock.file->file_name());
+  spec.file_number = stock.table_properties->orig_file_number;
+  spec.level = stock.level;
+  spec.contents = contents;
+  spec.comparator = ComparatorOf(*family.comparator);
+  spec.family = Bytes(stock.table_properties->column_family_name);
+  const sb_head read{Bytes(head.bytes), head.block_offset, Bytes(stock.table_properties->db_session_id)};
+  const sb_table* table = nullptr;
+  why = sb_table_open(family.filters.get(), family.Handle(), &spec, why == SB_OPENED ? &read : nullptr, why,
+                      TableFile::Share(stock_, family.objects), &table);
+  if (contents == SB_PREFIXES) {
+    PrefixFilter::Plant(stock_.get(), units_.FamilyRef(), table);
+  } else {
+    units_.Set(table);
   }
-  units_.Open(opened.table);
-}
-
-void ElasticTableReader::Defer() { units_.Family().Deferred().Add(this); }
-
-void ElasticTableReader::EndDeferral() {
-  if (!HasUnits()) {
-    units_.Family().Deferred().Remove(this);
+  if (why == SB_NO_ROOM) {
+    family.WarnOfNoRoom();
   }
-  if (PrefixFilter* const prefixes = Prefixes()) {
-    prefixes->EndDeferral();
-  }
+  return why;
 }
 
 ElasticTableReader::~ElasticTableReader() {
-  EndDeferral();
   const bool obsolete = obsolete_.load(std::memory_order_relaxed);
-  PrefixFilter* const prefixes = Prefixes();
-  const bool is_listed = HasUnits() || prefixes != nullptr;
-  // A read of the file that is under way keeps it.
-  std::shared_ptr<rocksdb::TableReader> stock =
-      is_listed ? OpenFiles::OfProcess().Remove(this, stock_) : std::shared_ptr<rocksdb::TableReader>(std::move(stock_));
-  if (!HasUnits()) {
-    units_.Family().Deferred().Close(this, stock);
+  // Nothing begins to read the file from here on.
+  if (PrefixFilter* const prefixes = Prefixes()) {
+    prefixes->Close(obsolete);
   }
-  if (prefixes != nullptr) {
-    prefixes->Close(obsolete, stock);
-  }
-  stock.reset();
   units_.Close(obsolete);
+  if (stock_.use_count() > 1) {
+    // A read that is under way keeps it for longer than the column family, which clearing the block cache would use.
+    release::LeaveBlocksInCache(*stock_);
+  }
+  // Before the column family, with which the database may be closed.
+  stock_.reset();
 }
 
 void ElasticTableReader::MarkObsolete(uint32_t uncache_aggressiveness) {
   obsolete_.store(true, std::memory_order_relaxed);
-  EndDeferral();
+  units_.StopWaiting();
+  if (const PrefixFilter* const prefixes = Prefixes()) {
+    prefixes->Units().StopWaiting();
+  }
   ForwardingTableReader::MarkObsolete(uncache_aggressiveness);
 }
-
-OpenFile ElasticTableReader::File() const { return {units_.Family().Session(), RepOf(Inner()).file->file_name()}; }
-
-rocksdb::FSRandomAccessFile* ElasticTableReader::OpenedFile() const { return RepOf(Inner()).file->file(); }
 
 void ElasticTableReader::CountAnswers(uint64_t rejected, uint64_t passed) const {
   if (rejected != 0) {
@@ -162,6 +158,9 @@ rocksdb::InternalIterator* ElasticTableReader::NewIterator(const ReadOptions& re
   });
   const PrefixFilter* const prefixes = Prefixes();
   if (prefixes == nullptr || !SeekOutcomes::AreOf(read_options, prefix_extractor, skip_filters)) {
+    if (caller == rocksdb::TableReaderCaller::kUserIterator) {
+      sb_filters_count_sought_table(units_.Family().filters.get());
+    }
     return iterator;
   }
   return SeekOutcomes::Of(iterator, arena, *prefixes, prefix_extractor);

@@ -6,10 +6,9 @@
 #include <memory>
 
 #include "read/forwarding_table_reader.h"
-#include "read/deferred_tables.h"
-#include "read/open_files.h"
 #include "read/prefix_filter.h"
 #include "read/table_filter.h"
+#include "read/unit_table.h"
 #include "table/get_context.h"
 #include "table/multiget_context.h"
 #include "table/table_builder.h"
@@ -24,19 +23,11 @@ class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader
   ElasticTableReader(std::unique_ptr<rocksdb::TableReader> stock, ColumnFamilyRef family, int level);
   ~ElasticTableReader() override;
 
-  // Which block of the filter units it reads itself.
-  static constexpr int kContents = SB_KEYS;
-
-  // Lets stock code ask units over prefixes, which are opened or deferred like those over keys. Before any of these is open.
-  PrefixFilter& PlantPrefixes();
-
-  // One of these is called once, if the table has units over keys. It has its units.
-  void Open(const OpenedUnits& opened);
-  // It gets them when there is room, or when they can be read.
-  void Defer();
+  // Opens units over keys, or over prefixes, which stock code asks then: those of prefixes first, and each once, before lookups begin.
+  // `why`: SB_OPENED, and `head` is theirs, or why there is none now. Gives what that comes to.
+  int Open(int contents, int why, const UnitTable::Head& head);
   // Units over keys.
   bool HasUnits() const { return units_.IsOpen(); }
-  DeferredLinks& Links() { return units_.Links(); }
 
   // Every lookup asks before Get: where there are none, a rejected key touches nothing of the stock reader.
   rocksdb::FragmentedRangeTombstoneIterator* NewRangeTombstoneIterator(const rocksdb::ReadOptions& read_options) override {
@@ -65,10 +56,6 @@ class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader
   // The stock reader.
   rocksdb::TableReader& Inner() const { return *stock_; }
 
-  // The file that it reads.
-  OpenFile File() const;
-  rocksdb::FSRandomAccessFile* OpenedFile() const;
-
  private:
   // Keys of a batch, without timestamp.
   using BatchKeys = std::array<sb_batch_key, rocksdb::MultiGetContext::MAX_BATCH_SIZE>;
@@ -81,8 +68,6 @@ class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader
   void SkipRejected(rocksdb::MultiGetContext::Range* range, BatchKeys* passed, bool counts) const;
   // The units over prefixes; null without them.
   PrefixFilter* Prefixes() const { return PrefixFilter::Of(Inner()); }
-  // Nobody opens its units from here on.
-  void EndDeferral();
   void CountAnswers(uint64_t rejected, uint64_t passed) const;
   // Reads again what a lookup could not read because a strict block cache refused the block.
   void ReadAgainWhereRefused(const rocksdb::ReadOptions& read_options, const rocksdb::Slice& internal_key,
@@ -100,10 +85,11 @@ class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader
                     const rocksdb::Status& status, const rocksdb::GetContext& after) const;
 
   const rocksdb::Comparator& Comparator() const { return *units_.Family().comparator; }
-  rocksdb::Statistics* Statistics() const { return units_.Family().statistics; }
+  rocksdb::Statistics* Statistics() const { return units_.Family().objects->statistics.get(); }
   size_t TimestampBytes() const { return Comparator().timestamp_size(); }
 
-  std::unique_ptr<rocksdb::TableReader> stock_;
+  // Shared with reads of its file that are under way.
+  std::shared_ptr<rocksdb::TableReader> stock_;
   // The flags behind it lie in its last word.
   [[no_unique_address]] TableFilter units_;
   // Atomic: several references of the table cache may mark it at once.
@@ -112,8 +98,7 @@ class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader
   const int level_;
 };
 
-// There is one for every open table, and for one without room the budget does not pay. The allocator gives it 64 bytes. What follows from
-// its parts is not kept: 16 bytes more would make them 80.
+// There is one for every open table.
 static_assert(sizeof(ElasticTableReader) == 48);
 
 }  // namespace springbloom

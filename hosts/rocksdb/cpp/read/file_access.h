@@ -5,14 +5,14 @@
 #include <string>
 
 #include "abi.h"
+#include "read/read_objects.h"
 #include "rocksdb/file_system.h"
-#include "rocksdb/statistics.h"
 #include "table/table_builder.h"
 
 namespace springbloom {
 
-// Shared by the tables of a database. It reads through the file that a reader has open. If none has, it opens the file for the read: loads
-// are rare, and a descriptor for each table would double what max_open_files allows.
+// Shared by the tables of a database. It opens a file for the read, if no reader has it open: loads are rare, and a descriptor for each
+// table would double what max_open_files allows.
 class FileAccess {
  public:
   // Owned by whoever is given the result. `options` are those of a reader of the database.
@@ -27,14 +27,7 @@ class FileAccess {
   static void Log(const void* access, int is_warning, sb_bytes text) noexcept;
   static void Free(void* access) noexcept;
 
-  bool ReadFrom(const rocksdb::RandomAccessFileReader& file, const rocksdb::IOOptions& io_options, uint64_t offset, size_t size,
-                char* into) const;
-
-  const std::shared_ptr<rocksdb::FileSystem> fs_;
-  const std::string session_;
-  // The database's: not used once it is closed.
-  rocksdb::Logger* const log_;
-  rocksdb::Statistics* const statistics_;
+  const ReadObjects objects_;
   rocksdb::FileOptions options_;
 };
 

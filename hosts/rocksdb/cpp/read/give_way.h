@@ -38,6 +38,7 @@ void GetWhileFiltersGiveWay(const sb_filters* filters, rocksdb::GetContext::GetS
 // The same for an iterator, which reads the index block when it is made: a flush ends with one, and ends all writes if that fails.
 template <typename New>
 rocksdb::InternalIterator* IterateWhileFiltersGiveWay(const sb_filters* filters, const rocksdb::Arena* arena, New make) {
+  sb_filters_make_way(filters);
   rocksdb::InternalIterator* iterator = make();
   TryWhileFiltersGiveWay(
       filters, [&] { return iterator->status().IsMemoryLimit(); }, [&] { return iterator->status().ok(); },

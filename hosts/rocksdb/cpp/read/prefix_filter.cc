@@ -1,7 +1,6 @@
 #include "read/prefix_filter.h"
 
 #include "monitoring/perf_context_imp.h"
-#include "read/deferred_tables.h"
 #include "read/lookup_digest.h"
 #include "read/unit_table.h"
 
@@ -28,12 +27,9 @@ bool IsInOrderOfBytes(const rocksdb::Comparator* comparator) {
 
 }  // namespace
 
-PrefixFilter* PrefixFilter::Plant(rocksdb::TableReader* stock, const ColumnFamilyRef& family) {
+void PrefixFilter::Plant(rocksdb::TableReader* stock, const ColumnFamilyRef& family, const sb_table* units) {
   auto* table = static_cast<rocksdb::BlockBasedTable*>(stock);
-  auto filter = std::make_unique<PrefixFilter>(table, family);
-  PrefixFilter* planted = filter.get();
-  table->get_rep()->filter = std::move(filter);
-  return planted;
+  table->get_rep()->filter = std::make_unique<PrefixFilter>(table, family, units);
 }
 
 // Its file has no filter block that stock code knows, so that it has no other filter.
@@ -41,19 +37,10 @@ PrefixFilter* PrefixFilter::Of(const rocksdb::TableReader& stock) {
   return static_cast<PrefixFilter*>(RepOf(stock).filter.get());
 }
 
-void PrefixFilter::Defer() { units_.Family().DeferredPrefixes().Add(this); }
-
-void PrefixFilter::EndDeferral() {
-  if (!HasUnits()) {
-    units_.Family().DeferredPrefixes().Remove(this);
-  }
-}
-
-void PrefixFilter::Close(bool obsolete, const std::shared_ptr<rocksdb::TableReader>& stock) {
-  if (!HasUnits()) {
-    units_.Family().DeferredPrefixes().Close(this, stock);
-  }
+void PrefixFilter::Close(bool obsolete) {
   units_.Close(obsolete);
+  // As a filter without units: its column family may end before the stock reader does.
+  units_.LeaveFamily();
 }
 
 bool PrefixFilter::MayHold(const rocksdb::Slice& prefix) {
@@ -74,8 +61,8 @@ bool PrefixFilter::MayHold(const rocksdb::Slice& prefix) {
 
 rocksdb::Slice PrefixFilter::PrefixOfRange(const rocksdb::Slice& from, const rocksdb::Slice* end) {
   size_t bytes = 0;
-  if (HasUnits() && further_prefixes_ != 0 && seek.is_forward && end != nullptr && IsInOrderOfBytes(units_.Family().comparator)) {
-    bytes = sb_further_prefix_of_range(further_prefixes_, Bytes(from), Bytes(*end));
+  if (HasUnits() && seek.is_forward && end != nullptr && IsInOrderOfBytes(units_.Family().comparator)) {
+    bytes = sb_table_further_prefix_of_range(units_.Table(), Bytes(from), Bytes(*end));
   }
   seek.asked.is_further = bytes != 0;
   return rocksdb::Slice(from.data(), bytes);

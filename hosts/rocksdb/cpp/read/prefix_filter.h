@@ -14,30 +14,20 @@ class ElasticTableReader;
 // Lookups of keys that ask it with a whole key were filtered before they came to the stock reader.
 class PrefixFilter final : public release::PrefixBlockReader {
  public:
-  // Which block of the filter units it reads.
-  static constexpr int kContents = SB_PREFIXES;
-
-  // `stock`: an open table that has no filter. It owns what is planted.
-  static PrefixFilter* Plant(rocksdb::TableReader* stock, const ColumnFamilyRef& family);
+  // `stock`: an open table that has no filter. It owns what is planted. `units`: over its prefixes, given away.
+  static void Plant(rocksdb::TableReader* stock, const ColumnFamilyRef& family, const sb_table* units);
   // The one that was planted into the stock reader of a table with filter units; null if none was.
   static PrefixFilter* Of(const rocksdb::TableReader& stock);
 
-  PrefixFilter(const rocksdb::BlockBasedTable* stock, const ColumnFamilyRef& family)
-      : PrefixBlockReader(stock), stock_(*stock), units_(ColumnFamilyRef(family)) {}
-
-  // As of ElasticTableReader.
-  void Open(const OpenedUnits& opened) {
-    further_prefixes_ = opened.further_prefixes;
-    units_.Open(opened.table);
+  PrefixFilter(const rocksdb::BlockBasedTable* stock, const ColumnFamilyRef& family, const sb_table* units)
+      : PrefixBlockReader(stock), stock_(*stock), units_(ColumnFamilyRef(family)) {
+    units_.Set(units);
   }
-  void Defer();
+
   bool HasUnits() const { return units_.IsOpen(); }
-  DeferredLinks& Links() { return units_.Links(); }
   const rocksdb::TableReader& Inner() const { return stock_; }
-  // Nobody opens its units from here on.
-  void EndDeferral();
-  // Nobody asks it from here on. `stock`: the stock reader, which owns it and may live for a moment longer.
-  void Close(bool obsolete, const std::shared_ptr<rocksdb::TableReader>& stock);
+  // Nobody asks it from here on. The stock reader, which owns it, may live for longer.
+  void Close(bool obsolete);
 
   bool MayHold(const rocksdb::Slice& prefix) override;
   // A further prefix, in a seek to a table's keys in the order of bytes that goes forward.
@@ -57,8 +47,6 @@ class PrefixFilter final : public release::PrefixBlockReader {
 
  private:
   const rocksdb::BlockBasedTable& stock_;
-  // The rules of springbloom_abi.h; 0: none.
-  uint64_t further_prefixes_ = 0;
   TableFilter units_;
 };
 

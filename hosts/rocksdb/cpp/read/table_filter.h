@@ -1,7 +1,6 @@
 // The filter units of a table.
 #pragma once
 
-#include <atomic>
 #include <utility>
 
 #include "read/column_family.h"
@@ -9,20 +8,7 @@
 
 namespace springbloom {
 
-// Neighbours in a ring of deferred tables; null for one that is not in it.
-struct DeferredLinks {
-  void* previous = nullptr;
-  void* next = nullptr;
-};
-
-// Units that were opened, to be given to a reader.
-struct OpenedUnits {
-  sb_table table;
-  // Of units over prefixes.
-  uint64_t further_prefixes;
-};
-
-// An sb_table in place, once it is open. Until then a deferred table has its links there.
+// A table's units over keys, or over prefixes: from the opening of its reader to its closing.
 class TableFilter {
  public:
   explicit TableFilter(ColumnFamilyRef family) : family_(std::move(family)) {}
@@ -30,48 +16,47 @@ class TableFilter {
   TableFilter(const TableFilter&) = delete;
   TableFilter& operator=(const TableFilter&) = delete;
 
-  // `table` was opened in the column family, and is owned from here on. Lookups may go on meanwhile.
-  void Open(const sb_table& table) {
-    table_ = table;
-    is_open_.store(true, std::memory_order_release);
+  // `table` was opened in the column family, and is owned from here on; null: there are no such units. Before lookups begin.
+  void Set(const sb_table* table) { table_ = table; }
+  // Whether it has its units. Nothing but the column family may be used before.
+  bool IsOpen() const { return table_ != nullptr && __atomic_load_n(&table_->is_open, __ATOMIC_ACQUIRE) != 0; }
+  // Its file is going away.
+  void StopWaiting() const {
+    if (table_ != nullptr) {
+      sb_table_stop_waiting(table_);
+    }
   }
-  // Nothing but the column family and the links may be used before.
-  bool IsOpen() const { return is_open_.load(std::memory_order_acquire); }
-  DeferredLinks& Links() { return links_; }
 
   const ColumnFamily& Family() const { return *family_; }
   const ColumnFamilyRef& FamilyRef() const { return family_; }
+  const sb_table* Table() const { return table_; }
 
   // Whether the table may hold `key` (without timestamp), and in which segment.
   bool MayMatch(const sb_comparator& order, const sb_digest& digest, const rocksdb::Slice& key, uint32_t* segment) const {
-    return sb_table_may_match(&table_, &order, digest, Bytes(key), segment) != 0;
+    return sb_table_may_match(table_, &order, digest, Bytes(key), segment) != 0;
   }
   // The same for a batch.
   void MayMatch(const sb_comparator& order, sb_batch_key* sought, size_t count) const {
-    sb_table_may_match_batch(&table_, &order, sought, count);
+    sb_table_may_match_batch(table_, &order, sought, count);
   }
-  void RecordMissing(uint32_t segment) const { sb_table_record_missing(&table_, segment); }
-  void RecordFound(uint32_t segment) const { sb_table_record_found(&table_, segment); }
-  void RecordNotRead(uint32_t segment) const { sb_table_record_not_read(&table_, segment); }
-  size_t MemoryBytes() const { return sb_table_memory_bytes(&table_); }
+  void RecordMissing(uint32_t segment) const { sb_table_record_missing(table_, segment); }
+  void RecordFound(uint32_t segment) const { sb_table_record_found(table_, segment); }
+  void RecordNotRead(uint32_t segment) const { sb_table_record_not_read(table_, segment); }
+  size_t MemoryBytes() const { return sb_table_memory_bytes(table_); }
 
-  // Must be the last call. `obsolete`: the file is going away.
+  // Gives the share in the column family up, after Close.
+  void LeaveFamily() { const ColumnFamilyRef left(std::move(family_)); }
+
+  // Gives the units up. `obsolete`: the file is going away. The column family stays until this is destroyed.
   void Close(bool obsolete) {
-    if (family_) {
-      if (IsOpen()) {
-        sb_table_close(family_->filters.get(), &table_, obsolete ? 1 : 0);
-      }
-      const ColumnFamilyRef closed(std::move(family_));
+    if (const sb_table* const table = std::exchange(table_, nullptr)) {
+      sb_table_close(family_->filters.get(), table, obsolete ? 1 : 0);
     }
   }
 
  private:
   ColumnFamilyRef family_;
-  union {
-    DeferredLinks links_{};
-    sb_table table_;
-  };
-  std::atomic<bool> is_open_{false};
+  const sb_table* table_ = nullptr;
 };
 
 }  // namespace springbloom

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "read/comparator.h"
+#include "owners.h"
 #include "table/meta_blocks.h"
 #include "write/unit_block_policy.h"
 
@@ -108,13 +108,13 @@ bool UnitTable::IsIn(const rocksdb::TableProperties& properties) {
 
 uint64_t UnitTable::BytesBehind(uint64_t file_size) const { return file_size - (block_.offset() + block_.size() + kTrailer); }
 
-int UnitTable::Open(const ReadOptions& read_options, int contents, const ColumnFamily& family,
-                    const rocksdb::BlockBasedTable::Rep& stock, RandomAccessFileReader* file, OpenedUnits* opened) {
+int UnitTable::ReadHeadOf(const ReadOptions& read_options, int contents, const ReadObjects& objects, RandomAccessFileReader* file,
+                          Head* head) {
   if (contents == SB_PREFIXES) {
     // Which units it begins with must be known first.
     uint64_t prefixes_at = 0;
     int begins_with = sb_block_contents(Bytes(head_), &prefixes_at);
-    for (const bool verify : {false, release::CanVerifyAndReconstruct(family.file_system.get())}) {
+    for (const bool verify : {false, release::CanVerifyAndReconstruct(objects.file_system.get())}) {
       if (begins_with == SB_UNKNOWN_CONTENTS) {
         ReadHead(read_options, verify, file, "");
         begins_with = sb_block_contents(Bytes(head_), &prefixes_at);
@@ -123,49 +123,32 @@ int UnitTable::Open(const ReadOptions& read_options, int contents, const ColumnF
     if (begins_with == SB_KEYS_BEFORE_PREFIXES) {
       UnitTable prefixes(rocksdb::BlockHandle(block_.offset() + prefixes_at, block_.size() - prefixes_at), "");
       prefixes.ReadHead(read_options, /*verify=*/false, file, "");
-      return prefixes.OpenFirst(read_options, contents, family, stock, file, opened);
+      return prefixes.ReadFirstHead(read_options, contents, objects, file, head);
     }
   }
-  return OpenFirst(read_options, contents, family, stock, file, opened);
+  return ReadFirstHead(read_options, contents, objects, file, head);
 }
 
-// The units with which the block begins.
-int UnitTable::OpenFirst(const ReadOptions& read_options, int contents, const ColumnFamily& family,
-                         const rocksdb::BlockBasedTable::Rep& stock, RandomAccessFileReader* file, OpenedUnits* opened) {
-  int why = OpenOnce(contents, family, stock, opened);
-  const bool can_reconstruct = release::CanVerifyAndReconstruct(family.file_system.get());
+int UnitTable::ReadFirstHead(const ReadOptions& read_options, int contents, const ReadObjects& objects,
+                             RandomAccessFileReader* file, Head* head) {
+  int why = sb_head_check(Bytes(head_), contents);
   if (why == SB_CORRUPT) {
+    const bool can_reconstruct = release::CanVerifyAndReconstruct(objects.file_system.get());
     if (can_reconstruct) {
-      release::CountCorruptionRetry(family.statistics);
+      release::CountCorruptionRetry(objects.statistics.get());
     }
-    why = ReadHead(read_options, can_reconstruct, file, "") ? OpenOnce(contents, family, stock, opened) : SB_CORRUPT;
+    why = ReadHead(read_options, can_reconstruct, file, "") ? sb_head_check(Bytes(head_), contents) : SB_CORRUPT;
     if (can_reconstruct && why != SB_CORRUPT) {
-      release::CountCorruptionRetrySuccess(family.statistics);
+      release::CountCorruptionRetrySuccess(objects.statistics.get());
     }
   }
   if (why == SB_CORRUPT && is_unreadable_) {
     return SB_UNREADABLE;
   }
-  if (why == SB_NO_ROOM) {
-    family.WarnOfNoRoom();
+  if (why == SB_OPENED) {
+    *head = {head_, block_.offset()};
   }
   return why;
-}
-
-int UnitTable::OpenOnce(int contents, const ColumnFamily& family, const rocksdb::BlockBasedTable::Rep& stock,
-                        OpenedUnits* opened) const {
-  sb_table_spec spec{};
-  spec.path = Bytes(stock.file->file_name());
-  spec.session = Bytes(stock.table_properties->db_session_id);
-  spec.file_number = stock.table_properties->orig_file_number;
-  spec.level = stock.level;
-  spec.contents = contents;
-  spec.comparator = ComparatorOf(*family.comparator);
-  spec.head = Bytes(head_);
-  spec.block_offset = block_.offset();
-  spec.family = Bytes(stock.table_properties->column_family_name);
-  opened->further_prefixes = contents == SB_PREFIXES ? sb_block_further_prefixes(Bytes(head_)) : 0;
-  return sb_table_open(family.filters.get(), family.family_, &spec, &opened->table);
 }
 
 }  // namespace springbloom

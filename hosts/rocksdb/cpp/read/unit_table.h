@@ -1,4 +1,4 @@
-// Finds the filter block of a table file and opens its units.
+// Finds the filter block of a table file and reads its head.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "read/column_family.h"
-#include "read/table_filter.h"
+#include "abi.h"
 #include "options/cf_options.h"
+#include "read/read_objects.h"
 #include "rocksdb_release.h"
 #include "table/block_based/block_based_table_reader.h"
 #include "table/format.h"
@@ -43,12 +43,15 @@ class UnitTable {
     return !properties.prefix_extractor_name.empty() && properties.prefix_extractor_name != "nullptr";
   }
 
-  // Opens the units over keys (SB_KEYS), or those over prefixes (SB_PREFIXES). SB_OPENED, and the units; or why (of springbloom_abi.h) it
-  // is read without units. A corrupt head is read once more, as RocksDB's block fetcher does it where the file
-  // system can verify and reconstruct what it reads. `stock`: of the table's stock reader, whose `ioptions` may be gone: a reader may
-  // outlive RocksDB's column family. `file`: the table's.
-  int Open(const rocksdb::ReadOptions& read_options, int contents, const ColumnFamily& family,
-           const rocksdb::BlockBasedTable::Rep& stock, rocksdb::RandomAccessFileReader* file, OpenedUnits* opened);
+  // Header and directory of units.
+  struct Head {
+    std::string bytes;
+    uint64_t block_offset = 0;
+  };
+  // Gives the head of the units with these contents: SB_OPENED, SB_CORRUPT, SB_UNREADABLE or SB_NO_SUCH_UNITS. What is damaged is read once
+  // more, as RocksDB's block fetcher does it where the file system can verify and reconstruct what it reads.
+  int ReadHeadOf(const rocksdb::ReadOptions& read_options, int contents, const ReadObjects& objects,
+                 rocksdb::RandomAccessFileReader* file, Head* head);
 
  private:
   // Most directories end within it, so that header and directory come in one read.
@@ -64,9 +67,9 @@ class UnitTable {
                                                   rocksdb::RandomAccessFileReader* file, uint64_t file_size);
   // `start`: what was read of the block already. Whether a head was read that may be sound. Sets `is_unreadable_` where a read failed.
   bool ReadHead(const rocksdb::ReadOptions& read_options, bool verify, rocksdb::RandomAccessFileReader* file, std::string start);
-  int OpenFirst(const rocksdb::ReadOptions& read_options, int contents, const ColumnFamily& family,
-                const rocksdb::BlockBasedTable::Rep& stock, rocksdb::RandomAccessFileReader* file, OpenedUnits* opened);
-  int OpenOnce(int contents, const ColumnFamily& family, const rocksdb::BlockBasedTable::Rep& stock, OpenedUnits* opened) const;
+  // Of the units with which the block begins.
+  int ReadFirstHead(const rocksdb::ReadOptions& read_options, int contents, const ReadObjects& objects,
+                    rocksdb::RandomAccessFileReader* file, Head* head);
 
   rocksdb::BlockHandle block_;
   // Header and directory; empty if they could not be read or are damaged.

@@ -1,7 +1,7 @@
 #include "write/elastic_table_builder.h"
 
 #include "db/dbformat.h"
-#include "file/writable_file_writer.h"
+#include "prefixes.h"
 #include "rocksdb/slice_transform.h"
 #include "rocksdb_release.h"
 #include "write/unfiltered_cache.h"
@@ -10,8 +10,11 @@ namespace springbloom {
 
 namespace {
 
-bool AddsKeys(const rocksdb::BlockBasedTableOptions& options, const rocksdb::TableBuilderOptions& builder_options) {
-  return options.whole_key_filtering || builder_options.moptions.prefix_extractor == nullptr;
+// What prefixes are added by, if they are.
+std::shared_ptr<const rocksdb::SliceTransform> ExtractorOf(const FiltersRef& filters,
+                                                           const rocksdb::BlockBasedTableOptions& options,
+                                                           const rocksdb::TableBuilderOptions& builder_options) {
+  return FiltersPrefixes(filters.get(), options) ? builder_options.moptions.prefix_extractor : nullptr;
 }
 
 rocksdb::BlockBasedTableOptions WithPolicy(rocksdb::BlockBasedTableOptions options,
@@ -33,12 +36,15 @@ rocksdb::BlockBasedTableOptions WithPolicy(rocksdb::BlockBasedTableOptions optio
 
 ElasticTableBuilder::ElasticTableBuilder(const FiltersRef& e, const rocksdb::BlockBasedTableOptions& table_options,
                                          const rocksdb::TableBuilderOptions& builder_options, rocksdb::WritableFileWriter* file)
-    : BuilderParts(e, table_options, builder_options, file->file_name()),
-      BlockBasedTableBuilder(WithPolicy(table_options, policy, AddsKeys(table_options, builder_options)), builder_options, file),
+    : BuilderParts(e, table_options, builder_options),
+      BlockBasedTableBuilder(
+          WithPolicy(table_options, policy,
+                     table_options.whole_key_filtering || ExtractorOf(e, table_options, builder_options) == nullptr),
+          builder_options, file),
       timestamp_bytes_(builder_options.internal_comparator.user_comparator()->timestamp_size()),
-      prefix_extractor_(builder_options.moptions.prefix_extractor),
+      prefix_extractor_(ExtractorOf(e, table_options, builder_options)),
       adds_further_prefixes_(prefix_extractor_ != nullptr && sb_filters_writes_further_prefixes(e.get()) != 0),
-      adds_keys_(AddsKeys(table_options, builder_options)) {}
+      adds_keys_(table_options.whole_key_filtering || prefix_extractor_ == nullptr) {}
 
 void ElasticTableBuilder::Add(const rocksdb::Slice& internal_key, const rocksdb::Slice& value) {
   if (policy->units() != nullptr && rocksdb::ExtractValueType(internal_key) != rocksdb::kTypeRangeDeletion) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "owners.h"
 #include "table/block_based/block_based_table_builder.h"
@@ -13,8 +12,8 @@ namespace springbloom {
 // Holds what must exist before the stock builder is constructed.
 struct BuilderParts {
   BuilderParts(const FiltersRef& e, const rocksdb::BlockBasedTableOptions& table_options,
-               const rocksdb::TableBuilderOptions& options, const std::string& path)
-      : policy(std::make_shared<UnitBlockPolicy>(e, table_options, options, path)) {}
+               const rocksdb::TableBuilderOptions& options)
+      : policy(std::make_shared<UnitBlockPolicy>(e, table_options, options)) {}
 
   std::shared_ptr<UnitBlockPolicy> policy;
 };

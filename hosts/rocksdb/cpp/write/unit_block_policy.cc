@@ -35,8 +35,7 @@ class MayMatchAll final : public rocksdb::FilterBitsReader {
 }  // namespace
 
 rocksdb::FilterBitsBuilder* UnitBlockPolicy::GetBuilderWithContext(const rocksdb::FilterBuildingContext&) const {
-  const sb_spill_files spill = spill_.Calls();
-  units_.reset(sb_builder_new(filters_.get(), bytewise_ ? 1 : 0, Bytes(session_), file_number_, &spill));
+  units_.reset(sb_builder_new(filters_.get(), bytewise_ ? 1 : 0, Bytes(session_), file_number_));
   // Without one the table gets no filter.
   return units_ == nullptr ? nullptr : new FinishedUnits(this);
 }

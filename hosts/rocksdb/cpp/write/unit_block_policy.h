@@ -13,7 +13,6 @@
 #include "rocksdb/filter_policy.h"
 #include "table/table_builder.h"
 #include "write/construction_charge.h"
-#include "write/spill_files.h"
 
 namespace springbloom {
 
@@ -25,12 +24,11 @@ inline constexpr const char* kUnitBlockMetaName = "fullfilter.springbloom.Filter
 class UnitBlockPolicy final : public rocksdb::FilterPolicy {
  public:
   UnitBlockPolicy(const FiltersRef& filters, const rocksdb::BlockBasedTableOptions& table_options,
-                  const rocksdb::TableBuilderOptions& options, const std::string& path)
+                  const rocksdb::TableBuilderOptions& options)
       : filters_(filters),
         bytewise_(options.internal_comparator.user_comparator() == rocksdb::BytewiseComparator()),
         session_(options.db_session_id),
         file_number_(options.cur_file_num),
-        spill_(options, path),
         charge_(table_options) {}
 
   const char* Name() const override { return kUnitBlockPolicyName; }
@@ -69,8 +67,6 @@ class UnitBlockPolicy final : public rocksdb::FilterPolicy {
   const bool bytewise_;
   const std::string session_;
   const uint64_t file_number_;
-  // Outlives the units.
-  mutable SpillFiles spill_;
   mutable BuilderPtr units_;
   mutable ConstructionCharge charge_;
   uint64_t entries_ = 0;

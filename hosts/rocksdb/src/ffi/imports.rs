@@ -8,7 +8,7 @@ use std::{
 };
 
 use rocksdb::AsRawPtr;
-use springbloom_host_core::{Bytes, Cache, Engine, Filters};
+use springbloom_host_core::{Bytes, Engine, Filters};
 
 use super::types::{InspectSink, RawCacheTrace, RawIndexOptions, RawListedTable, RawStatus, TableInfo};
 use crate::{
@@ -20,7 +20,6 @@ use crate::{
 
 unsafe extern "C" {
     safe static springbloom_engine: Engine;
-    fn springbloom_block_cache(options: *mut c_void) -> *const c_void;
     fn springbloom_install(
         options: *mut c_void,
         filters: *const c_void,
@@ -70,12 +69,6 @@ unsafe extern "C" {
 /// RocksDB's description for the core.
 pub(crate) fn engine() -> &'static Engine {
     &springbloom_engine
-}
-
-/// The block cache of some options, borrowed from them.
-pub(crate) fn block_cache_in(options: &mut rocksdb::Options) -> Cache<'_> {
-    // SAFETY: the options live as long as the result, and hold the cache; it is one that the engine's functions take.
-    unsafe { Cache::at(springbloom_block_cache(options.as_raw_ptr().cast())) }
 }
 
 /// Calls a function that returns 0, or writes a message to the buffer that it is given.

@@ -65,11 +65,13 @@ unsafe extern "C" {
     fn springbloom_test_faulty_files(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
     safe fn springbloom_test_set_fault(fault: c_int);
     fn springbloom_test_set_strict_cache(_: *mut c_void, _: usize, _: c_int, _: usize) -> *mut c_void;
-    fn springbloom_test_set_tiered_cache(options: *mut c_void, capacity: usize) -> *mut c_void;
+    fn springbloom_test_set_tiered_cache(_: *mut c_void, capacity: usize, is_wrapped: c_int) -> *mut c_void;
+    safe fn springbloom_test_pinned_asked() -> u64;
     fn springbloom_test_delete_cache(cache: *mut c_void);
     fn springbloom_test_set_cache_capacity(cache: *mut c_void, capacity: usize);
     fn springbloom_test_cache_usage(cache: *mut c_void) -> usize;
     fn springbloom_test_cache_pinned(cache: *mut c_void) -> usize;
+    fn springbloom_test_cache_users(cache: *mut c_void) -> usize;
 }
 
 /// Table files of these options fail as [`Fault::set`] says.
@@ -94,10 +96,18 @@ impl SharedCache {
         Self(cache)
     }
 
-    /// Gives the options a tiered cache of `capacity` bytes.
-    pub(crate) fn tiered(options: &mut Options, capacity: usize) -> Self {
+    /// Gives the options a tiered cache of `capacity` bytes, in a program's own if it `is_wrapped`.
+    pub(crate) fn tiered(options: &mut Options, capacity: usize, is_wrapped: bool) -> Self {
         // SAFETY: the options live through the call.
-        Self(unsafe { springbloom_test_set_tiered_cache(options.as_raw_ptr().cast(), capacity) })
+        let cache = unsafe {
+            springbloom_test_set_tiered_cache(options.as_raw_ptr().cast(), capacity, is_wrapped.into())
+        };
+        Self(cache)
+    }
+
+    /// How often other threads than the one that looks at caches have asked wrapped ones what is pinned.
+    pub(crate) fn pinned_asked() -> u64 {
+        springbloom_test_pinned_asked()
     }
 
     pub(crate) fn set_capacity(&self, capacity: usize) {
@@ -113,6 +123,12 @@ impl SharedCache {
     pub(crate) fn pinned(&self) -> usize {
         // SAFETY: as above.
         unsafe { springbloom_test_cache_pinned(self.0) }
+    }
+
+    /// Whether options or databases have it.
+    pub(crate) fn is_in_use(&self) -> bool {
+        // SAFETY: as above.
+        unsafe { springbloom_test_cache_users(self.0) > 0 }
     }
 }
 

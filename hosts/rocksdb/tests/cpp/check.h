@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "install/c_options.h"
 #include "rocksdb/db.h"
@@ -80,6 +81,12 @@ inline bool LoadsUnits() {
   char name[16] = "";
   pthread_getname_np(pthread_self(), name, sizeof(name));
   return std::string(name) == "springbloom" || std::string(name) == "springbloom-loa";
+}
+
+// Whether this is any thread of the filters.
+inline bool IsThreadOfFilters() {
+  char name[16] = "";
+  return pthread_getname_np(pthread_self(), name, sizeof(name)) == 0 && std::string_view(name).starts_with("springbloom");
 }
 
 }  // namespace springbloom_test

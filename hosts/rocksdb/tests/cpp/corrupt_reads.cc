@@ -24,8 +24,8 @@ class CorruptingFile final : public rocksdb::FSRandomAccessFileOwnerWrapper {
   rocksdb::IOStatus Read(uint64_t offset, size_t size, const rocksdb::IOOptions& options, rocksdb::Slice* result, char* scratch,
                          rocksdb::IODebugContext* dbg) const override {
     const rocksdb::IOStatus s = target()->Read(offset, size, options, result, scratch, dbg);
-    // Units are read by threads of Springbloom, the head of the block by those of RocksDB.
-    if (!s.ok() || options.verify_and_reconstruct_read || result->empty() || LoadsUnits() != (damage_ == Damage::kUnits)) {
+    // Units are read by threads of Springbloom alone, the head of the block by those of RocksDB, too.
+    if (!s.ok() || options.verify_and_reconstruct_read || result->empty() || (damage_ == Damage::kUnits && !LoadsUnits())) {
       return s;
     }
     char* bytes = const_cast<char*>(result->data());

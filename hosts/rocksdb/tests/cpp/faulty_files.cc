@@ -1,10 +1,7 @@
 // A file system whose table files fail as the test says: tests/outage.rs and tests/chaos.
-#include <pthread.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <string_view>
 #include <thread>
 
 #include "check.h"
@@ -34,11 +31,6 @@ enum TableFault : int {
 std::atomic<int>& TheTableFault() {
   static std::atomic<int> fault{kNoFault};
   return fault;
-}
-
-bool IsThreadOfFilters() {
-  char name[16] = "";
-  return pthread_getname_np(pthread_self(), name, sizeof name) == 0 && std::string_view(name).starts_with("springbloom");
 }
 
 // A copy of what was read with a bit of each byte changed.

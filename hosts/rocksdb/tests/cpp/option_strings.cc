@@ -8,6 +8,7 @@
 #include "rocksdb/advanced_cache.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/env.h"
+#include "rocksdb/slice_transform.h"
 #include "rocksdb/table.h"
 
 using namespace springbloom_test;
@@ -57,6 +58,76 @@ double Metric(const std::string& name) {
   const size_t at = text.find("\n" + name + " ");
   Check(at != std::string::npos, "no " + name + " in\n" + text);
   return std::stod(text.substr(at + name.size() + 2));
+}
+
+// A program that is configured anew: each opening has a cache of its own.
+void CheckCachesGo(const std::string& path) {
+  for (const char* budget_text : {"auto", "auto", "1M"}) {
+    std::weak_ptr<rocksdb::Cache> cache;
+    {
+      const rocksdb::Options options = FromString(std::string("table_factory={id=springbloom;budget=") + budget_text +
+                                                  ";charge_to_block_cache=true;block_cache=8M};listeners=springbloom");
+      cache = options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>()->block_cache;
+      auto db = Open(options, path);
+      CheckOk(db->Put(rocksdb::WriteOptions(), Key(0), "value"), "Put");
+      CheckOk(db->Flush(rocksdb::FlushOptions()), "Flush");
+      std::string value;
+      CheckOk(db->Get(ReadOptions(), Key(0), &value), "Get");
+      uint64_t budget = 0;
+      CheckOk(springbloom::GetBudget(&budget), "GetBudget");
+      Check(budget > 0 && cache.lock()->GetPinnedUsage() >= budget, "the cache in use pays " + std::to_string(budget));
+      cache.lock()->SetCapacity(64 << 10);
+      for (int tries = 0; budget > 56 << 10 && tries < 6000; ++tries) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        CheckOk(springbloom::GetBudget(&budget), "GetBudget");
+      }
+      Check(budget <= 56 << 10, "the budget follows the cache in use");
+    }
+    // Whoever looks at it has it for a moment.
+    for (int tries = 0; !cache.expired() && tries < 6000; ++tries) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    Check(cache.expired(), "a cache goes with the database and the options that have it");
+  }
+}
+
+// All keys from one on, found by an iterator that knows nothing of prefixes, in a database whose options have an extractor.
+size_t KeysFrom(const rocksdb::Options& given, const std::string& path) {
+  rocksdb::Options options = given;
+  options.prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(4));
+  options.disable_auto_compactions = true;
+  auto db = Open(options, path);
+  for (int table = 0; table < 10; ++table) {
+    for (int number = table; number < 10000; number += 10) {
+      char key[32];
+      std::snprintf(key, sizeof(key), "%04d/%04d", number / 100 * 2 + table % 2, number);
+      CheckOk(db->Put(rocksdb::WriteOptions(), key, "value"), "Put");
+    }
+    CheckOk(db->Flush(rocksdb::FlushOptions()), "Flush");
+  }
+  springbloom::WaitIdle(std::chrono::minutes(1)).PermitUncheckedError();
+  const std::unique_ptr<rocksdb::Iterator> it(db->NewIterator(ReadOptions()));
+  size_t keys = 0;
+  for (it->Seek("0051"); it->Valid(); it->Next()) {
+    ++keys;
+  }
+  CheckOk(it->status(), "the iterator");
+  return keys;
+}
+
+// facebook/rocksdb#11718: where nothing filtered prefixes, nothing does after the installation, either.
+void CheckPrefixes(const std::string& path) {
+  rocksdb::Options stock;
+  stock.create_if_missing = true;
+  const size_t before = KeysFrom(stock, path + "/before");
+  const char* elastic = "table_factory={id=springbloom;budget=8M};listeners=springbloom";
+  const size_t after = KeysFrom(FromString(elastic), path + "/after");
+  Check(after == before, "found " + std::to_string(after) + " keys of " + std::to_string(before));
+  const char* with_policy = "table_factory={id=springbloom;budget=8M;filter_policy=bloomfilter:10};listeners=springbloom";
+  const size_t filtered = KeysFrom(FromString(with_policy), path + "/filtered");
+  Check(filtered < before, "a filter policy asks for filters over prefixes");
+  // Tables that have units over prefixes do not use them with other options.
+  Check(KeysFrom(FromString(elastic), path + "/filtered") == before, "found fewer keys in tables that have units over prefixes");
 }
 
 }  // namespace
@@ -133,14 +204,14 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
       Check(TextOf(first + "/LOG").find("negative_cache was given") != std::string::npos, "a later one gave it");
     }
     CheckOk(springbloom::GetBudget(&budget), "GetBudget");
-    Check(budget == 64 << 20, "the default budget");
+    Check(budget > 0 && budget <= 28 << 20, "a part of RocksDB's own block cache of 32 MiB: " + std::to_string(budget));
     db.reset();
     // It passes nothing on: what the next string leaves out is as in a new process.
     db = Open(FromString("table_factory={id=springbloom;budget=8M;write_units=false}"), second);
     db.reset();
-    db = Open(FromString("table_factory={id=springbloom}"), second);
+    db = Open(FromString("table_factory={id=springbloom;no_block_cache=true}"), second);
     CheckOk(springbloom::GetBudget(&budget), "GetBudget");
-    Check(budget == 64 << 20, "the default budget again");
+    Check(budget == 64 << 20, "without a cache the default is a budget of its own");
     CheckOk(db->Put(rocksdb::WriteOptions(), Key(0), "value"), "Put");
     CheckOk(db->Flush(rocksdb::FlushOptions()), "Flush");
     springbloom::FamilyStatus status;
@@ -182,9 +253,10 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
       CheckOk(db->Get(ReadOptions(), Key(number), &value), "Get");
     }
     db.reset();
-    CheckRefused("table_factory={id=springbloom;budget=auto}", first,
-                 "budget: got auto, expected bytes; auto needs charge_to_block");
-    db = Open(FromString("table_factory={id=springbloom;budget=auto;charge_to_block_cache=true;block_cache=8M}"), second);
+    db = Open(FromString("table_factory={id=springbloom;budget=1M}"), second);
+    CheckRefused("table_factory={id=springbloom;budget=auto}", first, "budget: got auto, expected bytes");
+    db.reset();
+    db = Open(FromString("table_factory={id=springbloom;block_cache=8M}"), second);
     const auto settings_text = [&] { return db->GetOptions().table_factory->GetPrintableOptions(); };
     Check(settings_text().find("chosen by measuring") != std::string::npos, "the log tells that the budget is measured");
     CheckOk(springbloom::GetBudget(&budget), "GetBudget");
@@ -217,6 +289,8 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
       CheckOk(rocksdb::GetOptionsFromString(lenient, rocksdb::Options(), text, &options), text);
       Check(options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>()->block_size == 2048, "the known option stands");
     }
+    CheckCachesGo(std::string(path) + "/caches");
+    CheckPrefixes(path);
     CheckRefused("table_factory={id=springbloom;units=bloom:6x0}", first, "units: got bloom:6x0");
     CheckRefused("table_factory={id=springbloom;segment_data_bytes=1}", first, "segment_data_bytes");
   });

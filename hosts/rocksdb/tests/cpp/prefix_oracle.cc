@@ -11,6 +11,7 @@
 #include "abi.h"
 #include "check.h"
 #include "rocksdb/comparator.h"
+#include "rocksdb/filter_policy.h"
 #include "rocksdb/slice_transform.h"
 #include "rocksdb/sst_file_writer.h"
 #include "rocksdb/table.h"
@@ -631,6 +632,8 @@ uint64_t Live(const std::array<void*, 2>& rocksdb_options, const std::string& pa
   }
   const bool whole_key_filtering = random.OneIn(2);
   const uint64_t block_size = random.OneIn(2) ? 256 : 4096;
+  // Without one, only further prefixes bring units over prefixes.
+  const bool has_policy = !random.OneIn(4);
   std::array<Installed, 2> installed;
   for (size_t i = 0; i < installed.size(); ++i) {
     const rocksdb::Options& given = springbloom::OptionsIn(rocksdb_options[i]);
@@ -638,6 +641,9 @@ uint64_t Live(const std::array<void*, 2>& rocksdb_options, const std::string& pa
     tables->whole_key_filtering = whole_key_filtering;
     tables->block_size = block_size;
     tables->index_type = setting.index_types[i];
+    if (has_policy) {
+      tables->filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+    }
     installed[i] = {springbloom_installed(rocksdb_options[i]), given.table_factory, given.listeners};
   }
   CheckOk(rocksdb::DestroyDB(path, options), "DestroyDB");

@@ -11,6 +11,7 @@ mod copies;
 mod coroutines;
 mod counters;
 mod cpp;
+mod hanging_calls;
 mod held_reads;
 mod ingestion;
 mod inheritance;

@@ -26,6 +26,7 @@ fn runs(whole_keys: bool) -> Options {
     let mut tables = BlockBasedOptions::default();
     tables.disable_cache();
     tables.set_whole_key_filtering(whole_keys);
+    tables.set_bloom_filter(10.0, false);
     options.set_block_based_table_factory(&tables);
     options
 }
@@ -197,6 +198,81 @@ fn the_policy_learns_from_seeks_that_do_not_wait_and_in_total_order() {
         let found = elastic.stats().outcomes.true_positives - before.true_positives;
         assert_eq!(found, if asks { SEEKS } else { 0 }, "each prefix is in one run");
     }
+}
+
+/// Of random databases, whose tables were written with a filter policy or without one, and are read with one or without.
+#[test]
+fn iterators_find_what_they_find_without_springbloom() {
+    let mut rng = rng("iterators_find_what_they_find_without_springbloom");
+    let mut rejected = 0;
+    for round in 0..24 {
+        let [is_written, is_read] = [round & 1, round & 2].map(|bit| bit > 0);
+        let (letters, whole_keys) = (rng.random_range(4..10u8), rng.random());
+        let random_key = |rng: &mut TestRng, least: usize| -> Vec<u8> {
+            (0..rng.random_range(least..8)).map(|_| b'a' + rng.random_range(0..letters)).collect()
+        };
+        let prefix_bytes = rng.random_range(1..5);
+        let is_fixed: bool = rng.random();
+        let with = |has_policy: bool| {
+            let mut options = small_tree();
+            options.set_prefix_extractor(if is_fixed {
+                SliceTransform::create_fixed_prefix(prefix_bytes)
+            } else {
+                let in_domain = |key: &[u8]| key.len() > 3;
+                SliceTransform::create("first letters", |key| &key[..3], Some(in_domain))
+            });
+            let mut tables = BlockBasedOptions::default();
+            tables.set_whole_key_filtering(whole_keys);
+            tables.set_block_size(256);
+            if has_policy {
+                tables.set_bloom_filter(10.0, false);
+            }
+            options.set_block_based_table_factory(&tables);
+            options
+        };
+        let (elastic, folder) = (ample(), folder());
+        let db = DB::open(&installed(&elastic, &with(is_written)), folder.path()).expect("open");
+        for _ in 0..rng.random_range(1..6) {
+            for _ in 0..400 {
+                db.put(random_key(&mut rng, 4), [7; 50]).expect("put");
+            }
+            db.flush().expect("flush");
+        }
+        drop(db);
+        let open = |options| DB::open_for_read_only(&options, folder.path(), false).expect("open");
+        let (stock, ours) = (open(with(is_read)), open(installed(&elastic, &with(is_read))));
+        assert!(elastic.wait_idle(IDLE_TIMEOUT));
+        let seeks_rejected = || {
+            let families = elastic.families();
+            let mut of_prefixes = families.iter().filter(|stats| stats.family.ends_with("(prefixes)"));
+            of_prefixes.next().map_or(0, |stats| stats.counts.rejected)
+        };
+        let before = seeks_rejected();
+        for _ in 0..1000 {
+            let target = random_key(&mut rng, 1);
+            let direction =
+                if rng.random() { rocksdb::Direction::Forward } else { rocksdb::Direction::Reverse };
+            let in_total_order = rng.random_bool(0.2);
+            let found = [&stock, &ours].map(|db| {
+                let mut read = ReadOptions::default();
+                read.set_total_order_seek(in_total_order);
+                let found = db.iterator_opt(IteratorMode::From(&target, direction), read);
+                let keys = found.map(|entry| entry.expect("the iterator is sound").0);
+                let is_promised = |key: &[u8]| {
+                    let bytes = if is_fixed { prefix_bytes } else { 3 };
+                    !is_read || in_total_order || (target.len() > 3 && key[..bytes] == target[..bytes])
+                };
+                keys.take(100).take_while(|key| is_promised(key)).collect::<Vec<_>>()
+            });
+            assert_eq!(found[0], found[1], "{target:?}, round {round}");
+            let values = [&stock, &ours].map(|db| db.get(&target).expect("get"));
+            assert_eq!(values[0], values[1], "{target:?}, round {round}");
+        }
+        let rejected_now = seeks_rejected() - before;
+        assert!(is_read || rejected_now == 0, "{rejected_now} seeks rejected, round {round}");
+        rejected += rejected_now;
+    }
+    assert!(rejected > 100, "{rejected} seeks rejected: the test shows nothing");
 }
 
 /// Each unit halves what absent prefixes waste: the targets are those of stock Bloom filters of so many bits.

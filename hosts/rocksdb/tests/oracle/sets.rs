@@ -144,13 +144,14 @@ impl OptionSet {
 
     fn prefix_extractor_of(mut self, bytes: usize) -> Self {
         self.prefixes = Some(Prefixes { bytes, are_capped: false });
-        self.db(|db| db.set_prefix_extractor(SliceTransform::create_fixed_prefix(bytes)))
+        self.table(|table| table.set_bloom_filter(10.0, false))
+            .db(|db| db.set_prefix_extractor(SliceTransform::create_fixed_prefix(bytes)))
     }
 
     /// Keys and targets that are shorter are their own prefixes.
     pub(crate) fn capped_prefixes(mut self) -> Self {
         self.prefixes = Some(Prefixes { bytes: CAPPED_BYTES, are_capped: true });
-        self.db(|db| {
+        self.table(|table| table.set_bloom_filter(10.0, false)).db(|db| {
             db.set_prefix_extractor(SliceTransform::create("springbloom.test.Capped", capped, None));
         })
     }

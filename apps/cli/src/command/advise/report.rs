@@ -149,7 +149,10 @@ impl Report {
         };
         writeln!(out, "{begin}{}", if because.is_empty() { "." } else { ":" })?;
         because.iter().try_for_each(|reason| writeln!(out, "- {reason}."))?;
-        if *answer != Answer::NotNeeded && self.database.entries > 0 {
+        let has_cache = self.log.as_ref().is_some_and(|log| log.block_cache_bytes().is_some());
+        if *answer != Answer::NotNeeded && has_cache {
+            writeln!(out, "Install it with its defaults: a part of the block cache becomes the budget.")?;
+        } else if *answer != Answer::NotNeeded && self.database.entries > 0 {
             let saved = match self.verdict.saved_bytes {
                 0 => String::new(),
                 bytes => format!(", {} less than the filters of now", size(bytes)),

@@ -109,10 +109,10 @@ impl FailingTables {
         &mut self,
         tables: &mut Tables,
         now: Instant,
-        may_read: impl Fn(u32) -> bool,
+        may_read: impl Fn(&Tables, u32) -> bool,
         is_lacking: impl Fn(&Tables, u32) -> bool,
     ) -> Option<u32> {
-        let mut sources = self.sources.iter_mut().filter(|&(source, _)| may_read(*source));
+        let mut sources = self.sources.iter_mut().filter(|&(source, _)| may_read(tables, *source));
         let failing = sources.find_map(|(_, failing)| failing.is_due(now).then_some(failing))?;
         loop {
             let table = failing.tables.pop(tables)?;

@@ -1,27 +1,30 @@
-//! Reads under way.
+//! Accesses to files that are under way.
 
 use std::time::{Duration, Instant};
 
-/// Reads at once.
+use crate::unit_source::Place;
+
+/// Accesses at once, each by a thread.
 pub(crate) const READS_MAX: usize = 16;
 /// A read that takes longer may hang: nobody waits for its room.
 const SOON: Duration = Duration::from_millis(20);
 /// After so long a read seems to hang. Earlier, the plan would change with each read of a slow device.
-const LATE: Duration = Duration::from_millis(250);
+pub(super) const LATE: Duration = Duration::from_millis(250);
 
 struct Read {
     number: u64,
-    source: u32,
-    /// `None` once the table was forgotten: another one may have its slot.
+    place: Place,
+    /// `None` for a chore, and once the table was forgotten: another one may have its slot.
     table: Option<u32>,
-    /// What it holds of the budget.
+    /// What it holds of the budget. A chore holds nothing.
     bytes: usize,
     begun: Instant,
     /// Whether the table has another read to make, but must wait.
     keeps_waiting: bool,
 }
 
-/// A source may have half of the reads at most: the next one that hangs, half of the rest. So may a table of those of its source.
+/// A source may have half of the threads at most: the next one that hangs, half of the rest. So may a table of those of its source. All
+/// sources of a device may have three quarters: those of the next one that hangs, three quarters of the rest.
 #[derive(Default)]
 pub(super) struct InFlight {
     reads: Vec<Read>,
@@ -29,18 +32,21 @@ pub(super) struct InFlight {
 }
 
 impl InFlight {
-    fn of_source(&self, source: u32) -> usize {
-        self.reads.iter().filter(|read| read.source == source).count()
+    fn of_source(&self, source: u64) -> usize {
+        self.reads.iter().filter(|read| read.place.source == source).count()
     }
 
-    /// Whether there is a read to spare for the source.
-    pub(super) fn may_begin(&self, source: u32) -> bool {
-        self.of_source(source) + self.reads.len() < READS_MAX
+    /// Whether there is a thread to spare for the place.
+    pub(super) fn may_begin(&self, place: Place) -> bool {
+        let all = self.reads.len();
+        let of_device = self.reads.iter().filter(|read| read.place.device == place.device).count();
+        let free_of_others = READS_MAX.saturating_sub(all - of_device);
+        self.of_source(place.source) + all < READS_MAX && 4 * of_device < 3 * free_of_others
     }
 
     /// Whether the table must wait for its own reads. Then [`end`](Self::end) tells when it need not any more.
-    pub(super) fn must_wait(&mut self, source: u32, table: u32) -> bool {
-        let of_source = self.of_source(source);
+    pub(super) fn must_wait(&mut self, place: Place, table: u32) -> bool {
+        let of_source = self.of_source(place.source);
         let of_table = self.reads.iter().filter(|read| read.table == Some(table));
         let must_wait = of_table.count() + of_source >= READS_MAX / 2;
         let last = self.reads.iter_mut().rfind(|read| read.table == Some(table)).filter(|_| must_wait);
@@ -49,7 +55,7 @@ impl InFlight {
 
     /// Whether a read that began lately is under way.
     pub(super) fn has_recent(&self) -> bool {
-        self.reads.iter().any(|read| read.begun.elapsed() < SOON)
+        self.reads.iter().any(|read| read.bytes > 0 && read.begun.elapsed() < SOON)
     }
 
     /// Bytes of reads that seem to hang.
@@ -59,10 +65,10 @@ impl InFlight {
     }
 
     /// Gives the number for [`end`](Self::end).
-    pub(super) fn begin(&mut self, source: u32, table: u32, bytes: usize) -> u64 {
+    pub(super) fn begin(&mut self, place: Place, table: Option<u32>, bytes: usize) -> u64 {
         self.last_number += 1;
         let (number, begun) = (self.last_number, Instant::now());
-        self.reads.push(Read { number, source, table: Some(table), bytes, begun, keeps_waiting: false });
+        self.reads.push(Read { number, place, table, bytes, begun, keeps_waiting: false });
         number
     }
 
@@ -86,11 +92,15 @@ impl InFlight {
 mod tests {
     use super::*;
 
+    fn at(device: u64, source: u64) -> Place {
+        Place { device, source }
+    }
+
     #[test]
     fn nobody_waits_for_a_read_that_hangs() {
         let mut in_flight = InFlight::default();
         assert!(!in_flight.has_recent());
-        in_flight.begin(0, 0, 100);
+        in_flight.begin(at(0, 0), Some(0), 100);
         in_flight.reads[0].begun += SOON;
         assert!(in_flight.has_recent() && in_flight.late_bytes() == 0);
         in_flight.reads[0].begun -= 2 * SOON;
@@ -99,24 +109,40 @@ mod tests {
         assert_eq!(in_flight.late_bytes(), 100);
     }
 
+    /// Has as many accesses hang at these places, one after the other, as may begin.
+    fn hang<const N: usize>(in_flight: &mut InFlight, places: [Place; N]) -> [Vec<u64>; N] {
+        places.map(|place| {
+            let mut numbers = Vec::new();
+            while in_flight.may_begin(place) {
+                numbers.push(in_flight.begin(place, Some(in_flight.last_number as u32), 1));
+            }
+            numbers
+        })
+    }
+
     #[test]
     fn sources_that_hang_leave_reads_to_others() {
         let mut in_flight = InFlight::default();
-        let mut numbers = Vec::new();
-        let mut hang = |source| {
-            let before = numbers.len();
-            while in_flight.may_begin(source) {
-                numbers.push(in_flight.begin(source, numbers.len() as u32, 1));
-            }
-            numbers.len() - before
-        };
-        assert_eq!([0, 1, 2, 3, 4, 5].map(&mut hang), [8, 4, 2, 1, 1, 0]);
-        in_flight.end(numbers[0]);
-        assert!(in_flight.may_begin(5) && !in_flight.may_begin(0));
-        for &number in &numbers[1..8] {
+        let numbers = hang(&mut in_flight, [0, 1, 2, 3, 4, 5].map(|source| at(source, source)));
+        assert_eq!(numbers.each_ref().map(Vec::len), [8, 4, 2, 1, 1, 0]);
+        in_flight.end(numbers[0][0]);
+        assert!(in_flight.may_begin(at(5, 5)) && !in_flight.may_begin(at(0, 0)));
+        for &number in &numbers[0][1..8] {
             assert!(!in_flight.end(number));
         }
-        assert!(in_flight.may_begin(0));
+        assert!(in_flight.may_begin(at(0, 0)));
+    }
+
+    #[test]
+    fn sources_of_one_device_that_hang_leave_reads_to_other_devices() {
+        let mut in_flight = InFlight::default();
+        let of_device = |device: u64| [0, 1, 2, 3, 4, 5, 6, 7].map(|source| at(device, 8 * device + source));
+        let hang = |in_flight: &mut InFlight, device| {
+            hang(in_flight, of_device(device)).iter().map(Vec::len).sum::<usize>()
+        };
+        assert_eq!(hang(&mut in_flight, 0), 12);
+        assert_eq!(hang(&mut in_flight, 1), 3);
+        assert_eq!(hang(&mut in_flight, 2), 1);
     }
 
     #[test]
@@ -125,26 +151,26 @@ mod tests {
         let mut numbers = Vec::new();
         let mut hang = |table| {
             let before = numbers.len();
-            while in_flight.may_begin(0) && !in_flight.must_wait(0, table) {
-                numbers.push(in_flight.begin(0, table, 1));
+            while in_flight.may_begin(at(0, 0)) && !in_flight.must_wait(at(0, 0), table) {
+                numbers.push(in_flight.begin(at(0, 0), Some(table), 1));
             }
             numbers.len() - before
         };
         assert_eq!([0, 1, 2, 3, 4].map(&mut hang), [4, 2, 1, 1, 0]);
         assert!(in_flight.end(numbers[0]), "whichever of its reads ends");
         assert!(!in_flight.end(numbers[1]), "it was told");
-        assert!(in_flight.must_wait(0, 0), "two reads of six");
-        assert!(in_flight.end(numbers[2]) && !in_flight.must_wait(0, 0));
+        assert!(in_flight.must_wait(at(0, 0), 0), "two reads of six");
+        assert!(in_flight.end(numbers[2]) && !in_flight.must_wait(at(0, 0), 0));
     }
 
     #[test]
     fn a_table_does_not_wait_for_reads_of_the_one_that_had_its_slot() {
         let mut in_flight = InFlight::default();
-        let numbers: Vec<_> = (0..4).map(|_| in_flight.begin(0, 7, 1)).collect();
-        assert!(in_flight.must_wait(0, 7));
+        let numbers: Vec<_> = (0..4).map(|_| in_flight.begin(at(0, 0), Some(7), 1)).collect();
+        assert!(in_flight.must_wait(at(0, 0), 7));
         in_flight.forget_table(7);
-        assert!(!in_flight.must_wait(0, 7) && in_flight.may_begin(0));
-        let of_other = in_flight.begin(0, 7, 1);
+        assert!(!in_flight.must_wait(at(0, 0), 7) && in_flight.may_begin(at(0, 0)));
+        let of_other = in_flight.begin(at(0, 0), Some(7), 1);
         assert!(numbers.into_iter().all(|number| !in_flight.end(number)), "nobody waited for them");
         assert!(!in_flight.end(of_other));
     }

@@ -6,7 +6,9 @@ mod noted;
 mod queue;
 mod request;
 mod table_list;
+mod waiting;
 
 pub(crate) use in_flight::READS_MAX;
 pub(crate) use queue::LoadQueue;
 pub(crate) use request::{LoadRequest, LoadResult, SegmentUnits};
+pub(crate) use waiting::Room;

@@ -26,8 +26,12 @@ impl NotedTables {
     }
 
     /// Takes out the table that was noted first, of the source whose turn it is among those that may be read.
-    pub(super) fn pop(&mut self, tables: &mut Tables, may_read: impl Fn(u32) -> bool) -> Option<u32> {
-        let at = self.sources.iter().position(|&(source, _)| may_read(source))?;
+    pub(super) fn pop(
+        &mut self,
+        tables: &mut Tables,
+        may_read: impl Fn(&Tables, u32) -> bool,
+    ) -> Option<u32> {
+        let at = self.sources.iter().position(|&(source, _)| may_read(tables, source))?;
         let (source, mut list) = self.sources.remove(at)?;
         let table = list.pop(tables);
         if !list.is_empty() {

@@ -4,15 +4,20 @@
 //! is noted as a whole, so that it is read in rows. A table whose read failed is [tried again](super::failing) after a pause.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::failing::FailingTables;
 use super::in_flight::InFlight;
 use super::noted::NotedTables;
 use super::request::{LoadRequest, lacking_segment};
+use super::waiting::{Room, WaitingTables};
+use crate::chore::Chore;
 use crate::names::SegmentRef;
 use crate::plan::Allocation;
 use crate::registry::tables::{Table, Tables};
+use crate::unit_source::Place;
+use crate::waiting_table::{WaitingTable, WaitsFor};
 
 const SEGMENTS_MAX: usize = 64;
 
@@ -22,12 +27,23 @@ fn comes_with_its_table(tables: &Tables, allocation: &Allocation, table: u32) ->
         && lacking_segment(tables, allocation, table).is_some_and(|(_, rows)| rows > 0)
 }
 
+/// A try to open a waiting table.
+pub(crate) struct Try {
+    pub(crate) table: Arc<dyn WaitingTable>,
+    place: Place,
+    waiting: u64,
+    number: u64,
+}
+
 /// Where units are wanted.
 pub(crate) struct LoadQueue {
     segments: VecDeque<SegmentRef>,
     noted: NotedTables,
     failing: FailingTables,
     in_flight: InFlight,
+    /// What the host has done with files, before units are read.
+    chores: VecDeque<Chore>,
+    waiting: WaitingTables,
 }
 
 impl LoadQueue {
@@ -40,6 +56,8 @@ impl LoadQueue {
             noted: NotedTables::default(),
             failing: FailingTables::default(),
             in_flight: InFlight::default(),
+            chores: VecDeque::new(),
+            waiting: WaitingTables::default(),
         }
     }
 
@@ -67,7 +85,7 @@ impl LoadQueue {
                     continue;
                 }
                 let Some(source) = tables.get(segment.table).map(|table| table.source) else { continue };
-                if !self.in_flight.may_begin(source) {
+                if !self.in_flight.may_begin(tables.place_of(source)) {
                     self.noted.push(tables, segment.table);
                     continue;
                 }
@@ -78,9 +96,7 @@ impl LoadQueue {
                 (segment, rows, true)
             };
             let request = LoadRequest::new(tables, allocation, segment, rows, is_for_table);
-            if request
-                .as_ref()
-                .is_some_and(|request| !self.in_flight.must_wait(request.source, segment.table))
+            if request.as_ref().is_some_and(|request| !self.in_flight.must_wait(request.place, segment.table))
             {
                 return request;
             }
@@ -88,15 +104,74 @@ impl LoadQueue {
     }
 
     /// Whether something is to be read now.
-    pub(crate) fn has_reads(&mut self) -> bool {
-        let Self { segments, noted, failing, in_flight } = self;
-        let may_read = |source| in_flight.may_begin(source);
+    pub(crate) fn has_reads(&mut self, tables: &Tables) -> bool {
+        let Self { segments, noted, failing, in_flight, .. } = self;
+        let may_read = |source| in_flight.may_begin(tables.place_of(source));
         !segments.is_empty() || noted.has_any(may_read) || failing.has_due(Instant::now(), may_read)
     }
 
     /// A read begins that holds so many bytes of the budget. Gives its number.
     pub(crate) fn begin_read(&mut self, request: &LoadRequest, bytes: usize) -> u64 {
-        self.in_flight.begin(request.source, request.segment.table, bytes)
+        self.in_flight.begin(request.place, Some(request.segment.table), bytes)
+    }
+
+    /// Adds a chore behind the others.
+    pub(crate) fn push_chore(&mut self, chore: Chore) {
+        self.chores.push_back(chore);
+    }
+
+    /// Whether a chore may begin.
+    pub(crate) fn has_chores(&self) -> bool {
+        self.chores.iter().any(|chore| self.in_flight.may_begin(chore.place))
+    }
+
+    /// Adds a table whose directory is to be read. Gives its number.
+    pub(crate) fn add_waiting(
+        &mut self,
+        table: Arc<dyn WaitingTable>,
+        place: Place,
+        why: WaitsFor,
+        room: Room,
+    ) -> u64 {
+        self.waiting.add(table, place, why, room, Instant::now())
+    }
+
+    /// The table waits no more. It is dropped without the registry's lock.
+    pub(crate) fn remove_waiting(&mut self, number: u64) -> Option<Arc<dyn WaitingTable>> {
+        self.waiting.remove(number)
+    }
+
+    /// Whether a directory is to be read now.
+    pub(crate) fn has_waiting(&self, room: Room) -> bool {
+        self.waiting.has_due(room, Instant::now(), |place| self.in_flight.may_begin(place))
+    }
+
+    /// The table whose directory is to be read next, if one is. Its try begins.
+    pub(crate) fn begin_waiting(&mut self, room: Room) -> Option<Try> {
+        let may_begin = |place| self.in_flight.may_begin(place);
+        let (waiting, table, place) = self.waiting.begin(room, Instant::now(), may_begin)?;
+        Some(Try { table, place, waiting, number: self.in_flight.begin(place, None, 0) })
+    }
+
+    /// The try ended so. Gives back what is dropped without the registry's lock.
+    pub(crate) fn end_waiting(&mut self, ended: Try, why: Option<WaitsFor>) -> Arc<dyn WaitingTable> {
+        let Try { table, place, waiting, number } = ended;
+        self.in_flight.end(number);
+        self.waiting.end(waiting, place, why, Instant::now());
+        table
+    }
+
+    /// Tables that lack room for their bookkeeping, and those whose directory cannot be read.
+    pub(crate) fn waiting_counts(&self) -> (usize, usize) {
+        self.waiting.counts(Instant::now())
+    }
+
+    /// The next chore of a place with a thread to spare, which begins, and its number for [`end_read`](Self::end_read).
+    pub(crate) fn begin_chore(&mut self) -> Option<(Chore, u64)> {
+        let at = self.chores.iter().position(|chore| self.in_flight.may_begin(chore.place))?;
+        let chore = self.chores.remove(at)?;
+        let number = self.in_flight.begin(chore.place, None, 0);
+        Some((chore, number))
     }
 
     /// `true` if the read's table may lack units and has waited for it.
@@ -122,12 +197,13 @@ impl LoadQueue {
     /// Takes out the table to read next: one that failed and is due, or [one](NotedTables::pop) that was noted.
     fn pop_table(&mut self, tables: &mut Tables, allocation: &Allocation, now: Instant) -> Option<u32> {
         let is_lacking = |tables: &Tables, table| lacking_segment(tables, allocation, table).is_some();
-        let may_read = |source| self.in_flight.may_begin(source);
+        let may_read = |tables: &Tables, source| self.in_flight.may_begin(tables.place_of(source));
         if let Some(table) = self.failing.pop_due(tables, now, may_read, is_lacking) {
             return Some(table);
         }
         loop {
-            let table = self.noted.pop(tables, |source| self.in_flight.may_begin(source))?;
+            let may_read = |tables: &Tables, source| self.in_flight.may_begin(tables.place_of(source));
+            let table = self.noted.pop(tables, may_read)?;
             if !self.put_off(tables, allocation, table, now) {
                 return Some(table);
             }

@@ -10,7 +10,7 @@ use crate::memory::{group_bytes, taken_bytes};
 use crate::names::SegmentRef;
 use crate::plan::{Allocation, SegmentState};
 use crate::registry::tables::Tables;
-use crate::unit_source::{TableUnits, UnitReadError, UnitSource};
+use crate::unit_source::{Place, TableUnits, UnitReadError, UnitSource};
 
 /// Most segments of a table whose units are read as a row.
 const ROW_SEGMENTS_MAX: usize = 4096;
@@ -35,7 +35,7 @@ impl TableToRead {
 /// A segment that lacks units.
 pub(crate) struct LoadRequest {
     pub segment: SegmentRef,
-    pub(crate) source: u32,
+    pub(crate) place: Place,
     pub(crate) generation: u32,
     /// Resident units, and so the number of the next one.
     pub resident: u8,
@@ -65,7 +65,7 @@ impl LoadRequest {
         let source_to_read = tables.source_of(table)?.clone();
         (resident < units).then(|| Self {
             segment,
-            source: table.source,
+            place: tables.place_of(table.source),
             generation: table.shared.generation(),
             resident,
             units,

@@ -15,7 +15,7 @@ use crate::names::{ScopeId, TableId};
 use crate::plan::Run;
 use crate::plan::neighbours::{Keys, Neighbours};
 use crate::table_spec::TableSpec;
-use crate::unit_source::{KnownTable, Sources, UnitSource};
+use crate::unit_source::{KnownTable, Place, Sources, UnitSource};
 use crate::visits::TABLES_MAX;
 
 /// A new table inherits from so many tables of a level at most, and so does each of its segments. They are a sample of more.
@@ -39,6 +39,8 @@ pub(crate) struct Tables {
     by_id: Vec<u32>,
     neighbours: Neighbours,
     sources: Sources,
+    /// Sources that no table has any more. Whoever locked the registry drops them without the lock: the host's code runs then.
+    retired: Vec<Arc<dyn UnitSource>>,
     forgotten: Vec<ForgottenTable>,
     budget: MemoryBudget,
 }
@@ -64,19 +66,20 @@ impl Tables {
             by_id: Vec::new(),
             neighbours: Neighbours::default(),
             sources: Sources::new(),
+            retired: Vec::new(),
             forgotten: Vec::new(),
             budget,
         }
     }
 
     /// Where in the list by identities a table stands, or would.
-    fn place_of(&self, id: TableId) -> Result<usize, usize> {
+    fn rank_of(&self, id: TableId) -> Result<usize, usize> {
         self.by_id.binary_search_by_key(&Some(id), |&slot| id_at(&self.slots, slot))
     }
 
     /// The slot of a table; `None` if it is not known.
     pub(crate) fn slot_of(&self, id: TableId) -> Option<u32> {
-        self.place_of(id).ok().map(|place| self.by_id[place])
+        self.rank_of(id).ok().map(|place| self.by_id[place])
     }
 
     pub(crate) fn get(&self, slot: u32) -> Option<&Table> {
@@ -124,7 +127,7 @@ impl Tables {
             self.slots.push(None);
         }
         self.slots[slot as usize] = Some(table);
-        let (Ok(place) | Err(place)) = self.place_of(spec.id);
+        let (Ok(place) | Err(place)) = self.rank_of(spec.id);
         let Self { slots, by_id, neighbours, .. } = self;
         let length = by_id.len() + 1;
         grow_thriftily(by_id, length);
@@ -140,7 +143,7 @@ impl Tables {
         let Some(table) = self.slots.get_mut(slot as usize).and_then(Option::as_mut) else { return };
         // Before the old one leaves: it may be the same.
         let source = self.sources.intern(source, Arc::ptr_eq);
-        self.sources.release(std::mem::replace(&mut table.source, source));
+        self.retired.extend(self.sources.release(std::mem::replace(&mut table.source, source)));
     }
 
     /// Tables whose keys a new table overlaps, or a sample of them.
@@ -164,7 +167,7 @@ impl Tables {
 
     /// Takes out a table of `scope`.
     pub(crate) fn remove(&mut self, slot: u32, scope: ScopeId) -> Option<Table> {
-        let place = self.place_of(id_at(&self.slots, slot)?).ok()?;
+        let place = self.rank_of(id_at(&self.slots, slot)?).ok()?;
         self.by_id.remove(place);
         shrink_thriftily(&mut self.by_id);
         self.neighbours.remove(slot, scope);
@@ -185,9 +188,14 @@ impl Tables {
         free.for_each(|ForgottenTable { shared, source, bytes }| {
             // Memory first, bytes of the budget after it: the budget must never be exceeded.
             drop(shared);
-            self.sources.release(source);
+            self.retired.extend(self.sources.release(source));
             self.budget.release(MemoryKind::Bookkeeping, bytes);
         });
+    }
+
+    /// The sources that no table has any more since the last call.
+    pub(crate) fn take_retired(&mut self) -> Vec<Arc<dyn UnitSource>> {
+        std::mem::take(&mut self.retired)
     }
 
     /// The tables in these slots.
@@ -198,6 +206,12 @@ impl Tables {
     /// The slots of all tables of some scopes. O(log scopes + these tables).
     pub(crate) fn slots_of(&self, scopes: Range<ScopeId>) -> Vec<u32> {
         self.neighbours.tables_of(scopes)
+    }
+
+    /// Where reads of a source go.
+    pub(crate) fn place_of(&self, source: u32) -> Place {
+        let told = self.sources.get(source).and_then(|source| source.place());
+        told.unwrap_or_else(|| Place::of_source(source))
     }
 
     pub(crate) fn source_of(&self, table: &Table) -> Option<&Arc<dyn UnitSource>> {

@@ -65,6 +65,7 @@ impl Repair {
                 "recovered_updates": report.recovered_updates,
                 "lost_commits": report.lost_commits,
                 "lost_log": report.lost_log,
+                "outdated_filters": report.outdated_filters,
                 "has_losses": report.has_losses(),
             }))?;
         }
@@ -78,6 +79,12 @@ impl Repair {
             let commits = report.lost_commits;
             output::warn(format_args!(
                 "{commits} commits of the write-ahead log cannot be read: their keys are missing"
+            ));
+        }
+        if report.outdated_filters > 0 {
+            output::warn(format_args!(
+                "{} filters are older than the log, as in a copy that was made while the set was written: keys are missing",
+                report.outdated_filters
             ));
         }
         ensure!(!report.has_losses(), "{} holds the readable keys; other keys were lost", to.display());

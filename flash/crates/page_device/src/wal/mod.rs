@@ -23,9 +23,9 @@ use block::{BLOCK_BYTES, Header, PAYLOAD_BYTES, Start, StartFault, decode_start,
 pub use group_commit::{CommitGuard, GroupCommit};
 pub use replay::WalReport;
 
-const NAMES: [&str; 2] = ["wal-a", "wal-b"];
+pub(crate) const NAMES: [&str; 2] = ["wal-a", "wal-b"];
 /// A block and its copy.
-const PAIR_BYTES: u64 = 2 * BLOCK_BYTES as u64;
+pub(crate) const PAIR_BYTES: u64 = 2 * BLOCK_BYTES as u64;
 /// Blocks per read or write operation.
 const CHUNK_BLOCKS: usize = 16;
 /// Blocks of the longest commit. Replay searches this far after a lost block for the next commit.
@@ -49,6 +49,8 @@ pub struct Wal {
     active: usize,
     start: Start,
     next_block: u32,
+    /// Number of the next generation.
+    next_generation: u64,
     /// Length of the next generation's file in blocks, if it is longer than the present one.
     wanted_blocks: u32,
     /// The other file has a start block of an older generation.
@@ -99,6 +101,7 @@ impl Wal {
             active: 1,
             start,
             next_block: 1,
+            next_generation: 1,
             wanted_blocks: blocks,
             has_old_start: false,
             has_failed: false,
@@ -107,6 +110,11 @@ impl Wal {
         };
         wal.start_generation(contents, &mut |_| false)?;
         Ok(wal)
+    }
+
+    /// Names of the files of a log.
+    pub fn file_names() -> impl Iterator<Item = String> {
+        NAMES.into_iter().map(str::to_owned)
     }
 
     /// Whether there are files of a log, readable or not.
@@ -144,13 +152,14 @@ impl Wal {
         if got_bytes < expected_bytes {
             return Err(FlashError::Truncated { name: names[active].clone(), got_bytes, expected_bytes });
         }
-        let wanted_blocks = start.blocks;
+        let (wanted_blocks, next_generation) = (start.blocks, start.generation + 1);
         Ok(Wal {
             devices,
             names,
             active,
             start,
             next_block: 0,
+            next_generation,
             wanted_blocks,
             has_old_start,
             has_failed: false,
@@ -162,6 +171,21 @@ impl Wal {
     /// Key of the checksums of the structure.
     pub fn salt(&self) -> u64 {
         self.start.salt
+    }
+
+    /// Number of the valid generation.
+    pub fn generation(&self) -> u64 {
+        self.start.generation
+    }
+
+    /// Number of the generation that begins next.
+    pub fn next_generation(&self) -> u64 {
+        self.next_generation
+    }
+
+    /// Makes the next generation begin after number `used`, which the structure has used up.
+    pub fn begin_after(&mut self, used: u64) {
+        self.next_generation = self.next_generation.max(used.saturating_add(1));
     }
 
     /// The contents stored for the structure in the start block.
@@ -254,7 +278,7 @@ impl Wal {
         self.check_alive()?;
         debug_assert!(contents.len() <= START_BYTES_MAX);
         let (old, new) = (self.active, 1 - self.active);
-        let generation = self.start.generation + 1;
+        let generation = self.next_generation;
         self.clear_start(new, false)?;
         let len_bytes = u64::from(self.wanted_blocks) * PAIR_BYTES;
         let grown = self.devices[new].grow(len_bytes);
@@ -277,6 +301,7 @@ impl Wal {
         self.write(new, 0, &pair)?;
         self.sync(new)?;
         (self.active, self.start, self.next_block) = (new, start, next_block);
+        self.next_generation = generation + 1;
         // Otherwise, damage to both copies of the new start block would bring the old generation back silently.
         self.has_old_start = true;
         self.clear_start(old, true)

@@ -78,6 +78,7 @@ impl Wal {
         // The end of the log, unless a later commit follows before the search is given up.
         let mut end: Option<u32> = None;
         let mut repaired_of_last = 0;
+        let mut is_overwritten = false;
         let mut next = 1; // the first block of the next commit
         let mut index = 1;
         let mut chunk = AlignedBuf::new(CHUNK_BLOCKS * PAIR_BYTES as usize);
@@ -85,6 +86,11 @@ impl Wal {
             let count = (self.start.blocks - index).min(CHUNK_BLOCKS as u32);
             self.read_chunk(index, &mut chunk[..count as usize * PAIR_BYTES as usize]);
             for pair in chunk[..count as usize * PAIR_BYTES as usize].chunks(PAIR_BYTES as usize) {
+                let newer = self.newer(pair);
+                if let Some(generation) = newer.filter(|_| !goes_on) {
+                    return Err(self.torn_copy(generation));
+                }
+                is_overwritten |= newer.is_some();
                 let found = self.find(index, pair);
                 let begins = |found: &Found<'_>| found.header.first == index;
                 match found {
@@ -120,6 +126,7 @@ impl Wal {
                 }
             }
         }
+        report.lost_commits += u64::from(is_overwritten);
         let end = end.unwrap_or(next);
         if end <= self.start.snapshot_blocks {
             // The snapshot was durable before the start block.
@@ -157,6 +164,18 @@ impl Wal {
         let (block, copy) = (of_this(block), of_this(copy));
         let is_repaired = block.is_none() || copy.is_none();
         block.or(copy).map(|(header, payload)| Found { header, payload, is_repaired })
+    }
+
+    /// The generation of a block that was written over one of this generation. A writer clears the start block first, so the file was
+    /// copied while it was written.
+    fn newer(&self, pair: &[u8]) -> Option<u64> {
+        let of = |block| decode(self.start.salt, block).map(|(header, _)| header.generation);
+        pair.chunks(BLOCK_BYTES).filter_map(of).max().filter(|generation| *generation > self.start.generation)
+    }
+
+    fn torn_copy(&self, got: u64) -> FlashError {
+        let (name, part, expected) = (self.name().to_owned(), "blocks", self.start.generation);
+        FlashError::TornCopy { name, part, got, expected }
     }
 
     fn has_damaged_start(&self) -> bool {

@@ -207,3 +207,34 @@ fn after_a_failed_write_nothing_more_is_written() {
         );
     }
 }
+
+/// Copies the blocks of a file from `from` to `to`, as a program does that reads it piece by piece.
+fn copy_blocks(from: &SimStorage, to: &SimStorage, name: &str, blocks: std::ops::Range<usize>) {
+    let (read, written) = (from.open(name).unwrap(), to.open(name).unwrap());
+    let mut bytes = vec![0; blocks.len() * BLOCK_BYTES];
+    read.read_at((blocks.start * BLOCK_BYTES) as u64, &mut bytes).unwrap();
+    written.write_at((blocks.start * BLOCK_BYTES) as u64, &bytes).unwrap();
+}
+
+#[test]
+fn a_copy_that_the_writer_overtook_is_refused() {
+    let storage = SimStorage::new(SimPower::steady());
+    let mut wal = create(&storage);
+    (1..4).for_each(|n| wal.commit(&payload(n, 10)).unwrap());
+    // A program copies the start, and is slow: the file is written again before it reads on.
+    let copy = copy_of(&storage);
+    wal.start_generation(Vec::new(), &mut |_| false).unwrap();
+    wal.start_generation(Vec::new(), &mut |_| false).unwrap();
+    assert!(matches!(reopen(&copy), Ok((.., commits)) if commits.len() == 3), "not yet");
+    wal.commit(&payload(9, 10)).unwrap();
+    copy_blocks(&storage, &copy, "wal-a", 2..8);
+    assert!(matches!(reopen(&copy).err(), Some(FlashError::TornCopy { got: 3, expected: 1, .. })));
+    let (_, report, commits) = reopen(&storage).unwrap();
+    assert!(report.is_sound() && commits == [payload(9, 10)], "the original is whole");
+    let mut left = Vec::new();
+    let report = Wal::open(&copy).unwrap().salvage(&mut |commit| {
+        left.push(commit.to_vec());
+        Ok(())
+    });
+    assert!(report.unwrap().lost_commits > 0 && left == [payload(2, 10), payload(3, 10)]);
+}

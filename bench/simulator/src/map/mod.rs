@@ -1,0 +1,252 @@
+//! `springbloom map`: where Springbloom reads less than stock RocksDB with the same memory in all, by a model of the block cache.
+//!
+//! - `cells`: what is compared;
+//! - `store`: a modelled store, and what its lookups ask for;
+//! - `cache`: RocksDB's LRU cache;
+//! - `stock`, `ours`: what is in memory, and what is read;
+//! - `picture`: the map as SVG.
+
+mod cache;
+mod cells;
+mod filters;
+mod ours;
+mod picture;
+mod stock;
+mod store;
+
+use std::io::Write;
+use std::num::NonZero;
+use std::panic::resume_unwind;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use serde::Serialize;
+use springbloom_console::{Step, TextTable, output};
+use springbloom_records::{Clock, Figure, Unit, labels};
+
+use cells::{MEMORY, Popularity, RECORD_BYTES, Shape};
+use store::Store;
+
+/// Show where Springbloom reads less than stock RocksDB with the same memory in all
+///
+/// Models stores of several shapes, with LRU block caches that pay for data, indexes and filters: RocksDB as it is recommended, the best of
+/// its settings for each memory, and elastic filters with the default settings. Nothing is written to a disk; some minutes.
+#[derive(Args, Debug)]
+pub struct Map {
+    /// One popularity and one size of records alone
+    #[arg(long)]
+    quick: bool,
+    /// Write the map as a picture
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+/// One row of the map: all memories.
+#[derive(Clone, Debug, Serialize)]
+struct Row {
+    shape: &'static str,
+    record_bytes: u32,
+    popularity: &'static str,
+    /// Reads per lookup at each memory; none where nothing fits.
+    recommended: Vec<Option<f64>>,
+    best_stock: Vec<Option<f64>>,
+    springbloom: Vec<Option<f64>>,
+    /// With the best of two block sizes, and of whole indexes that stay in the cache or come and go in parts.
+    springbloom_by_hand: Vec<Option<f64>>,
+    best_stock_is: Vec<String>,
+}
+
+/// What is written down of a map.
+#[derive(Serialize)]
+struct Settings {
+    is_modelled: bool,
+    memory_bytes_per_key: [f64; MEMORY.len()],
+    rows: Vec<Row>,
+}
+
+/// A cell is a gain up to this ratio to the best stock reads, and a loss from the other on.
+const GAIN: f64 = 0.8;
+const LOSS: f64 = 1.03;
+const EVEN: f64 = 0.97;
+/// Fewer reads of both are no reads: a lookup in a thousand.
+const READS_MIN: f64 = 0.001;
+
+impl Row {
+    fn of(shape: Shape, record_bytes: u32, popularity: Popularity) -> Self {
+        let store = Store::new(shape, popularity, f64::from(record_bytes));
+        let stock = stock::all(&store);
+        let rounded = |reads: Option<f64>| reads.map(|reads| (reads * 1e4).round() / 1e4);
+        let best = |memory: usize| {
+            let fitting = stock.iter().filter_map(|stock| Some((stock.reads[memory]?, stock.name.as_str())));
+            fitting.min_by(|(one, _), (other, _)| one.total_cmp(other))
+        };
+        let memories = || 0..MEMORY.len();
+        let ours = |block_bytes| {
+            ours::reads(&store, block_bytes).map(|reads| reads.into_iter().map(rounded).collect::<Vec<_>>())
+        };
+        let [[springbloom, whole], large] = stock::BLOCK_BYTES.map(ours);
+        let least = |memory: usize| {
+            let all = large.iter().chain([&whole, &springbloom]).filter_map(|reads| reads[memory]);
+            all.min_by(f64::total_cmp)
+        };
+        Row {
+            shape: shape.name(),
+            record_bytes,
+            popularity: popularity.name(),
+            recommended: stock[0].reads.iter().copied().map(rounded).collect(),
+            best_stock: memories().map(|memory| rounded(best(memory).map(|(reads, _)| reads))).collect(),
+            springbloom_by_hand: memories().map(least).collect(),
+            springbloom,
+            best_stock_is: memories()
+                .map(|memory| best(memory).map_or("", |(_, name)| name).to_owned())
+                .collect(),
+        }
+    }
+
+    /// Ours to the best stock reads.
+    fn ratio(&self, memory: usize) -> Option<f64> {
+        Self::to(self.springbloom[memory]?, self.best_stock[memory]?)
+    }
+
+    /// The same of ours with the best settings.
+    fn ratio_by_hand(&self, memory: usize) -> Option<f64> {
+        Self::to(self.springbloom_by_hand[memory]?, self.best_stock[memory]?)
+    }
+
+    fn to(ours: f64, best: f64) -> Option<f64> {
+        Some(if ours.max(best) < READS_MIN { 1.0 } else { ours / best.max(READS_MIN / 10.0) })
+    }
+}
+
+impl Map {
+    /// Models all cells, and prints them.
+    pub fn run(&self) -> Result<()> {
+        let clock = Clock::start();
+        let mut wanted = Vec::new();
+        for shape in Shape::ALL {
+            for record_bytes in
+                RECORD_BYTES.into_iter().filter(|&bytes| !self.quick || bytes == RECORD_BYTES[1])
+            {
+                let popularities = Popularity::ALL
+                    .into_iter()
+                    .filter(|popularity| !self.quick || *popularity == Popularity::ALL[0]);
+                wanted.extend(popularities.map(|popularity| (shape, record_bytes, popularity)));
+            }
+        }
+        let step = Step::start("modelling", wanted.len() as u64);
+        let rows = modelled(&wanted, &step);
+        drop(step);
+        if let Some(path) = &self.svg {
+            output::write_whole(path, picture::svg(&rows).as_bytes())
+                .with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        let figures = counts(&rows);
+        output::report(|out| {
+            if self.json {
+                let settings =
+                    Settings { is_modelled: true, memory_bytes_per_key: MEMORY, rows: rows.clone() };
+                return clock.write_record(out, 1, &settings, figures);
+            }
+            writeln!(
+                out,
+                "reads per lookup of RocksDB as recommended / with its best settings / of Springbloom, modelled"
+            )?;
+            let memories = MEMORY.map(|memory| format!("{memory} B/key"));
+            let titles = ["shape", "record", "popularity"].into_iter();
+            let mut table = TextTable::new(titles.chain(memories.iter().map(String::as_str)));
+            for row in &rows {
+                let head =
+                    [row.shape.to_owned(), format!("{} B", row.record_bytes), row.popularity.to_owned()];
+                table.add_row(head.into_iter().chain((0..MEMORY.len()).map(|memory| cell(row, memory))));
+            }
+            writeln!(out, "{table}")?;
+            for figure in &figures {
+                let what = figure.of.get("config").map_or("", String::as_str);
+                writeln!(out, "{what}: {} of {} cells", figure.value, rows.len() * MEMORY.len())?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// The rows of these, as many at a time as the machine has processors.
+fn modelled(wanted: &[(Shape, u32, Popularity)], step: &Step) -> Vec<Row> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut rows = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(&(shape, record_bytes, popularity)) = wanted.get(at) else { return rows };
+            rows.push((at, Row::of(shape, record_bytes, popularity)));
+            step.advance(1);
+        }
+    };
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    let mut rows: Vec<(usize, Row)> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let rows = threads.into_iter().map(|thread| thread.join());
+        rows.flat_map(|rows| rows.unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    });
+    rows.sort_by_key(|(at, _)| *at);
+    rows.into_iter().map(|(_, row)| row).collect()
+}
+
+fn cell(row: &Row, memory: usize) -> String {
+    let reads = [row.recommended[memory], row.best_stock[memory], row.springbloom[memory]];
+    reads.map(|reads| reads.map_or("-".to_owned(), |reads| format!("{reads:.3}"))).join(" / ")
+}
+
+/// Reads at a memory, as parts of those of the best stock settings.
+type Ratio = fn(&Row, usize) -> Option<f64>;
+
+/// How many cells are gains, even, and losses, with the default settings and with the best.
+fn counts(rows: &[Row]) -> Vec<Figure> {
+    let settings: [(&str, Ratio); 2] =
+        [("default", Row::ratio), ("best block size and index", Row::ratio_by_hand)];
+    let of_settings = |(name, ratio): (&str, Ratio)| {
+        let ratios =
+            rows.iter().flat_map(|row| (0..MEMORY.len()).filter_map(move |memory| ratio(row, memory)));
+        let ratios: Vec<_> = ratios.collect();
+        let count = |what: &str, from: f64, to: f64| {
+            let cells = ratios.iter().filter(|ratio| (from..to).contains(*ratio)).count();
+            Figure::new("cells", labels([("config", format!("{name}: {what}"))]), cells as f64, Unit::Count)
+        };
+        vec![
+            count("at most .8", 0.0, GAIN),
+            count(".8 to .97", GAIN, EVEN),
+            count("even", EVEN, LOSS),
+            count("more than 1.03", LOSS, f64::INFINITY),
+        ]
+    };
+    settings.into_iter().flat_map(of_settings).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The store, with three seeds, at 1, 2 and 4 B a key (`total-memory`).
+    #[test]
+    fn the_model_agrees_with_the_store() {
+        let row = Row::of(Shape::Halving, 424, Popularity::Zipf99);
+        for (memory, recommended, ours) in MEASURED {
+            let at = MEMORY.iter().position(|&known| known == memory).expect("a memory of the map");
+            for (modelled, measured) in [(row.recommended[at], recommended), (row.springbloom[at], ours)] {
+                let modelled = modelled.expect("room");
+                assert!(
+                    (modelled / measured - 1.0).abs() < DEVIATION,
+                    "{memory} B: {modelled}, measured {measured}"
+                );
+            }
+        }
+    }
+
+    const DEVIATION: f64 = 0.15;
+    const MEASURED: [(f64, f64, f64); 3] = [(1.0, 1.079, 0.500), (2.0, 0.668, 0.371), (4.0, 0.429, 0.298)];
+}

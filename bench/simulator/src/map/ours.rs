@@ -1,0 +1,91 @@
+//! Elastic filters, charged to the block cache: the part of it that reads least, with units where most absent keys are met.
+
+use super::cache::Requests;
+use super::cells::MEMORY;
+use super::stock::{INDEX_ENTRY_BYTES, PINNED_BYTES, top_bytes};
+use super::store::{Cached, Layout, Passes, Store};
+
+/// Bookkeeping of an open table, of one segment, and of a manager, as `ARCHITECTURE.md` describes them; measured (c1cc2b72).
+const TABLE_BYTES: f64 = 275.0;
+const SEGMENT_BYTES: f64 = 45.0;
+const MANAGER_BYTES: f64 = 7_000.0;
+/// Of a budget, for what is free and the negative cache.
+const NOT_FOR_UNITS: f64 = 0.06;
+/// Of a Ribbon unit, beyond a bit for each key.
+const UNIT_OVERHEAD: f64 = 1.02;
+const UNITS_MAX: u32 = 16;
+/// Of a block cache, that a budget may take.
+const SHARE_MAX: f64 = 0.875;
+/// Budgets that are tried, in bits per key beyond bookkeeping.
+const BITS: [f64; 11] = [0.0, 0.3, 0.6, 1.0, 1.5, 2.2, 3.0, 4.0, 5.5, 7.5, 10.0];
+
+/// Units of the segments of each family's levels.
+struct Units {
+    levels: usize,
+    rates: Vec<Vec<f64>>,
+}
+
+impl Passes for Units {
+    fn rate(&self, family: usize, level: usize, place: f64) -> f64 {
+        let segments = &self.rates[family * self.levels + level];
+        segments[(place * segments.len() as f64) as usize]
+    }
+}
+
+/// Reads per lookup at each memory, with blocks of this size: with parts of indexes that come and go, and with whole ones that stay.
+pub(super) fn reads(store: &Store, block_bytes: f64) -> [Vec<Option<f64>>; 2] {
+    let layout = Layout { block_bytes, index_entry_bytes: INDEX_ENTRY_BYTES[1] };
+    let met = store.not_there_by_segment();
+    let segments = met.iter().map(Vec::len).sum::<usize>() as f64;
+    let bookkeeping =
+        MANAGER_BYTES + store.tables() * TABLE_BYTES + (segments - store.tables()).max(0.0) * SEGMENT_BYTES;
+    let index = |at: usize| store.blocks(store.levels[at], layout.block_bytes) * layout.index_entry_bytes;
+    let families = store.families as f64;
+    let of_parts = families * top_bytes(store, index);
+    let whole = families * (0..store.levels.len()).map(index).sum::<f64>() + store.tables() * PINNED_BYTES;
+    let no_filters = vec![0.0; store.families];
+    let mut best = [of_parts, whole].map(|_| vec![None::<f64>; MEMORY.len()]);
+    for bits in BITS {
+        let units = bits * store.all_keys() / 8.0;
+        let budget = if bits > 0.0 { (bookkeeping + units) / (1.0 - NOT_FOR_UNITS) } else { 0.0 };
+        let asked = store.asked(&allot(store, &met, units), layout, &[]);
+        for (best, (index, pinned)) in best.iter_mut().zip([(true, of_parts), (false, whole)]) {
+            let mut requests = Requests::default();
+            asked.put(store, layout, &no_filters, Cached { index, filter: false }, &mut requests);
+            for (memory, best) in MEMORY.into_iter().zip(best) {
+                let capacity = memory * store.all_keys();
+                if budget > SHARE_MAX * capacity {
+                    continue;
+                }
+                let Some(reads) = requests.reads(capacity, pinned + budget) else { continue };
+                *best = Some(best.map_or(reads.all(), |best| best.min(reads.all())));
+            }
+        }
+    }
+    best
+}
+
+/// Units for `bytes`: each next one where it saves most for its bytes.
+fn allot(store: &Store, met: &[Vec<f64>], bytes: f64) -> Units {
+    let levels = store.levels.len();
+    let mut savings = Vec::new();
+    for (at, segments) in met.iter().enumerate() {
+        let keys = store.filter_keys(store.levels[at % levels]) / segments.len() as f64;
+        let unit = keys / 8.0 * UNIT_OVERHEAD + PINNED_BYTES / f64::from(UNITS_MAX);
+        for (segment, met) in segments.iter().enumerate() {
+            let saved = |units: u32| met * 0.5f64.powi(units as i32) / unit;
+            savings.extend((1..=UNITS_MAX).map(|units| (saved(units), unit, at, segment)));
+        }
+    }
+    savings.sort_by(|(a, ..), (b, ..)| b.total_cmp(a));
+    let mut rates: Vec<Vec<f64>> = met.iter().map(|segments| vec![1.0; segments.len()]).collect();
+    let mut left = bytes;
+    for (_, unit, at, segment) in savings {
+        if left < unit {
+            break;
+        }
+        left -= unit;
+        rates[at][segment] *= 0.5;
+    }
+    Units { levels, rates }
+}

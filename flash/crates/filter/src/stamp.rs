@@ -1,0 +1,49 @@
+//! The stamp of a filter file: the generation of the log from which on its pages are complete. Layout: `docs/filter-format.md`.
+//!
+//! A program that copies the folder of an open filter reads each file at another time. If it reads pages before they are flushed, and the
+//! log after the generation that held their updates has ended, the copy lacks keys, and every checksum is right. So each file carries a
+//! stamp in front of its pages. Before a generation begins, the pages are synced and then the stamp is written. Whoever reads the stamp
+//! and then the pages has all that this generation of the log leaves out. A file with an older stamp than the log is such a copy.
+
+use springbloom_page_device::{SECTOR_BYTES, checksum, field};
+
+/// Place of the stamp in the block of the header: a sector of its own, so that it is written as a whole.
+pub(crate) const STAMP: std::ops::Range<usize> = SECTOR_BYTES..2 * SECTOR_BYTES;
+/// The stamp of a file that was just made.
+pub(crate) const FIRST_GENERATION: u64 = 1;
+/// Key of the checksum in the place of a number of a sector. No page has it.
+const PLACE: u64 = u64::MAX;
+
+/// What is found in the place of a stamp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stamp {
+    /// The pages are complete for this generation of the log, and for those before it.
+    Of(u64),
+    /// Nothing was ever written there.
+    Blank,
+    /// It was torn by a power loss, or damaged.
+    Damaged,
+}
+
+impl Stamp {
+    /// Writes the stamp of a generation into the block of a header.
+    pub(crate) fn put(salt: u64, generation: u64, block: &mut [u8]) {
+        let sector = &mut block[STAMP];
+        sector.fill(0);
+        sector[..8].copy_from_slice(&generation.to_le_bytes());
+        let sum = checksum(salt, PLACE, &sector[..8]);
+        sector[8..16].copy_from_slice(&sum.to_le_bytes());
+    }
+
+    /// Reads the stamp in the block of a header. Total.
+    pub(crate) fn of(salt: u64, block: &[u8]) -> Stamp {
+        let sector = &block[STAMP];
+        if sector.iter().all(|byte| *byte == 0) {
+            return Stamp::Blank;
+        }
+        if field(sector, 8) != checksum(salt, PLACE, &sector[..8]).to_le_bytes() {
+            return Stamp::Damaged;
+        }
+        Stamp::Of(u64::from_le_bytes(field(sector, 0)))
+    }
+}

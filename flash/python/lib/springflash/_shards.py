@@ -1,0 +1,340 @@
+"""Shards of training data: reads their documents in batches, and writes those that are kept in the same form."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import importlib
+import io
+import itertools
+import json
+import os
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from ._files import fault
+from ._springflash import FlashError
+
+OnBadLine = Literal["stop", "skip"]
+
+FORMS = ".txt, .jsonl, .json or .ndjson (an object in each line), these also as .gz or .zst, or .parquet"
+_PACKED = (".gz", ".zst")
+_JSON = (".jsonl", ".json", ".ndjson")
+
+#: Documents of a batch, and bytes of it, so that long documents take no more memory.
+_BATCH_DOCUMENTS = 8192
+_BATCH_BYTES = 8 << 20
+
+#: A byte that is no UTF-8, as a line has it. An escape in JSON can be the same, so what JSON reads has a mark before the byte. No escapes
+#: are like both, as JSON makes one character of such a pair.
+_BYTE, _MARK = re.compile("([\udc80-\udcff])"), "\udbff"
+_MARKED_BYTE = re.compile(_MARK + _BYTE.pattern)
+#: Half of a pair that JSON had as an escape, without the other one.
+_SURROGATE = re.compile(rb"(\xed[\xa0-\xbf][\x80-\xbf])")
+
+#: What is between the keys and values of a JSON object.
+_BETWEEN = re.compile(r"\s*[{,:]?\s*")
+
+
+class How(NamedTuple):
+    """How shards are read."""
+
+    field: str
+    on_bad_line: OnBadLine
+    #: Bytes of a line that are not too many.
+    line_bytes: int
+
+
+class Shard(NamedTuple):
+    """A shard that is being read, and its output."""
+
+    #: Texts of documents, as UTF-8; bytes that are no UTF-8 stay.
+    batches: Iterator[list[bytes]]
+    #: Writes those of the last batch that are kept: their places in it, and their texts.
+    write: Callable[[list[tuple[int, bytes]]], object]
+    #: Lines or rows that are no documents, and were skipped.
+    skipped: Callable[[], int]
+
+
+def opened(file: Path, name: str, target: Path, how: How) -> contextlib.AbstractContextManager[Shard]:
+    """Reads `file`, which is the shard `name`, and writes `target`."""
+    form = file.name.removesuffix(file.suffix) if file.suffix in _PACKED else file.name
+    kind = Path(form).suffix
+    if kind == ".parquet" and form == file.name:
+        return _parquet(file, target, how)
+    if kind != ".txt" and kind not in _JSON:
+        raise ValueError(f"{file} is none of {FORMS}")
+    return _lines(file, Path(name).name, target, how, is_json=kind in _JSON)
+
+
+class _Skipped:
+    """What is no document: an error, or counted."""
+
+    def __init__(self, how: How) -> None:
+        self._how = how
+        self.count = 0
+
+    def take(self, place: str, reason: object) -> None:
+        if self._how.on_bad_line == "stop":
+            raise ValueError(f"{place}: {reason}; --on-bad-line skip leaves such lines out") from None
+        self.count += 1
+
+
+@contextlib.contextmanager
+def named(file: str | os.PathLike[str]) -> Iterator[None]:
+    """Names the file in faults of the disk."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None and error.filename is None:
+            error.filename = os.fspath(file)
+        raise
+
+
+class _Output(io.FileIO):
+    """A new file: a link of its name is not followed."""
+
+    def __init__(self, file: Path) -> None:
+        file.unlink(missing_ok=True)
+        super().__init__(os.fspath(file), "x")
+
+    def write(self, data: Any) -> int:
+        with named(self.name):
+            return super().write(data)
+
+
+@contextlib.contextmanager
+def _reading(file: Path, *more: type[Exception]) -> Iterator[None]:
+    """Names the shard in what libraries raise because of its contents."""
+    errors: tuple[type[Exception], ...] = (EOFError, OSError, RecursionError, ValueError, zlib.error, *more)
+    try:
+        with named(file):
+            yield
+    except errors as error:
+        if str(file) in str(error) or getattr(error, "errno", None) is not None:
+            raise
+        raise ValueError(f"{file}: {error}") from error
+
+
+def _missing(package: str, extra: str, file: Path) -> ImportError:
+    return ImportError(f"{file} needs the package {package}: pip install 'springflash[{extra}]'")
+
+
+def _zstd(file: Path) -> Any:
+    for module in ("compression.zstd", "backports.zstd"):  # The first since Python 3.14.
+        with contextlib.suppress(ImportError):
+            return importlib.import_module(module)
+    raise _missing("backports.zstd", "zstd", file)
+
+
+@contextlib.contextmanager
+def _lines(file: Path, name: str, target: Path, how: How, is_json: bool) -> Iterator[Shard]:
+    with contextlib.ExitStack() as open_files:
+        enter = open_files.enter_context
+        source: Any = enter(open(file, "rb"))
+        output: Any
+        if file.suffix == ".zst":
+            zstd = _zstd(file)
+            reading = _reading(file, zstd.ZstdError)
+            source = enter(zstd.ZstdFile(source))
+            output = enter(io.BufferedWriter(_Output(target)))
+            output = enter(zstd.ZstdFile(output, "w", options={zstd.CompressionParameter.checksum_flag: 1}))
+        else:
+            reading = _reading(file)
+            output = enter(io.BufferedWriter(_Output(target)))
+            if file.suffix == ".gz":
+                source = enter(gzip.GzipFile(fileobj=source))
+                # A packed file tells its name, which is that of the shard.
+                output = enter(gzip.GzipFile(name, "wb", fileobj=output))
+        bad = _Skipped(how)
+        batch: list[tuple[bytes, bytes]] = []
+
+        def read() -> Iterator[list[bytes]]:
+            number = 0
+            with reading:
+                for lines in _batches(source, how.line_bytes):
+                    batch.clear()
+                    for line in lines:
+                        number += 1
+                        try:
+                            batch.append((line if line is not None and not is_json else _document(line, how), line or b""))
+                        except ValueError as error:
+                            bad.take(f"{file}:{number}", error)
+                    yield [text for text, _ in batch]
+
+        def write(kept: list[tuple[int, bytes]]) -> None:
+            for n, text in kept:
+                before, line = batch[n]
+                output.write(line if text == before else _replaced(line, how.field, text) if is_json else text)
+                output.write(b"\n")
+
+        yield Shard(read(), write, lambda: bad.count)
+
+
+def _batches(source: Any, line_bytes: int) -> Iterator[list[bytes | None]]:
+    """Lines without their ends. None for one of too many bytes, of which not all are held."""
+    start = source.read(4)
+    if start[:2] in (b"\xff\xfe", b"\xfe\xff") and 0 in start[2:]:
+        raise ValueError("it is UTF-16, expected UTF-8; iconv -f UTF-16 -t UTF-8 converts it")
+    parts: list[bytes] = []
+    size = 0
+    rest_of_it = iter(lambda: source.read(_BATCH_BYTES), b"")
+    for block in itertools.chain([start.removeprefix(b"\xef\xbb\xbf")], rest_of_it):
+        first, *rest = block.split(b"\n")
+        size += len(first)
+        # A line that is too long is not held; its size goes on.
+        parts = [*parts, first] if size <= line_bytes else []
+        if not rest:
+            continue
+        done: list[bytes | None] = [b"".join(parts) if size <= line_bytes else None]
+        done += [line if len(line) <= line_bytes else None for line in rest[:-1]]
+        parts, size = [rest[-1]], len(rest[-1])
+        for at in range(0, len(done), _BATCH_DOCUMENTS):
+            yield done[at : at + _BATCH_DOCUMENTS]
+    if size > 0:
+        yield [b"".join(parts) if size <= line_bytes else None]
+
+
+def _document(line: bytes | None, how: How) -> bytes:
+    """The text of a JSON line."""
+    if line is None:
+        raise ValueError(f"the line has more than {how.line_bytes} bytes, more memory (--memory) lets it be read")
+    if not line.strip():
+        raise ValueError("the line is blank, expected a JSON object")
+    try:
+        decoded, is_marked = line.decode(), False
+    except UnicodeDecodeError:
+        decoded, is_marked = _BYTE.sub(_MARK + r"\1", line.decode("utf-8", "surrogateescape")), True
+    try:
+        row = json.loads(decoded)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"the line is no JSON object ({error})") from None
+    text = row.get(how.field) if isinstance(row, dict) else None
+    if not isinstance(text, str):
+        raise ValueError(f"expected an object with text in {how.field!r}")
+    if not is_marked:
+        return text.encode("utf-8", "surrogatepass")
+    parts = _MARKED_BYTE.split(text)
+    return b"".join(
+        part.encode("utf-8", "surrogateescape" if n % 2 else "surrogatepass") for n, part in enumerate(parts)
+    )
+
+
+def _replaced(line: bytes, field: str, text: bytes) -> bytes:
+    """The object with another text. All else stays as it is written: numbers may have more digits than a float."""
+    row = line.decode("utf-8", "surrogateescape")
+    decode = json.JSONDecoder().raw_decode
+    first = last = end = 0
+    while not row.startswith("}", at := _next(row, end)):
+        key, at = decode(row, at)
+        start = _next(row, at)
+        _, end = decode(row, start)
+        # Of equal keys the last one counts.
+        if key == field:
+            first, last = start, end
+    return f'{row[:first]}"{_escaped(text)}"{row[last:]}'.encode("utf-8", "surrogateescape")
+
+
+def _next(row: str, at: int) -> int:
+    """Where the next key or value begins, or the object ends."""
+    found = _BETWEEN.match(row, at)
+    return found.end() if found else at
+
+
+def _escaped(text: bytes) -> str:
+    """As JSON writes it. A byte that is no UTF-8 stays one."""
+    told = []
+    for n, part in enumerate(_SURROGATE.split(text)):
+        if n % 2:
+            told.append(f"\\u{ord(part.decode('utf-8', 'surrogatepass')):04x}")
+            continue
+        pieces = _BYTE.split(part.decode("utf-8", "surrogateescape"))
+        pieces[::2] = [json.dumps(piece)[1:-1] for piece in pieces[::2]]
+        told += pieces
+    return "".join(told)
+
+
+@contextlib.contextmanager
+def _arrow(file: Path, errors: type[Exception]) -> Iterator[None]:
+    """Names the shard in what Arrow cannot do with it."""
+    try:
+        yield
+    except errors as error:
+        if isinstance(error, MemoryError):
+            raise
+        raise fault(FlashError, file, str(error)) from error
+
+
+@contextlib.contextmanager
+def _parquet(file: Path, target: Path, how: How) -> Iterator[Shard]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise _missing("pyarrow", "parquet", file) from None
+
+    with contextlib.ExitStack() as open_files:
+        enter = open_files.enter_context
+        enter(_arrow(file, pyarrow.ArrowException))
+        with _reading(file):
+            # Reads a row group in pieces.
+            source = enter(pyarrow.parquet.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False))
+        column = source.schema_arrow.get_field_index(how.field)
+        if column < 0:
+            raise ValueError(f"{file}: there is no column {how.field!r}")
+        kind = source.schema_arrow.field(column).type
+        if not _is_text(pyarrow, kind):
+            raise ValueError(f"{file}: the column {how.field!r} has the type {kind}, expected string or binary")
+        output = enter(io.BufferedWriter(_Output(target)))
+        sink = enter(pyarrow.parquet.ParquetWriter(output, source.schema_arrow))
+        bad = _Skipped(how)
+        #: The last batch, the rows of it that are documents, and their texts.
+        last: list[Any] = [None, [], []]
+
+        def read() -> Iterator[list[bytes]]:
+            number = 0
+            with _reading(file):
+                for rows in source.iter_batches(_rows_of_a_batch(source.metadata)):
+                    texts: list[bytes] = []
+                    last[:] = [rows, [], texts]
+                    for n, text in enumerate(rows.column(column).to_pylist(), number):
+                        if text is None:
+                            bad.take(str(file), f"row {n} has no text in {how.field!r}")
+                            continue
+                        last[1].append(n - number)
+                        texts.append(text.encode() if isinstance(text, str) else text)
+                    number += len(rows)
+                    yield texts
+
+        def write(kept: list[tuple[int, bytes]]) -> None:
+            rows, numbers, before = last
+            places = [numbers[n] for n, _ in kept]
+            try:
+                left = rows.take(pyarrow.array(places, pyarrow.int64()))
+            except NotImplementedError:  # There are types that it does not take, such as string_view.
+                left = pyarrow.Table.from_batches([rows.slice(n, 1) for n in places], rows.schema)
+            if any(text != before[n] for n, text in kept):
+                texts: list[Any] = [text for _, text in kept]
+                value = kind.value_type if pyarrow.types.is_dictionary(kind) else kind
+                if "string" in str(value):
+                    texts = [text.decode() for text in texts]
+                left = left.set_column(column, left.schema.field(column), pyarrow.array(texts, kind))
+            sink.write(left)
+
+        yield Shard(read(), write, lambda: bad.count)
+
+
+def _is_text(pyarrow: Any, kind: Any) -> bool:
+    if pyarrow.types.is_dictionary(kind):
+        kind = kind.value_type
+    known = ("is_binary", "is_large_binary", "is_string", "is_large_string", "is_binary_view", "is_string_view")
+    return any(getattr(pyarrow.types, name, lambda _: False)(kind) for name in known)
+
+
+def _rows_of_a_batch(metadata: Any) -> int:
+    groups = [metadata.row_group(n) for n in range(metadata.num_row_groups)]
+    sizes = [group.total_byte_size // group.num_rows for group in groups if group.num_rows]
+    return int(max(1, min(_BATCH_DOCUMENTS, _BATCH_BYTES // max(1, *sizes, 1))))

@@ -1,0 +1,143 @@
+//! Tables that are opened, read, closed, given up and dropped with their database while the budget moves, in any order.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicI64, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use rand::{Rng, RngExt};
+use springbloom_format::BlockHeader;
+use springbloom_manager::BytewiseOrder;
+use springbloom_testkit::seed;
+
+use super::Filters;
+use crate::{
+    engine::{
+        OwnedHead,
+        test_engine::{LentFile, TEST_ENGINE, lent, no_files},
+    },
+    settings::{Budget, Settings},
+    tables::{
+        databases::ColumnFamily,
+        open_table::{OpenError, OpenTable, Opening},
+        unit_builder::UnitBuilder,
+    },
+};
+
+const BUDGET_BYTES: u64 = 1 << 20;
+const SESSION: &[u8] = b"session";
+
+/// Header and directory of a table.
+fn head(filters: &Filters, number: u64) -> OwnedHead {
+    let memory = &filters.tables.builder_memory;
+    let mut builder = UnitBuilder::new(&filters.settings, memory, true, SESSION, number);
+    (0..100u32).for_each(|key| builder.add(&key.to_be_bytes(), 100));
+    let block = builder.finish();
+    let head_bytes = BlockHeader::parse(block).expect("a block").head_bytes() as usize;
+    OwnedHead { bytes: block[..head_bytes].to_vec(), block_offset: 0, session: SESSION.to_vec() }
+}
+
+/// A file whose reads take a while and fail at times.
+fn file(filters: &Filters, number: u64, rng: &mut impl Rng) -> Arc<LentFile> {
+    let (micros, fails) = (rng.random_range(0..3_000), AtomicI64::new(rng.random_range(0..3)));
+    let read = move || {
+        thread::sleep(Duration::from_micros(micros));
+        if fails.fetch_sub(1, Ordering::Relaxed) > 0 { 4 } else { 0 }
+    };
+    Arc::new(LentFile { head: head(filters, number), read: Box::new(read), shares: AtomicI64::new(0) })
+}
+
+fn open(
+    filters: &Filters,
+    family: &Arc<ColumnFamily>,
+    file: &Arc<LentFile>,
+    number: u64,
+    why: Option<OpenError>,
+) -> Arc<OpenTable> {
+    let opening = Opening {
+        tables: filters.tables.clone(),
+        family: family.clone(),
+        path: format!("/nowhere/{number:06}.sst").into_bytes(),
+        file_number: number,
+        level: Some(1),
+        contents: 1,
+        is_of_prefixes: false,
+        order: Box::new(BytewiseOrder),
+        file: Arc::new(lent(file)),
+    };
+    let OwnedHead { bytes, block_offset, session } = &file.head;
+    let head = OwnedHead { bytes: bytes.clone(), block_offset: *block_offset, session: session.clone() };
+    OpenTable::open(opening, why.map_or(Ok(head), Err)).0.expect("it has units, or waits for them")
+}
+
+/// One life of a database. Prints nothing but what is wrong.
+fn live(filters: &Filters, rng: &mut impl Rng) {
+    let family = filters.tables.databases.open(SESSION, b"/nowhere", true, no_files());
+    let files: Vec<_> = (1..=16).map(|number| file(filters, number, rng)).collect();
+    let mut tables = Vec::new();
+    for (number, file) in (1..).zip(&files) {
+        let why = match rng.random_range(0..4) {
+            0 => None,
+            1 => Some(OpenError::NoRoom),
+            2 => Some(OpenError::Corrupt),
+            _ => Some(OpenError::Unreadable),
+        };
+        tables.push(open(filters, &family, file, number, why));
+    }
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                for budget_bytes in [0, BUDGET_BYTES] {
+                    filters.set_budget_bytes(budget_bytes).expect("a budget");
+                    thread::sleep(Duration::from_micros(700));
+                }
+            }
+        });
+        while !tables.is_empty() {
+            thread::sleep(Duration::from_micros(rng.random_range(0..1_500)));
+            let table = tables.swap_remove(rng.random_range(0..tables.len()));
+            if rng.random() {
+                table.stop_waiting();
+            }
+            let (weak, is_obsolete) = (Arc::downgrade(&table), rng.random());
+            table.close(&filters.tables, is_obsolete);
+            // A thread that is at its read may have it for a moment; it opens it no more.
+            if let Some(table) = weak.upgrade() {
+                let has_units = table.handle().is_some();
+                thread::sleep(Duration::from_millis(5));
+                assert_eq!(table.handle().is_some(), has_units, "a closed table was opened");
+            }
+        }
+        let may_wait = rng.random();
+        filters.tables.close_column_family(&family, may_wait);
+        let shares = || files.iter().map(|file| file.shares.load(Ordering::SeqCst)).sum::<i64>();
+        assert!(!may_wait || shares() == 0, "the end of the database waits for reads");
+        let begun = Instant::now();
+        while shares() > 0 {
+            assert!(begun.elapsed() < Duration::from_secs(60), "{} shares are kept", shares());
+            thread::yield_now();
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    let stats = filters.stats();
+    assert_eq!(
+        (stats.tables, stats.tables_without_room, stats.failing_tables, stats.thread_panics),
+        (0, 0, 0, 0)
+    );
+}
+
+#[test]
+fn no_order_of_events_opens_a_closed_table_or_keeps_a_share_in_a_file() {
+    let mut rng = seed::rng("no_order_of_events_opens_a_closed_table_or_keeps_a_share_in_a_file");
+    let settings =
+        Settings { budget: Budget::Bytes(BUDGET_BYTES), warm_start_every: None, ..Settings::default() };
+    let filters = Filters::start(settings, &TEST_ENGINE).expect("the settings are sound");
+    for _ in 0..100 {
+        live(&filters, &mut rng);
+    }
+}

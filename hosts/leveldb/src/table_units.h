@@ -1,0 +1,18 @@
+// The filter units of a table of an open database, whether the table cache has the table open or not.
+#pragma once
+
+#include <cstdint>
+
+#include "springbloom_abi.h"
+
+namespace springbloom {
+
+struct TableUnits {
+  const uint64_t number;
+  // Null: it has none.
+  const sb_table* const units;
+
+  bool AreOpen() const { return units != nullptr && __atomic_load_n(&units->is_open, __ATOMIC_ACQUIRE) != 0; }
+};
+
+}  // namespace springbloom

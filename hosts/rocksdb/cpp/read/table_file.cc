@@ -1,0 +1,83 @@
+#include "read/table_file.h"
+
+#include <cstring>
+
+#include "owners.h"
+#include "read/unit_table.h"
+
+namespace springbloom {
+
+namespace {
+
+// The options that UnitTable::Find uses. RocksDB's own may be gone.
+rocksdb::ImmutableOptions OptionsToRead(const ReadObjects& objects) {
+  static const auto* defaults = new rocksdb::ImmutableOptions(rocksdb::Options());
+  rocksdb::ImmutableOptions options(*defaults);
+  options.fs = objects.file_system;
+  options.stats = objects.statistics.get();
+  options.logger = objects.log.get();
+  return options;
+}
+
+}  // namespace
+
+bool ReadInto(const rocksdb::RandomAccessFileReader& file, const rocksdb::IOOptions& io_options, uint64_t offset, size_t size,
+              uint8_t* into) {
+  rocksdb::Slice result;
+  char* const scratch = reinterpret_cast<char*>(into);
+  const rocksdb::IOStatus s = release::ReadAt(file, io_options, offset, size, &result, scratch);
+  if (!s.ok() || result.size() != size) {
+    return false;
+  }
+  if (result.data() != scratch) {
+    std::memcpy(scratch, result.data(), size);
+  }
+  return true;
+}
+
+sb_file TableFile::Share(const std::shared_ptr<rocksdb::TableReader>& stock, const std::shared_ptr<const ReadObjects>& objects) {
+  return sb_file{new TableFile(stock, objects), &Read, &ReadHead, &Free};
+}
+
+int TableFile::Read(const void* file, uint64_t offset, size_t size, int verify, uint8_t* into) noexcept {
+  const auto* self = static_cast<const TableFile*>(file);
+  rocksdb::IOOptions io_options;
+  if (verify != 0) {
+    if (!release::CanVerifyAndReconstruct(self->objects_->file_system.get())) {
+      return 1;
+    }
+    release::VerifyAndReconstruct(&io_options);
+    release::CountCorruptionRetry(self->objects_->statistics.get());
+  }
+  rocksdb::RandomAccessFileReader& opened = *RepOf(*self->stock_).file;
+  if (!ReadInto(ReaderOf(opened.file(), opened.file_name()), io_options, offset, size, into)) {
+    return 1;
+  }
+  if (verify != 0) {
+    release::CountCorruptionRetrySuccess(self->objects_->statistics.get());
+  }
+  return 0;
+}
+
+int TableFile::ReadHead(const void* file, int32_t contents, void* context,
+                        void (*take)(void*, const sb_head*) noexcept) noexcept {
+  const auto* self = static_cast<const TableFile*>(file);
+  const rocksdb::BlockBasedTable::Rep& rep = RepOf(*self->stock_);
+  rocksdb::RandomAccessFileReader reader = ReaderOf(rep.file->file(), rep.file->file_name());
+  const rocksdb::ReadOptions read_options;
+  auto unit_table = UnitTable::Find(read_options, OptionsToRead(*self->objects_), /*tail_size=*/0, &reader, rep.file_size);
+  if (!unit_table) {
+    return UnitTable::IsIn(*rep.table_properties) ? SB_UNREADABLE : SB_NO_SUCH_UNITS;
+  }
+  UnitTable::Head head;
+  const int why = unit_table->ReadHeadOf(read_options, contents, *self->objects_, &reader, &head);
+  if (why == SB_OPENED) {
+    const sb_head read{Bytes(head.bytes), head.block_offset, Bytes(rep.table_properties->db_session_id)};
+    take(context, &read);
+  }
+  return why;
+}
+
+void TableFile::Free(void* file) noexcept { delete static_cast<TableFile*>(file); }
+
+}  // namespace springbloom
