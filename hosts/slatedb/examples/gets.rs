@@ -1,9 +1,9 @@
 //! What lookups, or scans of prefixes, cost with SlateDB's Bloom filters and with elastic ones in the same memory: GETs, money, time.
 //!
 //!     cargo run --release --locked --example gets -- [keys=1200000] [seed=1] [parts=memory,restart,writer,scans] [bits=1,2,4,8,12]
-//!         [segment=BYTES] [told=no]
+//!         [only=elastic] [segment=KEYS] [told=no]
 //!
-//! `segment`: `segment_data_bytes`, the default if it is not given. `told=no`: reads do not tell the filters what they found.
+//! `segment`: `segment_keys`, the default if it is not given. `told=no`: reads do not tell the filters what they found.
 
 #[path = "../tests/support/mod.rs"]
 mod support;
@@ -121,8 +121,9 @@ struct Bench {
     scans: bool,
     /// Those that the filters of all tables hold together.
     entries: u64,
-    segment_data_bytes: Option<u64>,
+    segment_keys: Option<u32>,
     is_told: bool,
+    only_elastic: bool,
 }
 
 struct Opened {
@@ -211,8 +212,8 @@ impl Bench {
             };
         }
         let builder = ElasticFilters::builder().budget_bytes(budget as usize);
-        let elastic = match self.segment_data_bytes {
-            Some(bytes) => builder.segment_data_bytes(bytes).start(),
+        let elastic = match self.segment_keys {
+            Some(keys) => builder.segment_keys(keys).start(),
             None => builder.start(),
         };
         let policy = match self.scans {
@@ -317,16 +318,29 @@ impl Bench {
     async fn load_all(&self) -> [Tree; 11] {
         let mut trees = [Tree::default(); 11];
         for filters in [2, 4, 8, 10, ELASTIC] {
+            if self.only_elastic && filters != ELASTIC {
+                continue;
+            }
             trees[filters as usize] = self.load(filters).await;
         }
         trees
+    }
+
+    /// Elastic ones, and the Bloom filters that one would take for so much memory: the largest that fit, and ten bits, the default.
+    fn candidates(&self, bits: f64) -> Vec<Filters> {
+        let fitting = [8, 4].into_iter().find(|&rival| f64::from(rival) <= bits).unwrap_or(2);
+        match bits {
+            _ if self.only_elastic => vec![ELASTIC],
+            10.0.. => vec![10, ELASTIC],
+            _ => vec![fitting, 10, ELASTIC],
+        }
     }
 
     /// Each first without delay, one at a time; then with a delay, some at once.
     async fn measure_memory(&self, trees: &[Tree; 11], bits: &[f64]) {
         for &bits in bits {
             for kind in [Kind::Fresh, Kind::Popular, Kind::Mixed] {
-                for filters in candidates(bits) {
+                for filters in self.candidates(bits) {
                     let opened = self.open(self.copy.clone(), filters, trees[filters as usize], bits).await;
                     let mut workload = self.workload(kind, self.seed + 1);
                     opened.look_up(&mut workload, WARMING, 1).await;
@@ -452,12 +466,6 @@ impl Opened {
     }
 }
 
-/// The Bloom filters that one would take for so much memory: the largest that fit, and ten bits, the default.
-fn candidates(bits: f64) -> Vec<Filters> {
-    let fitting = [8, 4].into_iter().find(|&rival| f64::from(rival) <= bits).unwrap_or(2);
-    if bits >= 10.0 { vec![10, ELASTIC] } else { vec![fitting, 10, ELASTIC] }
-}
-
 fn heading(title: &str) {
     println!("\n## {title}\n");
     println!(
@@ -482,12 +490,13 @@ async fn main() {
     let temporary = tempfile::tempdir().expect("there is room");
     let folder = temporary.path().display().to_string();
     let (keys, seed) = (number("keys", 1_200_000), number("seed", 1));
-    let segment_data_bytes = setting("segment").map(|text| text.parse().expect("a number"));
+    let segment_keys = setting("segment").map(|text| text.parse().expect("a number"));
     let is_told = setting("told") != Some("no");
+    let only_elastic = setting("only") == Some("elastic");
     let bits: Vec<f64> = setting("bits").unwrap_or("1,2,4,8,12").split(',').flat_map(str::parse).collect();
     let bench_in = |folder: String, scans: bool, entries: u64| {
         let copy = Arc::default();
-        Bench { folder, copy, keys, seed, scans, entries, segment_data_bytes, is_told }
+        Bench { folder, copy, keys, seed, scans, entries, segment_keys, is_told, only_elastic }
     };
     let bench = bench_in(folder, false, keys);
     let said = |program: &str, arguments: &[&str]| {
@@ -510,7 +519,7 @@ async fn main() {
     let parts = setting("parts").unwrap_or("memory,restart,writer");
     let little_and_much = [4.0, 12.0]
         .into_iter()
-        .flat_map(|bits| candidates(bits).into_iter().map(move |filters| (bits, filters)));
+        .flat_map(|bits| bench.candidates(bits).into_iter().map(move |filters| (bits, filters)));
     if parts.contains("scans") {
         let folder = temporary.path().join("scans");
         std::fs::create_dir(&folder).expect("there is room");

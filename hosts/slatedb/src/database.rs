@@ -94,8 +94,8 @@ impl Drop for Database {
 }
 
 impl Database {
-    pub(crate) fn segment_data_bytes(&self) -> u64 {
-        self.filters.segment_data_bytes()
+    pub(crate) fn segment_keys(&self) -> u32 {
+        self.filters.segment_keys()
     }
 
     /// That of the prefixes which the filters are over; `None`: they are over keys.

@@ -29,7 +29,7 @@ pub struct ElasticFilters(Arc<Filters>);
 #[derive(Clone, Debug)]
 pub struct Builder {
     budget_bytes: usize,
-    segment_data_bytes: u64,
+    segment_keys: u32,
 }
 
 /// Requests to object stores that were made for units.
@@ -54,9 +54,11 @@ impl Builder {
         Self { budget_bytes, ..self }
     }
 
-    /// Bytes of keys and values for which units are loaded together. Default: 8 MiB.
-    pub fn segment_data_bytes(self, segment_data_bytes: u64) -> Self {
-        Self { segment_data_bytes, ..self }
+    /// Keys, or prefixes, for which units are loaded together, in new tables; 65,536 at most. A unit takes one bit for each. With fewer,
+    /// units fit small budgets better and follow what is asked; with more, bookkeeping takes less of the budget and a GET brings more.
+    /// Default: 8,192.
+    pub fn segment_keys(self, segment_keys: u32) -> Self {
+        Self { segment_keys: segment_keys.max(1), ..self }
     }
 
     /// Starts the filters.
@@ -68,7 +70,7 @@ impl Builder {
         });
         ElasticFilters(Arc::new(Filters {
             is_closed: Arc::default(),
-            segment_data_bytes: self.segment_data_bytes,
+            segment_keys: self.segment_keys,
             counters: Arc::default(),
             writing: watch::Sender::new(0),
             next_id: AtomicU64::new(0),
@@ -82,7 +84,7 @@ impl Builder {
 impl ElasticFilters {
     /// Settings to start with.
     pub fn builder() -> Builder {
-        Builder { budget_bytes: 64 << 20, segment_data_bytes: 8 << 20 }
+        Builder { budget_bytes: 64 << 20, segment_keys: 8192 }
     }
 
     /// The policy for the database at `path` of `store`, which must be those of the database, for its `Db`, `DbReader`s and compactors. New
@@ -191,7 +193,7 @@ impl ElasticFilters {
 /// What policies and tables share.
 pub(crate) struct Filters {
     is_closed: Arc<AtomicBool>,
-    segment_data_bytes: u64,
+    segment_keys: u32,
     counters: Arc<Counters>,
     writing: watch::Sender<usize>,
     next_id: AtomicU64,
@@ -205,8 +207,8 @@ impl Filters {
         &self.is_closed
     }
 
-    pub(crate) fn segment_data_bytes(&self) -> u64 {
-        self.segment_data_bytes
+    pub(crate) fn segment_keys(&self) -> u32 {
+        self.segment_keys
     }
 
     pub(crate) fn counters_and_writing(&self) -> (Arc<Counters>, watch::Sender<usize>) {

@@ -10,7 +10,7 @@ use std::{
         Arc,
         atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use arc_swap::{ArcSwapOption, Guard};
@@ -19,9 +19,10 @@ use springbloom_manager::{Manager, Reservation, TableHandle, TableId, allocated_
 
 use crate::{absent_share::AbsentShare, head::UnitsName};
 
-/// A look at all tables comes after so many questions to one of them, but not before the pause.
+/// A look at all tables comes after so many questions to one of them, but not before a pause of as many times what the last look took.
 const LOOK_AFTER: u32 = 256;
-const LOOK_PAUSE_MILLIS: u64 = 20;
+const LOOK_PAUSE_MIN: Duration = Duration::from_millis(5);
+const LOOK_PAUSE_TIMES: u32 = 50;
 /// Looks that must find a table without a question: lookups that wait for a read have asked some tables only.
 const SILENT_LOOKS: u32 = 2;
 /// Questions that a table would have got in the meantime, from what it got before.
@@ -57,8 +58,12 @@ impl Open {
     pub(crate) fn new(handle: TableHandle, manager: Arc<Manager>, segments: usize) -> Option<Self> {
         let paid = manager.reserve(allocated_bytes(segments * size_of::<AbsentShare>()));
         let forgotten = Forgotten { manager, table: handle.id() };
+        let Some(paid) = paid else {
+            drop(handle);
+            return None;
+        };
         let absent = (0..segments).map(|_| AbsentShare::default()).collect();
-        Some(Self { handle, absent, _forgotten: forgotten, _paid: paid? })
+        Some(Self { handle, absent, _forgotten: forgotten, _paid: paid })
     }
 
     pub(crate) fn handle(&self) -> &TableHandle {
@@ -72,10 +77,12 @@ impl Open {
 
 /// What all filters of a table share, of all readers.
 pub(crate) struct Known {
-    name: UnitsName,
+    id: UnitsId,
     open: ArcSwapOption<Open>,
     /// Held by who registers the table.
     opening: Mutex<()>,
+    /// Of looks. They hold the map's lock, so this one is always free.
+    usage: Mutex<Usage>,
     /// Since the last look.
     questions: AtomicU32,
     /// While it is not open.
@@ -86,7 +93,7 @@ pub(crate) struct Known {
 pub(crate) const KNOWN_BYTES: usize = allocated_bytes(size_of::<Known>() + COUNTS)
     + allocated_bytes(size_of::<Open>() + COUNTS)
     // A map may be less than half full, and has a byte for each place.
-    + 5 * (size_of::<(UnitsName, Entry)>() + 1) / 2;
+    + 5 * (size_of::<(UnitsId, Arc<Known>)>() + 1) / 2;
 /// Of an `Arc`.
 const COUNTS: usize = 2 * size_of::<usize>();
 
@@ -109,7 +116,7 @@ impl Known {
         }
         if let Some(open) = open() {
             self.open.store(Some(Arc::new(open)));
-            tables.opened(self.name);
+            tables.opened(self);
         }
     }
 
@@ -119,10 +126,8 @@ impl Known {
     }
 }
 
-struct Entry {
-    known: Arc<Known>,
-    usage: Usage,
-}
+/// The random part of a table's [`UnitsName`], in bytes because a `u128` would take 8 more for its alignment.
+type UnitsId = [u8; 16];
 
 /// What lookups asked of a table that is open.
 #[derive(Clone, Copy, Debug, Default)]
@@ -133,18 +138,18 @@ struct Usage {
     /// Of all tables, since the last one of this table.
     missed: f32,
     silent_looks: u32,
-    /// Tables that were surely opened before the last question.
-    opened_before: u64,
+    /// Tables that surely came before the last question.
+    met_before: u32,
 }
 
 impl Usage {
-    /// So many tables were opened before the look that was the last one.
-    fn look(&mut self, questions: f32, of_all: f32, opened_before: u64) {
+    /// So many tables came before the look that was the last one.
+    fn look(&mut self, questions: f32, of_all: f32, met_before: u32) {
         if questions > 0.0 {
             self.questions += questions;
             self.questions_of_all += self.missed + of_all;
             (self.missed, self.silent_looks) = (0.0, 0);
-            self.opened_before = self.opened_before.max(opened_before);
+            self.met_before = self.met_before.max(met_before);
         } else {
             self.missed += of_all;
             self.silent_looks += 1;
@@ -156,57 +161,53 @@ impl Usage {
     }
 
     /// Whether lookups ask it no more. One that was not asked yet is expected to get as much as the mean of so many tables.
-    fn is_over(&self, opened: u64, tables: usize) -> bool {
+    fn is_over(&self, met: u32, tables: usize) -> bool {
         let share = (self.questions + 1.0) / (self.questions_of_all + tables as f32);
-        self.silent_looks >= SILENT_LOOKS
-            && self.opened_before < opened
-            && self.missed * share >= MISSED_QUESTIONS
+        self.silent_looks >= SILENT_LOOKS && self.met_before < met && self.missed * share >= MISSED_QUESTIONS
     }
 }
 
 /// All tables of a database that a filter is of, or that are open.
 pub(crate) struct KnownTables {
     begin: Instant,
-    next_look_millis: AtomicU64,
+    next_look_micros: AtomicU64,
     tables: Mutex<Tables>,
 }
 
 #[derive(Default)]
 struct Tables {
-    by_name: HashMap<UnitsName, Entry>,
-    /// So many were opened so far, and before the last look.
-    opened: u64,
-    opened_before: u64,
+    by_id: HashMap<UnitsId, Arc<Known>>,
+    /// So many came so far, and before the last look, those included that there was no room for.
+    met: u32,
+    met_before: u32,
 }
 
 impl Default for KnownTables {
     fn default() -> Self {
-        Self { begin: Instant::now(), next_look_millis: AtomicU64::new(0), tables: Mutex::default() }
+        Self { begin: Instant::now(), next_look_micros: AtomicU64::new(0), tables: Mutex::default() }
     }
 }
 
 impl KnownTables {
     pub(crate) fn get(&self, name: UnitsName) -> Option<Arc<Known>> {
-        self.tables.lock().by_name.get(&name).map(|entry| entry.known.clone())
+        self.tables.lock().by_id.get(&name.id.to_le_bytes()).cloned()
     }
 
     pub(crate) fn get_or_insert(&self, name: UnitsName) -> Arc<Known> {
+        let id = name.id.to_le_bytes();
         let mut tables = self.tables.lock();
-        let entry = tables.by_name.entry(name).or_insert_with(|| {
-            let (open, opening, questions, tries) = Default::default();
-            let known = Arc::new(Known { name, open, opening, questions, tries });
-            Entry { known, usage: Usage::default() }
+        let Tables { by_id, met, .. } = &mut *tables;
+        let known = by_id.entry(id).or_insert_with(|| {
+            *met = met.saturating_add(1);
+            let (open, opening, usage, questions, tries) = Default::default();
+            Arc::new(Known { id, open, opening, usage, questions, tries })
         });
-        entry.known.clone()
+        known.clone()
     }
 
-    fn opened(&self, name: UnitsName) {
-        let mut tables = self.tables.lock();
-        tables.opened += 1;
-        let opened_before = tables.opened;
-        if let Some(entry) = tables.by_name.get_mut(&name) {
-            entry.usage = Usage { opened_before, ..Usage::default() };
-        }
+    fn opened(&self, known: &Known) {
+        let tables = self.tables.lock();
+        *known.usage.lock() = Usage { met_before: tables.met, ..Usage::default() };
     }
 
     /// A filter of the table is about to go.
@@ -214,43 +215,53 @@ impl KnownTables {
         let mut tables = self.tables.lock();
         // This one, and the map's.
         if known.open.load().is_none() && Arc::strong_count(&known) <= 2 {
-            tables.by_name.remove(&known.name);
+            tables.by_id.remove(&known.id);
         }
     }
 
     /// Whether the caller is to look now.
     pub(crate) fn begins_look(&self) -> bool {
-        let now = self.begin.elapsed().as_millis() as u64;
-        let next = self.next_look_millis.load(Relaxed);
-        let later = now + LOOK_PAUSE_MILLIS;
-        now >= next && self.next_look_millis.compare_exchange(next, later, Relaxed, Relaxed).is_ok()
+        let (now, next) = (self.micros(), self.next_look_micros.load(Relaxed));
+        let later = now + LOOK_PAUSE_MIN.as_micros() as u64;
+        now >= next && self.next_look_micros.compare_exchange(next, later, Relaxed, Relaxed).is_ok()
+    }
+
+    fn micros(&self) -> u64 {
+        self.begin.elapsed().as_micros() as u64
     }
 
     /// Closes the tables that lookups ask no more. O(tables).
     pub(crate) fn look(&self) {
+        let begin = Instant::now();
         let mut closed = Vec::new();
         let mut tables = self.tables.lock();
-        let Tables { by_name, opened, opened_before } = &mut *tables;
-        let take = |entry: &Entry| entry.known.questions.swap(0, Relaxed) as f32;
-        let questions: Vec<f32> = by_name.values().map(take).collect();
+        let Tables { by_id, met, met_before } = &mut *tables;
+        let take = |known: &Arc<Known>| known.questions.swap(0, Relaxed) as f32;
+        let questions: Vec<f32> = by_id.values().map(take).collect();
         let (of_all, count) = (questions.iter().sum(), questions.len());
-        for (entry, questions) in by_name.values_mut().zip(questions) {
-            entry.usage.look(questions, of_all, *opened_before);
-            if entry.usage.is_over(*opened, count)
-                && let Some(open) = entry.known.open.swap(None)
+        for (known, questions) in by_id.values().zip(questions) {
+            let mut usage = known.usage.lock();
+            usage.look(questions, of_all, *met_before);
+            if usage.is_over(*met, count)
+                && let Some(open) = known.open.swap(None)
             {
-                entry.known.tries.store(0, Relaxed);
                 closed.push(open);
             }
         }
-        *opened_before = *opened;
-        by_name.retain(|_, Entry { known, .. }| known.open.load().is_some() || Arc::strong_count(known) > 1);
-        if by_name.capacity() > 4 * by_name.len() + 64 {
-            by_name.shrink_to_fit();
+        *met_before = *met;
+        // There may be room now for those that found none; and the closed ones may be asked again.
+        if !closed.is_empty() {
+            by_id.values().for_each(|known| known.tries.store(0, Relaxed));
+        }
+        by_id.retain(|_, known| known.open.load().is_some() || Arc::strong_count(known) > 1);
+        if by_id.capacity() > 4 * by_id.len() + 64 {
+            by_id.shrink_to_fit();
         }
         drop(tables);
         // The manager may take a moment for each.
         drop(closed);
+        let pause = LOOK_PAUSE_MIN.max(begin.elapsed() * LOOK_PAUSE_TIMES);
+        self.next_look_micros.fetch_max(self.micros() + pause.as_micros() as u64, Relaxed);
     }
 }
 
@@ -259,15 +270,15 @@ mod tests {
     use super::*;
 
     /// Looks until a table that had the first share of the questions, and then none, is over; `None` if it never is.
-    fn looks_until_over(share: f32, opened: u64, of_all: f32) -> Option<u32> {
-        let mut usage = Usage { opened_before: 1, ..Usage::default() };
+    fn looks_until_over(share: f32, met: u32, of_all: f32) -> Option<u32> {
+        let mut usage = Usage { met_before: 1, ..Usage::default() };
         for _ in 0..100 {
             usage.look(share * of_all, of_all, 1);
             assert!(!usage.is_over(1, 10));
         }
         (1..1000).find(|_| {
-            usage.look(0.0, of_all, opened);
-            usage.is_over(opened, 10)
+            usage.look(0.0, of_all, met);
+            usage.is_over(met, 10)
         })
     }
 
@@ -287,7 +298,7 @@ mod tests {
 
     #[test]
     fn a_table_that_nobody_asked_yet_is_expected_to_get_the_mean() {
-        let mut usage = Usage { opened_before: 1, ..Usage::default() };
+        let mut usage = Usage { met_before: 1, ..Usage::default() };
         let missed = (1..1000).find(|_| {
             usage.look(0.0, 100.0, 2);
             usage.is_over(2, 50)

@@ -45,9 +45,9 @@ impl FilterPolicy for ElasticPolicy {
         Arc::new(Table::read(self.database.clone(), data))
     }
 
-    /// A guess: a fence and 20 bytes for each segment of at most 64 Ki keys, a folder.
+    /// A guess: a fence and 20 bytes for each segment, a folder.
     fn estimate_size(&self, num_keys: usize) -> usize {
-        256 + num_keys / 1024
+        256 + 32 * (num_keys / self.database.segment_keys() as usize)
     }
 
     fn supports_prefix_queries(&self) -> bool {
@@ -68,15 +68,14 @@ enum Writer {
 impl Writer {
     fn new(database: &Database, id: u128) -> Self {
         // Each unit has one bit per key: `AbsentShare` relies on it.
-        let (settings, data_bytes) = (UnitSettings::default(), database.segment_data_bytes());
+        // Each key or prefix counts as a byte of data: what a segment costs in memory does not depend on the size of values.
+        let (settings, keys) = (UnitSettings::default(), database.segment_keys().into());
         match database.extractor() {
-            None => Self::Keys(
-                BlockWriter::new(settings, data_bytes).with_bytewise_keys().with_identity(id as u32),
-            ),
-            // It gives the units another identity than a table's keys have, which are in another object here.
-            Some(_) => {
-                Self::Prefixes(PrefixWriter::new(settings, data_bytes, !(id as u32)).with_bytewise_keys())
+            None => {
+                Self::Keys(BlockWriter::new(settings, keys).with_bytewise_keys().with_identity(id as u32))
             }
+            // It gives the units another identity than a table's keys have, which are in another object here.
+            Some(_) => Self::Prefixes(PrefixWriter::new(settings, keys, !(id as u32)).with_bytewise_keys()),
         }
     }
 
@@ -101,12 +100,12 @@ struct Builder {
 impl FilterBuilder for Builder {
     fn add_entry(&mut self, entry: &RowEntry) {
         let key = &entry.key[..];
-        let entry_bytes = (key.len() + entry.value.len()) as u64;
         match &mut self.writer {
-            Some(Writer::Keys(writer)) => writer.add(key, entry_bytes),
+            Some(Writer::Keys(writer)) => writer.add(key, u64::from(self.last_key != key)),
             Some(Writer::Prefixes(writer)) => {
                 let prefix = self.database.prefix_of(&PrefixTarget::Point(entry.key.clone()), key);
-                writer.add(prefix, key, entry_bytes);
+                let is_new = prefix.is_some_and(|prefix| !self.last_key.starts_with(prefix));
+                writer.add(prefix, key, is_new.into());
             }
             None => (),
         }

@@ -25,7 +25,7 @@ fn key(number: u32) -> String {
 }
 
 fn start(budget_bytes: usize) -> ElasticFilters {
-    ElasticFilters::builder().budget_bytes(budget_bytes).segment_data_bytes(64 << 10).start()
+    ElasticFilters::builder().budget_bytes(budget_bytes).segment_keys(800).start()
 }
 
 async fn open(store: Arc<dyn ObjectStore>, policy: Option<Arc<dyn FilterPolicy>>) -> Db {

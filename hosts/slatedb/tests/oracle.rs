@@ -142,7 +142,7 @@ async fn a_million_answers_are_right() {
     println!("SPRINGBLOOM_SEED={seed}");
     let mut random = SmallRng::seed_from_u64(seed);
     let store = empty_store();
-    let start = || ElasticFilters::builder().budget_bytes(120_000).segment_data_bytes(32 << 10).start();
+    let start = || ElasticFilters::builder().budget_bytes(120_000).segment_keys(600).start();
     let (mut elastic, elastic_of_reader) = (start(), start());
     let mut db = open(store.clone(), &elastic, 0).await;
     let mut model = Model::new();

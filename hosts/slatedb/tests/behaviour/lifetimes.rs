@@ -1,18 +1,16 @@
 //! What is known of tables ends with those who use it, and takes no memory before or after.
 
-mod support;
-
 use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
     time::Duration,
 };
 
+use crate::support::{Meter, Until, empty_store, flush};
 use slatedb::{
     Db, DbReader, DbReaderMode, FilterPolicy, Settings, WriteBatch, config::DbReaderOptions,
     object_store::ObjectStore,
 };
 use springbloom_slatedb::ElasticFilters;
-use support::{Meter, Until, empty_store, flush};
 
 const PATH: &str = "db";
 const TABLES: u64 = 4;
@@ -139,8 +137,13 @@ async fn gets_of_readers(store: &Arc<dyn ObjectStore>, budget_bytes: usize, shar
         readers.push(open_reader(&metered, policy).await);
     }
     drop(first);
-    let before = meter.reads().0;
-    for round in 0..40 {
+    let mut before = 0;
+    for round in 0..60 {
+        if round == 20 {
+            // When the first units are there depends on what else the machine does.
+            assert!(elastic.wait_idle(Duration::from_secs(30)).await);
+            before = meter.reads().0;
+        }
         for (reader, number) in readers.iter().zip(0..) {
             look_up_absent(reader, (0..25).map(|n| (round * READERS + number) * 25 + n)).await;
         }
@@ -183,7 +186,8 @@ async fn keys_and_prefixes_and_other_stores_share_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn tables_that_compaction_replaced_are_forgotten() {
     let store = empty_store();
-    let settings = Settings { l0_max_ssts: 100, l0_max_ssts_per_key: 100, ..support::settings(4 << 20) };
+    let settings =
+        Settings { l0_max_ssts: 100, l0_max_ssts_per_key: 100, ..crate::support::settings(4 << 20) };
     let (db, writer) = open_writer(&store, settings).await;
     let elastic = start(30_000);
     let mut reader = None;
@@ -191,7 +195,7 @@ async fn tables_that_compaction_replaced_are_forgotten() {
         for third in 0..3 {
             write_table(&db, third * 5_000..(third + 1) * 5_000).await;
         }
-        support::settle(&db).await;
+        crate::support::settle(&db).await;
         writer.wait_written().await;
         if reader.is_none() {
             reader = Some(open_reader(&store, elastic.policy(PATH, store.clone())).await);
@@ -232,16 +236,13 @@ async fn a_table_that_was_forgotten_by_mistake_is_known_again() {
         // A look at the tables may still go on.
         tokio::time::sleep(Duration::from_millis(50)).await;
     };
-    for part in 0..2 {
-        write(part).await;
-        absent(part).await;
-    }
-    assert_eq!(elastic.stats().tables, 2);
-    write(2).await;
+    write(0).await;
+    absent(0).await;
+    write(1).await;
     for _ in 0..3 {
-        absent(2).await;
+        absent(1).await;
     }
-    assert_eq!(elastic.stats().tables, 1, "tables that nobody asks");
+    assert_eq!(elastic.stats().tables, 1, "a table that nobody asks is known");
     absent(0).await;
     assert!(elastic.wait_idle(Duration::from_secs(30)).await);
     let before = elastic.stats().outcomes.rejected;

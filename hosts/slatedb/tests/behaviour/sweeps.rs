@@ -1,16 +1,14 @@
 //! Units whose table is gone are deleted, wherever the database is, and no others.
 
-mod support;
-
 use std::{sync::Arc, time::Duration};
 
+use crate::support::flush;
 use futures::{StreamExt, TryStreamExt};
 use slatedb::{
     Db, Settings, WriteBatch,
     object_store::{ObjectStore, ObjectStoreExt, memory::InMemory, path::Path},
 };
 use springbloom_slatedb::{ElasticFilters, SweepError, Swept, sweep};
-use support::flush;
 
 /// With characters that paths of objects escape, with none, and with no name at all.
 const PATHS: [&str; 11] =

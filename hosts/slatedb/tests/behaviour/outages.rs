@@ -1,7 +1,5 @@
 //! The store fails, refuses or hangs where units are concerned. Answers stay right, and what passes leaves no trace.
 
-mod support;
-
 use std::{
     fmt,
     ops::Range,
@@ -12,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+use crate::support::{flush, unit_objects};
 use futures::stream::BoxStream;
 use slatedb::{
     Db, Settings, WriteBatch,
@@ -21,7 +20,6 @@ use slatedb::{
     },
 };
 use springbloom_slatedb::{ElasticFilters, sweep};
-use support::{flush, unit_objects};
 
 const PATH: &str = "db";
 const KEYS: u32 = 6_000;
@@ -212,8 +210,8 @@ async fn units_that_cannot_be_written_hold_nothing_up() {
 /// Filters, policies and databases end in any order, in the middle of lookups.
 #[tokio::test(flavor = "multi_thread")]
 async fn filters_may_go_while_lookups_use_them() {
-    let store = Faulty::new();
     for round in 0..6 {
+        let store = Faulty::new();
         let elastic = ElasticFilters::builder().budget_bytes(100_000).start();
         let policy = elastic.policy(PATH, store.clone());
         let db = Arc::new(open(&store, &elastic).await);
@@ -235,6 +233,6 @@ async fn filters_may_go_while_lookups_use_them() {
             lookups.await.expect("every answer is right");
         }
         db.close().await.expect("the store works");
+        sweep(PATH, store, Duration::ZERO).await.expect("the store works");
     }
-    sweep(PATH, store.clone(), Duration::ZERO).await.expect("the store works");
 }

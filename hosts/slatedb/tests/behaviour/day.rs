@@ -1,7 +1,5 @@
 //! A day of a writer, two readers, SlateDB's garbage collector and `sweep`, in simulated time.
 
-mod support;
-
 use std::{
     collections::HashMap,
     fmt,
@@ -9,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use crate::support::{flush, unit_objects};
 use chrono::{DateTime, Utc};
 use futures::{StreamExt, stream::BoxStream};
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
@@ -24,7 +23,6 @@ use slatedb::{
     },
 };
 use springbloom_slatedb::{ElasticFilters, sweep};
-use support::{flush, unit_objects};
 use tokio::time::Instant;
 
 const PATH: &str = "db";
