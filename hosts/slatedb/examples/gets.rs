@@ -1,9 +1,10 @@
 //! What lookups, or scans of prefixes, cost with SlateDB's Bloom filters and with elastic ones in the same memory: GETs, money, time.
 //!
 //!     cargo run --release --locked --example gets -- [keys=1200000] [seed=1] [parts=memory,restart,writer,scans] [bits=1,2,4,8,12]
-//!         [only=elastic] [segment=KEYS] [told=no]
+//!         [only=elastic] [segment=KEYS] [told=no] [at_once=16]
 //!
 //! `segment`: `segment_keys`, the default if it is not given. `told=no`: reads do not tell the filters what they found.
+//! `at_once`: lookups at once next to a writer.
 
 #[path = "../tests/support/mod.rs"]
 mod support;
@@ -124,6 +125,7 @@ struct Bench {
     segment_keys: Option<u32>,
     is_told: bool,
     only_elastic: bool,
+    at_once_next_to_writer: usize,
 }
 
 struct Opened {
@@ -386,7 +388,7 @@ impl Bench {
         opened.slow();
         let (mut times, before) = (Vec::new(), opened.meter.reads());
         while begin.elapsed().as_secs() < WRITER_SECONDS {
-            times.extend(opened.look_up(&mut workload, 256, AT_ONCE).await);
+            times.extend(opened.look_up(&mut workload, 256, self.at_once_next_to_writer).await);
         }
         let what = format!("{bits} | {} | reader {reader}, {}", name_of(filters), times.len());
         report(&what, opened.cost(before, times));
@@ -493,10 +495,22 @@ async fn main() {
     let segment_keys = setting("segment").map(|text| text.parse().expect("a number"));
     let is_told = setting("told") != Some("no");
     let only_elastic = setting("only") == Some("elastic");
+    let at_once_next_to_writer = number("at_once", AT_ONCE as u64) as usize;
     let bits: Vec<f64> = setting("bits").unwrap_or("1,2,4,8,12").split(',').flat_map(str::parse).collect();
     let bench_in = |folder: String, scans: bool, entries: u64| {
         let copy = Arc::default();
-        Bench { folder, copy, keys, seed, scans, entries, segment_keys, is_told, only_elastic }
+        Bench {
+            folder,
+            copy,
+            keys,
+            seed,
+            scans,
+            entries,
+            segment_keys,
+            is_told,
+            only_elastic,
+            at_once_next_to_writer,
+        }
     };
     let bench = bench_in(folder, false, keys);
     let said = |program: &str, arguments: &[&str]| {
@@ -555,7 +569,9 @@ async fn main() {
         }
     }
     if parts.contains("writer") {
-        heading("Two readers beside a writer, fresh absent keys: 15 ms a request, 16 lookups at once");
+        heading(&format!(
+            "Two readers next to a writer, fresh absent keys: 15 ms a request, {at_once_next_to_writer} lookups at once"
+        ));
         for (bits, filters) in little_and_much {
             let (tree, begin) = (trees[filters as usize], Instant::now());
             let reader = |number| bench.read(number, filters, tree, bits, begin);

@@ -224,13 +224,13 @@ async fn a_table_that_was_forgotten_by_mistake_is_known_again() {
     let db = db.build().await.expect("it opens");
     let write = async |part: u64| {
         let mut batch = WriteBatch::new();
-        (0..5000u64).for_each(|n| batch.put((part << 32 | 2 * n).to_be_bytes(), [1; 50]));
+        (0..5000u64).for_each(|n| batch.put(((part << 32) | (2 * n)).to_be_bytes(), [1; 50]));
         db.write(batch).await.expect("the store works");
         flush(&db).await;
     };
     let absent = async |part: u64| {
         for n in 0..2000u64 {
-            let found = db.get((part << 32 | (2 * n + 1)).to_be_bytes()).await;
+            let found = db.get(((part << 32) | (2 * n + 1)).to_be_bytes()).await;
             assert_eq!(found.expect("the store works"), None);
         }
         // A look at the tables may still go on.
