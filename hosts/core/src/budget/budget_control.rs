@@ -225,6 +225,10 @@ impl BudgetControl {
         if self.standing.lock().is_charged() {
             // More may stay in use, for tables that are open.
             granted = charged_caches::charge(budget.max(self.in_force()), caches, rooms);
+            // A cache may have refused an entry meanwhile, and the charge was to end then.
+            if !self.standing.lock().is_charged() {
+                caches.iter().for_each(|cache| _ = cache.end(false));
+            }
         }
         if granted < budget {
             self.standing.lock().fall(Instant::now());

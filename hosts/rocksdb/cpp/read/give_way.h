@@ -8,12 +8,13 @@
 namespace springbloom {
 
 // Tries again without the filters' charge. Other threads may have ended it since the cache refused, or may bring it back: nothing is
-// charged before and after the try that counts. That fails soon, since a slow try gives a charge the time to come back.
+// charged before and after a try that counts, and several must count: what others ended just now may have come back within one. They fail
+// soon, since a slow try gives a charge the time to come back.
 template <typename IsRefused, typename IsDone, typename Try>
 void TryWhileFiltersGiveWay(const sb_filters* filters, IsRefused is_refused, IsDone is_done, Try try_again) {
   int uncharged = 0;
   bool has_yielded = false;
-  for (int tries = 0; tries < 8 && uncharged < 2 && is_refused(); ++tries) {
+  for (int tries = 0; tries < 32 && uncharged < 4 && is_refused(); ++tries) {
     const bool yields = sb_filters_yield_to_cache(filters) != 0;
     has_yielded = has_yielded || yields;
     uncharged = yields ? 0 : uncharged + 1;
