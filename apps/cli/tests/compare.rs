@@ -11,7 +11,7 @@ use serde_json::Value;
 fn compare(arguments: &[&str]) -> Command {
     let mut command = Command::cargo_bin("springbloom").expect("the program is built for its tests");
     command.args(["compare", "--set", "buffered", "--records", "20000", "--value-bytes", "100"]);
-    if !arguments.contains(&"--load-only") {
+    if !arguments.iter().any(|argument| argument.starts_with("--load-only")) {
         command.args(["--ops", "1500", "--warmup", "300", "--rounds", "2"]);
     }
     command.args(arguments);
@@ -114,7 +114,7 @@ fn figures_tell_filters_apart() {
 #[test]
 fn reads_in_batches_are_the_reads_that_are_made_alone() {
     let run = |zero_result: &'static str, keys: &'static str| {
-        let configs = ["--configs", "none,bloom:10,elastic:10", "--load-rounds", "0"];
+        let configs = ["--configs", "none,bloom:10,elastic:10"];
         json(&[&configs[..], &["--zero-result", zero_result, "--set", &format!("multi_get={keys}")]].concat())
     };
     let (alone, batches) = (run("1", "1"), run("1", "32"));
@@ -132,7 +132,7 @@ fn reads_in_batches_are_the_reads_that_are_made_alone() {
     for row in &rows(&run("0.5", "32")) {
         assert!(row["wasted_reads_per_get"].is_null() && number(row, "data_reads_per_get") > 0.0, "{row}");
     }
-    compare(&["--configs", "none,elastic:4", "--load-rounds", "0", "--set", "multi_get=32"])
+    compare(&["--configs", "none,elastic:4", "--set", "multi_get=32"])
         .assert()
         .success()
         .stdout(contains("workload: get in batches of 32 reads").and(contains("wastes").not()));
@@ -154,8 +154,6 @@ fn filters_by_level_take_the_memory_of_filters_of_one_size() {
         "1",
         "--ops",
         "6000",
-        "--load-rounds",
-        "0",
     ]);
     let all = rows(&document);
     let [bloom, ribbon, monkey, monkey_ribbon] = all.as_slice() else { panic!("four rows") };
@@ -171,7 +169,7 @@ fn filters_by_level_take_the_memory_of_filters_of_one_size() {
 #[test]
 fn published_systems_run_beside_each_other_at_equal_memory() {
     let configs = "bloom:4,partitioned:10,elasticbf:4,elasticbf-file:4,elastic:4@policy=monkey@units=bloom:6x4,elastic:4";
-    let arguments = ["--configs", configs, "--records", "400000", "--load-rounds", "0", "--ops", "6000"];
+    let arguments = ["--configs", configs, "--records", "400000", "--ops", "6000"];
     let document = json(&[&arguments[..], &["--warmup", "12000", "--zero-result", "1"]].concat());
     let budget = number(&document["settings"], "budget_bytes");
     assert_eq!(budget, 400_000.0 * 4.0 / 8.0);
@@ -208,8 +206,7 @@ fn published_systems_run_beside_each_other_at_equal_memory() {
 #[test]
 fn inheritance_can_be_turned_off() {
     let settings = |arguments: &[&str]| {
-        let short =
-            ["--load-rounds", "0", "--ops", "100", "--warmup", "0", "--workload", "read=.5,update=.5"];
+        let short = ["--ops", "100", "--warmup", "0", "--workload", "read=.5,update=.5"];
         json(&[&short[..], arguments].concat())["settings"].clone()
     };
     let is_off = |text: &Value| text.as_str().expect("settings").ends_with("no inheritance");
@@ -220,7 +217,7 @@ fn inheritance_can_be_turned_off() {
 #[test]
 fn lifetimes_are_given_in_gets() {
     let settings = |config: &str| {
-        let document = json(&["--configs", config, "--load-rounds", "0", "--ops", "100", "--warmup", "0"]);
+        let document = json(&["--configs", config, "--ops", "100", "--warmup", "0"]);
         document["settings"]["own_settings"][0].as_str().expect("settings").to_owned()
     };
     let visits = |settings: &str| -> f64 {
@@ -234,7 +231,7 @@ fn lifetimes_are_given_in_gets() {
 
 #[test]
 fn shares_of_operations_are_given_and_calls_told_apart() {
-    let mix = ["--workload", "read=.9,update=.1", "--zero-result", "0.5", "--load-rounds", "0"];
+    let mix = ["--workload", "read=.9,update=.1", "--zero-result", "0.5"];
     let document = json(&[&["--configs", "bloom:10,elasticbf:4"][..], &mix].concat());
     assert_eq!(document["settings"]["workload"].as_str(), Some("read=0.9,update=0.1"));
     for row in &rows(&document) {
@@ -247,7 +244,7 @@ fn shares_of_operations_are_given_and_calls_told_apart() {
             assert!(number(row, &format!("call_mean_us:{call}")) > 0.0, "{row}");
         }
     }
-    let scans = json(&["--configs", "bloom:10,elastic:4", "--workload", "scan=1", "--load-rounds", "0"]);
+    let scans = json(&["--configs", "bloom:10,elastic:4", "--workload", "scan=1"]);
     for row in &rows(&scans) {
         assert!(row["wasted_reads_per_get"].is_null(), "{row}");
         assert_eq!(row["calls:scan"].as_f64(), Some(1500.0));
@@ -276,8 +273,6 @@ fn fresh_absent_keys_are_asked_for_and_not_found() {
             "6000",
             "--ops",
             "6000",
-            "--load-rounds",
-            "0",
         ]);
         assert_eq!(document["settings"]["absent"].as_str(), Some(absent));
         number(&rows(&document)[0], "data_reads_per_get")
@@ -288,7 +283,7 @@ fn fresh_absent_keys_are_asked_for_and_not_found() {
 
 #[test]
 fn the_hot_set_moves_as_it_is_asked() {
-    let jump = ["--configs", "elastic:4", "--set", "movement=jump:600", "--load-rounds", "0"];
+    let jump = ["--configs", "elastic:4", "--set", "movement=jump:600"];
     assert_eq!(json(&jump)["settings"]["movement"].as_str(), Some("jump:600"));
     compare(&jump).assert().success().stdout(contains("popular keys move: jump:600"));
 }
@@ -304,7 +299,7 @@ fn elastic_filters_stay_within_their_budget() {
 #[test]
 fn one_cache_pays_for_all_memory() {
     const MEMORY_BYTES: f64 = 262_144.0;
-    let memory = ["--memory-per-key", "2.62144", "--records", "100000", "--load-rounds", "0"];
+    let memory = ["--memory-per-key", "2.62144", "--records", "100000"];
     let configs = [
         "--configs",
         "none,bloom:10,partitioned:10,partitioned:10@index_block_restart_interval=16,partitioned-ribbon:7@cache_kind=tiered,elastic:8,\
@@ -382,7 +377,7 @@ fn the_best_stock_configuration_of_the_same_memory_is_named() {
 
 #[test]
 fn loads_are_compared_in_turns() {
-    let document = json(&["--load-only", "--set", "load_records=15000", "--load-rounds", "3"]);
+    let document = json(&["--load-only=3", "--set", "load_records=15000"]);
     let rows = rows(&document);
     let [bloom, elastic] = rows.as_slice() else { panic!("two configurations: {document}") };
     for row in &rows {
@@ -498,9 +493,8 @@ fn bad_input_is_refused_with_exit_code_2() {
         (&["--dir", "/proc/springbloom"], "cannot create /proc/springbloom"),
         (&["--dir", "/proc/no/such/springbloom"], "there is no folder /proc/no/such; make it first"),
         (&["--records", "1000000000000"], "free, but about"),
-        (&["--load-only", "--load-rounds", "0"], "--load-rounds of at least 1"),
-        (&["--load-rounds", "2"], "--load-rounds needs --load-only"),
-        (&["--load-only", "--ops", "8"], "'--load-only' cannot be used with '--ops"),
+        (&["--load-only=0"], "expected a whole number from 1"),
+        (&["--load-only", "--ops", "8"], "'--load-only[=<ROUNDS>]' cannot be used with '--ops"),
         (&["--memory-per-key", "2", "--block-cache", "1MiB"], "cannot be used with"),
         (&["--memory-per-key", "0"], "expected a number from 0.01"),
         (
@@ -580,7 +574,7 @@ fn one_comparison_at_a_time_has_a_folder() {
         .code(2)
         .stderr(contains("in use by another springbloom compare"));
     drop(folder);
-    kept(dir.path(), &["--configs", "none", "--load-rounds", "0"]).assert().success();
+    kept(dir.path(), &["--configs", "none"]).assert().success();
 }
 
 #[test]
@@ -841,10 +835,7 @@ fn a_trace_that_tells_little_is_replayed_with_a_warning() {
     let [path, keys] = ["one.trace", "keys"].map(|name| folder.path().join(name));
     let run = |text: &str, arguments: &[&str]| {
         std::fs::write(&path, text).expect("trace");
-        let run =
-            replay(&path, &[&["--configs", "none,elastic:4", "--load-rounds", "0"], arguments].concat())
-                .assert()
-                .success();
+        let run = replay(&path, &[&["--configs", "none,elastic:4"], arguments].concat()).assert().success();
         let output = run.get_output();
         [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned())
     };
@@ -869,8 +860,7 @@ fn a_trace_and_keys_come_through_a_pipe() {
     std::fs::write(folder.path().join("trace"), trace()).expect("trace");
     let keys: String = (0..3000).map(|n| format!("key{n:06}\n")).collect();
     std::fs::write(folder.path().join("keys"), keys).expect("keys");
-    let compare =
-        "compare --set buffered --value-bytes 100 --configs none --load-rounds 0 --ops 300 --warmup 0";
+    let compare = "compare --set buffered --value-bytes 100 --configs none --ops 300 --warmup 0";
     for input in ["--trace <(cat trace)", "--keys <(cat keys)", "--trace <(cat trace) --keys <(cat keys)"] {
         // A pipe that is opened again would be waited for.
         let line = format!(

@@ -102,13 +102,11 @@ pub struct Compare {
     #[arg(long, default_value_t = 1, value_parser = sizes::whole_within::<u64>(0..=u64::MAX), help_heading = "Workload")]
     pub(crate) seed: u64,
 
-    /// Measured loads per configuration, in turns, with --load-only [default: 5]
-    #[arg(long, value_name = "ROUNDS", value_parser = sizes::whole_within::<u32>(0..=ROUNDS_MAX), help_heading = "Load")]
-    pub(crate) load_rounds: Option<u32>,
-    /// Measure loads only, as ratios to bloom:10 (or else to the first configuration)
-    #[arg(long, help_heading = "Load",
+    /// Measure loads only, so often for each configuration, in turns, as ratios to bloom:10 (or else to the first configuration)
+    #[arg(long, value_name = "ROUNDS", num_args = 0..=1, require_equals = true, default_missing_value = "5", help_heading = "Load",
+        value_parser = sizes::whole_within::<u32>(1..=ROUNDS_MAX),
         conflicts_with_all = ["zero_result", "workload", "absent", "ops", "warmup", "rounds", "salts", "threads", "reuse"])]
-    pub(crate) load_only: bool,
+    pub(crate) load_only: Option<u32>,
 
     /// Block cache for data [default: none]
     #[arg(long, value_name = "SIZE", help_heading = "Machine")]

@@ -15,9 +15,6 @@ use crate::place;
 use crate::report::{Header, Loads, Lookups, comparison, loads};
 use crate::run::{self, Entrant, LoadPlan, Plan};
 
-/// Enough for a median and a spread of ratios.
-const LOAD_ROUNDS: u32 = 5;
-
 impl Compare {
     /// Runs the comparison and prints the report.
     pub fn run(&self) -> Result<()> {
@@ -58,11 +55,14 @@ impl Compare {
         if !self.set.buffered {
             place::require_direct_io(inputs.dir)?;
         }
-        if self.load_only { self.compare_loads(&inputs) } else { self.compare_lookups(inputs) }
+        match self.load_only {
+            Some(rounds) => self.compare_loads(&inputs, rounds),
+            None => self.compare_lookups(inputs),
+        }
     }
 
-    fn compare_loads(&self, inputs: &Inputs<'_>) -> Result<()> {
-        let plan = self.load_plan(inputs);
+    fn compare_loads(&self, inputs: &Inputs<'_>, rounds: u32) -> Result<()> {
+        let plan = self.load_plan(inputs, rounds);
         place::require_space(inputs.dir, inputs.records.record_bytes() * plan.load_records, 2)?;
         let (rows, shape) = run::run_loads(&plan)?;
         let loads = Loads { load_records: plan.load_records, load_rounds: plan.rounds };
@@ -114,7 +114,7 @@ impl Compare {
         output::report(|out| comparison::write(out, &header, &rows, self.json))
     }
 
-    fn load_plan<'a>(&self, inputs: &'a Inputs<'_>) -> LoadPlan<'a> {
+    fn load_plan<'a>(&self, inputs: &'a Inputs<'_>, rounds: u32) -> LoadPlan<'a> {
         let records = self.set.load_records.unwrap_or(inputs.defaults.load_records);
         LoadPlan {
             dir: inputs.dir,
@@ -122,7 +122,7 @@ impl Compare {
             records: &inputs.records,
             common: &inputs.common,
             load_records: records.min(inputs.records.keys.records()),
-            rounds: self.load_rounds.unwrap_or(LOAD_ROUNDS),
+            rounds,
         }
     }
 }

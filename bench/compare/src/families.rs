@@ -38,7 +38,7 @@ impl Compare {
         let set = &self.set;
         if self.workload != Mix::GET
             || self.trace.is_some()
-            || self.load_only
+            || self.load_only.is_some()
             || set.multi_get > 1
             || set.movement != Movement::Still
         {

@@ -52,12 +52,6 @@ pub(crate) struct Inputs<'a> {
 impl Compare {
     /// Refuses flags that contradict each other.
     pub(crate) fn require_sense(&self) -> Result<()> {
-        if self.load_only && self.load_rounds == Some(0) {
-            return Err(bad_input("--load-only needs --load-rounds of at least 1"));
-        }
-        if !self.load_only && self.load_rounds.is_some_and(|rounds| rounds > 0) {
-            return Err(bad_input("--load-rounds needs --load-only"));
-        }
         if let Some(twice) = repeated(&self.threads) {
             return Err(bad_input(format!("--threads: {twice} is given twice")));
         }
@@ -112,7 +106,7 @@ impl Compare {
 
     pub(crate) fn configs(&self) -> Result<Vec<Config>> {
         let defaults = match self.preset {
-            _ if self.load_only => "bloom:10,elastic:4",
+            _ if self.load_only.is_some() => "bloom:10,elastic:4",
             Preset::Families => "none,ribbon:4,monkey-ribbon:4,elastic:4",
             _ => "none,bloom:4,bloom:10,ribbon:4,partitioned:10,monkey-bloom:4,monkey-ribbon:4,elastic:4",
         };

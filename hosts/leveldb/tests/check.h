@@ -43,13 +43,17 @@ inline DbPtr Open(const leveldb::Options& options, const std::string& path) {
   return DbPtr(db);
 }
 
-// The sum of the metrics whose names, and the labels after them, begin so.
+// The sum of a metric over its labels, or with those that are given.
 inline uint64_t Metric(const std::string& name) {
   std::string text;
   CHECK_OK(springbloom::GetMetrics(&text));
   uint64_t sum = 0;
   size_t found = 0;
   for (size_t at = 0; (at = text.find("\n" + name, at)) != text.npos; ++at, ++found) {
+    const char behind = text[at + 1 + name.size()];
+    if (behind != ' ' && behind != '{') {
+      continue;  // another metric, whose name is longer
+    }
     sum += std::strtoull(text.c_str() + text.find(' ', at + 1), nullptr, 10);
   }
   CHECK(found != 0, "no metric %s in %s", name.c_str(), text.c_str());

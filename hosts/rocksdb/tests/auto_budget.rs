@@ -165,7 +165,7 @@ fn it_follows_a_cache_that_is_resized() {
 #[test]
 fn it_leaves_the_cache_to_iterators() {
     let mut random = rng("it_leaves_the_cache_to_iterators");
-    let capacity = 2 * KEYS as usize;
+    let capacity = 4 * KEYS as usize;
     let store = Store::new(auto(), &Cache::new_lru_cache(capacity));
     wait_until("lookups alone have a good part of the cache", || {
         store.look_up(&mut random, 10_000);
