@@ -150,14 +150,9 @@ impl Database {
     }
 
     /// Counts a question to a table, and looks now and then which tables get none.
-    pub(crate) fn count_question(self: &Arc<Self>, known: &Known) {
+    pub(crate) fn count_question(&self, known: &Known) {
         if known.count_question() && self.tables.begins_look() {
-            let database = Arc::downgrade(self);
-            self.requests.spawn(async move {
-                if let Some(database) = database.upgrade() {
-                    database.tables.look();
-                }
-            });
+            self.tables.look();
         }
     }
 

@@ -20,7 +20,7 @@ use springbloom_manager::{Manager, Reservation, TableHandle, TableId, allocated_
 use crate::{absent_share::AbsentShare, head::UnitsName};
 
 /// A look at all tables comes after so many questions to one of them, but not before a pause of as many times what the last look took.
-const LOOK_AFTER: u32 = 256;
+const LOOK_AFTER: u32 = 64;
 const LOOK_PAUSE_MIN: Duration = Duration::from_millis(5);
 const LOOK_PAUSE_TIMES: u32 = 50;
 /// Looks that must find a table without a question: lookups that wait for a read have asked some tables only.

@@ -214,6 +214,13 @@ async fn a_day_leaves_no_units_and_takes_none_from_tables() {
                 assert!(elastic.wait_idle(Duration::from_secs(60)).await);
                 let stats = elastic.stats();
                 assert!(stats.used_bytes <= BUDGET, "hour {hour}, seed {seed}: {stats:?}");
+                let seen = reader.manifest().all_sst_views().count();
+                // A round of lookups is too short for more than one look, and three looks forget a table.
+                assert!(
+                    stats.tables <= seen + 24,
+                    "hour {hour}, seed {seed}: {} tables known, {seen} are there",
+                    stats.tables
+                );
                 most = most.max(stats.used.bookkeeping);
             }
         }
