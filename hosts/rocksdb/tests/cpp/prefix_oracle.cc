@@ -199,6 +199,8 @@ class Database {
   const std::string& Path() const { return path_; }
 
   const Setting setting;
+  // Of the last seek, by any iterator: what a seek leaves behind must not change those that share its prefix.
+  mutable std::string last_target;
 
  private:
   void WriteOne() {
@@ -285,6 +287,7 @@ class Comparison {
 
   Comparison(const Database& database, const Model& model, Random& random, NewIterator new_iterator, const char* reader)
       : setting_(database.setting),
+        last_target_(database.last_target),
         extractor_(database.InForce().get()),
         model_(model),
         random_(random),
@@ -330,7 +333,7 @@ class Comparison {
       may_be_incomplete_ = true;
     }
     if (random_.OneIn(2)) {
-      upper_ = setting_.RandomKey(random_);
+      upper_ = NearLastTarget();
       if (random_.OneIn(4)) {
         upper_ = upper_->substr(0, 1 + random_.Below(4));
       }
@@ -346,10 +349,20 @@ class Comparison {
 
   bool Less(const std::string& a, const std::string& b) const { return InOrder{setting_.comparator}(a, b); }
 
+  // A key, one time of three with what the last target begins with.
+  std::string NearLastTarget() {
+    std::string key = setting_.RandomKey(random_);
+    if (random_.OneIn(3)) {
+      const size_t shared = std::min({1 + random_.Below(4), key.size(), last_target_.size()});
+      key.replace(0, shared, last_target_, 0, shared);
+    }
+    return key;
+  }
+
   // A target between the bounds: what others are clipped to depends on the release.
   std::optional<std::string> Target() {
     for (int tries = 0; tries < 20; ++tries) {
-      std::string target = setting_.RandomKey(random_);
+      std::string target = NearLastTarget();
       if (random_.OneIn(4)) {
         // Shorter than what a capped extractor caps, mostly.
         target.resize(std::min(target.size(), 1 + random_.Below(3)));
@@ -366,6 +379,7 @@ class Comparison {
         continue;  // has no prefix
       }
       if ((!upper_ || Less(target, *upper_)) && (!lower_ || !Less(target, *lower_))) {
+        last_target_ = target;
         return target;
       }
     }
@@ -446,6 +460,7 @@ class Comparison {
   }
 
   const Setting& setting_;
+  std::string& last_target_;
   const SliceTransform* const extractor_;
   const Model& model_;
   Random& random_;
