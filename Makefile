@@ -48,6 +48,7 @@ check:
 	@cargo clippy --release --locked $(LIBRARIES) -p springbloom-rocksdb -- -D warnings
 	@cargo test --release --locked --lib $(LIBRARIES)
 	@cargo test --release --locked -p springbloom-rocksdb --test features --test outage --test shared_cache
+	@cargo test --release --locked -p springbloom --test documents --test usage --test architecture
 
 build: setup
 	@scripts/build
