@@ -1,8 +1,8 @@
 //! An experiment of a paper: what it reports, and how that is measured here.
 
-use crate::catalogue::{Formula, Point};
+use crate::formula::{Formula, Point};
 use crate::run::Run;
-use crate::tables;
+use crate::tables::Layout;
 
 /// An experiment.
 pub(crate) struct Experiment {
@@ -27,24 +27,12 @@ pub(crate) enum Here {
     Not(String),
 }
 
-/// The table of an experiment that is compared with no paper.
-pub(crate) enum Layout {
-    /// A line for each filter of each run.
-    Filters,
-    /// A line for each run, with its label or its name, and each of `figures`; a column for each of `columns`, or for each filter where
-    /// there are none.
-    Runs { labels: Vec<String>, figures: Vec<String>, columns: Vec<String> },
-}
-
 impl Experiment {
     /// The names of the figures that its tables or claims need.
     pub(crate) fn figures(&self) -> Vec<&str> {
         match &self.here {
             Here::Measured { claims, .. } => claims.iter().flat_map(Claim::figures).collect(),
-            Here::Tabled { layout: Layout::Filters, .. } => tables::OF_FILTERS.to_vec(),
-            Here::Tabled { layout: Layout::Runs { figures, .. }, .. } => {
-                figures.iter().map(String::as_str).chain(tables::OF_RUNS).collect()
-            }
+            Here::Tabled { layout, .. } => layout.figures(),
             Here::Not(_) => Vec::new(),
         }
     }

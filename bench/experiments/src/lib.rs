@@ -1,7 +1,7 @@
 //! The experiments of the papers, measured again.
 //!
 //! - `catalogue`: the experiments, from `catalogue/`: what each paper reports and how it is measured here;
-//! - `experiment`, `run`: what an experiment is made of;
+//! - `experiment`, `run`, `formula`: what an experiment is made of;
 //! - `lab`: the records of runs, in a folder;
 //! - `verdict`: whether what the paper reports holds;
 //! - `tables`: what is compared with no paper;
@@ -12,6 +12,7 @@
 
 mod catalogue;
 mod experiment;
+mod formula;
 mod lab;
 mod markdown;
 mod reason;

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::catalogue::Formula;
 use crate::experiment::{Claim, Holds, Shown, Whose};
+use crate::formula::Formula;
 use crate::lab::Lab;
 use crate::reason::{Reason, told};
 

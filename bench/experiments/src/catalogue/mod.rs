@@ -2,11 +2,9 @@
 //!
 //! - `file`: what such a file holds;
 //! - `template`: entries that stand for many;
-//! - `formula`: figures computed from records;
 //! - `read`: from entries to experiments.
 
 mod file;
-mod formula;
 mod read;
 mod template;
 
@@ -16,7 +14,6 @@ use springbloom_console::{bad_input, distinct};
 
 use crate::experiment::Experiment;
 use crate::run::Run;
-pub(crate) use formula::{Formula, Point};
 
 /// Stems of the files, in the order in which their experiments are shown, with their text.
 const FILES: [(&str, &str); 7] = [
@@ -71,8 +68,9 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::experiment::{Here, Layout};
+    use crate::experiment::Here;
     use crate::run::{Program, Size};
+    use crate::tables::Layout;
 
     fn all() -> Vec<&'static Experiment> {
         experiments().iter().collect()

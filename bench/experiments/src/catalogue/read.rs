@@ -6,10 +6,11 @@ use anyhow::{Context, Result, bail, ensure};
 use springbloom_console::distinct;
 
 use super::file::{ClaimEntry, ExperimentEntry, File, RunEntry};
-use super::formula::Formula;
 use super::template::{Row, combinations, filled, flags};
-use crate::experiment::{Claim, Experiment, Here, Holds, Layout, Shown, Whose};
+use crate::experiment::{Claim, Experiment, Here, Holds, Shown, Whose};
+use crate::formula::Formula;
 use crate::run::{Program, Run, run_name};
+use crate::tables::Layout;
 
 /// All runs by name, and the names of each group.
 #[derive(Default)]

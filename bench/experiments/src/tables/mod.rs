@@ -9,14 +9,32 @@ use std::fmt::{self, Display};
 use springbloom_console::{distinct, is_unprintable};
 use springbloom_records::{Figure, Record, Unit};
 
-use crate::experiment::Layout;
 use crate::lab::Lab;
 use crate::run::Run;
 
 /// Figures of a table with a line for each filter.
-pub(crate) const OF_FILTERS: [&str; 3] = ["filter_bytes", "wasted_reads_per_get", "filter_reads_per_get"];
+const OF_FILTERS: [&str; 3] = ["filter_bytes", "wasted_reads_per_get", "filter_reads_per_get"];
 /// Figures of a table with a line for each run, in addition to those that it names.
-pub(crate) const OF_RUNS: [&str; 3] = ["filter_bytes", "memory_bytes", "all_reads_to_best_stock"];
+const OF_RUNS: [&str; 3] = ["filter_bytes", "memory_bytes", "all_reads_to_best_stock"];
+
+/// The table of an experiment that is compared with no paper.
+pub(crate) enum Layout {
+    /// A line for each filter of each run.
+    Filters,
+    /// A line for each run, with its label or its name, and each of `figures`; a column for each of `columns`, or for each filter where
+    /// there are none.
+    Runs { labels: Vec<String>, figures: Vec<String>, columns: Vec<String> },
+}
+
+impl Layout {
+    /// The names of the figures that the table needs.
+    pub(crate) fn figures(&self) -> Vec<&str> {
+        match self {
+            Self::Filters => OF_FILTERS.to_vec(),
+            Self::Runs { figures, .. } => figures.iter().map(String::as_str).chain(OF_RUNS).collect(),
+        }
+    }
+}
 
 /// Cells in Markdown.
 pub(crate) struct Table {

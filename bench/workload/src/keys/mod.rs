@@ -7,14 +7,15 @@ pub mod edges;
 mod file;
 mod packed;
 mod synthetic;
+mod trace;
 
 use crate::permutation::Permutation;
-use crate::trace::TraceKeys;
 
 pub use file::FileKeys;
 pub(crate) use file::lines;
 pub(crate) use packed::PackedKeys;
 pub(crate) use synthetic::{ABSENT_IN_GAP, ABSENT_NUMBERS, ORDERED_RECORDS_MAX};
+pub use trace::TraceKeys;
 
 /// A longer key is a file that is no file of keys: RocksDB advises against keys of more than 8 MB.
 pub(crate) const KEY_BYTES_MAX: usize = 8 << 20;

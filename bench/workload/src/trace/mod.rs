@@ -19,7 +19,7 @@ use indexmap::IndexSet;
 use crate::error::WorkloadError;
 use crate::keys::{KEY_BYTES_MAX, PackedKeys};
 
-pub use replay::{Counts, Playback, Replay, TraceKeys};
+pub use replay::{Counts, Playback, Replay};
 
 /// Most different keys of a trace.
 const KEYS_MAX: usize = u32::MAX as usize;

@@ -10,20 +10,7 @@ use crate::filter::{FlashFilter, State};
 use crate::header::FilterHeader;
 use crate::layer::{Layer, file_name};
 use crate::memory::MemoryPlan;
-use crate::write::{CHUNK_KEYS, Writer};
-
-/// What an insertion does when a filter that was not made to grow is full.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum WhenFull {
-    /// It fails with [`FlashError::Full`] at the first key that the filter does not hold.
-    #[default]
-    Refuse,
-    /// It adds a filter of twice the capacity, built for a quarter of the rate, and the filter grows from then on. The rates add up to at
-    /// most 1.5 times the rate asked for.
-    Grow,
-    /// It goes on: the rate rises with every key, to 1 in the end.
-    Exceed,
-}
+use crate::writer::{CHUNK_KEYS, WhenFull, Writer};
 
 /// The part of a chunk of keys that a filter takes.
 pub(crate) struct Fitting<'k> {

@@ -12,14 +12,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::{Mutex, RwLock};
 use springbloom_page_device::{GroupCommit, Storage, Wal};
 
-use crate::fpr::either_of;
-use crate::geometry::Layout;
 use crate::layer::Layer;
 use crate::page_cache::PageCache;
 use crate::pending::Pending;
 use crate::settings::BufferSettings;
 use crate::stats::{Counters, FilterInfo, FilterStats, LayerInfo};
-use crate::write::Writer;
+use crate::writer::Writer;
 
 /// A Bloom filter larger than memory.
 ///
@@ -115,11 +113,6 @@ impl FlashFilter {
     pub(crate) fn mark_durable(&self, appended: u64) {
         self.durable.fetch_max(appended, Ordering::AcqRel);
     }
-}
-
-/// Rate of one lookup that reads `pages` pages with false positive rate `page_fpr` each.
-pub(crate) fn lookup_fpr(page_fpr: f64, layout: Layout) -> f64 {
-    if layout == Layout::TwoChoices { either_of(page_fpr, 2) } else { page_fpr }
 }
 
 /// The last filter of the chain includes the pending updates.

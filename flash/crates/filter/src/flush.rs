@@ -4,7 +4,7 @@ use crate::filter::{FlashFilter, State};
 use crate::layer::Layer;
 use crate::pending::Pending;
 use crate::stats::Counters;
-use crate::write::Writer;
+use crate::writer::Writer;
 use springbloom_page_device::AlignedBuf;
 use springbloom_page_device::FlashError;
 use springbloom_page_device::Watch;

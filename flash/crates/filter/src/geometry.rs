@@ -8,6 +8,10 @@ use springbloom_filter::KeyDigest;
 use crate::page::SECTOR_BITS;
 use springbloom_page_device::{GOLDEN, mix, scale};
 
+/// Smallest page size, in bytes.
+pub const PAGE_BYTES_MIN: u32 = 2048;
+/// Largest page size, in bytes.
+pub const PAGE_BYTES_MAX: u32 = 16_384;
 /// Distribution of bits over pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Layout {

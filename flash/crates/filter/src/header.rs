@@ -5,8 +5,7 @@ use springbloom_filter::KeyDigest;
 
 use springbloom_page_device::{AlignedBuf, FlashError, PageDevice, field};
 
-use crate::geometry::{Geometry, Layout, PROBES_MAX};
-use crate::settings::{PAGE_BYTES_MAX, PAGE_BYTES_MIN};
+use crate::geometry::{Geometry, Layout, PAGE_BYTES_MAX, PAGE_BYTES_MIN, PROBES_MAX};
 use crate::stamp::STAMP;
 
 /// First eight bytes of a filter file.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::filter::lookup_fpr;
-use crate::fpr::{expected_fpr, keys_for_fill};
+use crate::fpr::{either_of, expected_fpr, keys_for_fill};
+use crate::geometry::Layout;
 use crate::header::{FilterHeader, HEADER_BYTES};
 use crate::page::PageCodec;
 use crate::page_cache::PageName;
@@ -326,6 +326,6 @@ impl Layer {
 
     /// Rate of a lookup, given the mean rate of a page.
     pub(crate) fn fpr_of_pages(&self, page_fpr: f64) -> f64 {
-        lookup_fpr(page_fpr, self.header.geometry.layout)
+        if self.header.geometry.layout == Layout::TwoChoices { either_of(page_fpr, 2) } else { page_fpr }
     }
 }

@@ -30,18 +30,17 @@ mod state;
 mod stats;
 mod verify;
 mod write;
+mod writer;
 
-pub use capacity::WhenFull;
 pub use filter::FlashFilter;
-pub use geometry::{Geometry, Layout, PROBES_MAX};
+pub use geometry::{Geometry, Layout, PAGE_BYTES_MAX, PAGE_BYTES_MIN, PROBES_MAX};
 pub use header::{FILTER_MAGIC, FILTER_VERSION, FilterHeader, HEADER_BYTES};
 pub use repair::SalvageReport;
-pub use settings::{
-    BufferSettings, FilterSettings, FlushPolicy, GROUP_PAGES_MAX, MemorySize, PAGE_BYTES_MAX, PAGE_BYTES_MIN,
-};
+pub use settings::{BufferSettings, FilterSettings, FlushPolicy, GROUP_PAGES_MAX, MemorySize};
 pub use springbloom_page_device::{Access, FileStorage, FlashError, Watch, no_locks};
 pub use stats::{FilterInfo, FilterStats, LayerInfo};
 pub use verify::{LayerReport, VerifyReport};
+pub use writer::WhenFull;
 
 /// Runs the example of the README as a test.
 #[doc = include_str!("../README.md")]

@@ -7,11 +7,11 @@ use std::io;
 use springbloom_filter::KeyDigest;
 
 use crate::filter::{FlashFilter, State};
+use crate::geometry::PAGE_BYTES_MAX;
 use crate::geometry::Update;
 use crate::layer::Layer;
 use crate::page::{PageAnswer, SectorChecks};
 use crate::page_cache::Ticket;
-use crate::settings::PAGE_BYTES_MAX;
 use crate::state::updates_of;
 use crate::stats::Counters;
 use springbloom_page_device::AlignedBuf;

@@ -10,13 +10,13 @@ use std::sync::Arc;
 use parking_lot::MutexGuard;
 use springbloom_page_device::{AlignedBuf, FlashError, Wal, Watch, require, require_space};
 
-use crate::capacity::{WhenFull, full};
+use crate::capacity::full;
 use crate::filter::{FlashFilter, State};
 use crate::header::FilterHeader;
 use crate::layer::{Layer, file_name};
 use crate::memory::MemoryPlan;
 use crate::state::LAYERS_MAX;
-use crate::write::Writer;
+use crate::writer::{WhenFull, Writer};
 
 /// Pages merged at a time.
 const BATCH_PAGES: u32 = 256;

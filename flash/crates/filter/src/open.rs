@@ -19,7 +19,7 @@ use crate::page_cache::PageCache;
 use crate::settings::{BufferSettings, FilterSettings, LayerPlan};
 use crate::state::{Chain, snapshot_updates_max, updates_of};
 use crate::stats::Counters;
-use crate::write::Writer;
+use crate::writer::Writer;
 
 /// Name of the log in the first format, which marks its folders.
 const FIRST_FORMAT_LOG: &str = "log-a";

@@ -1,14 +1,10 @@
 //! Settings of a filter and of its memory.
 
 use crate::fpr::{expected_fpr, fpr_at_load};
-use crate::geometry::{Geometry, Layout, PROBES_MAX};
+use crate::geometry::{Geometry, Layout, PAGE_BYTES_MAX, PAGE_BYTES_MIN, PROBES_MAX};
 use crate::header::FilterHeader;
 use springbloom_page_device::{FlashError, require};
 
-/// Smallest page size, in bytes.
-pub const PAGE_BYTES_MIN: u32 = 2048;
-/// Largest page size, in bytes.
-pub const PAGE_BYTES_MAX: u32 = 16_384;
 /// Largest flush group, in pages. The position of a page in its group is one byte.
 pub const GROUP_PAGES_MAX: u32 = 256;
 

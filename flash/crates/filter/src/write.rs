@@ -9,73 +9,19 @@ use std::sync::atomic::Ordering;
 use parking_lot::MutexGuard;
 use springbloom_filter::KeyDigest;
 
-use crate::capacity::{WhenFull, require_space_for};
+use crate::capacity::require_space_for;
 use crate::filter::{FlashFilter, State};
-use crate::flush_order::FlushOrder;
 use crate::geometry::{Layout, Update};
 use crate::header::FilterHeader;
 use crate::layer::{Layer, file_name};
 use crate::memory::MemoryPlan;
-use crate::settings::{FilterSettings, FlushPolicy};
+use crate::settings::FilterSettings;
 use crate::state::{
     COMMIT_UPDATES_MAX, Chain, LAYERS_MAX, blocks_for, encode_updates, snapshot_updates_max, updates_of,
 };
 use crate::stats::Counters;
-use springbloom_page_device::{AlignedBuf, FlashError, Wal, Watch};
-
-/// Digests inserted between two checks of log and capacity.
-pub(crate) const CHUNK_KEYS: usize = 256;
-
-/// State of the writer, behind one lock.
-pub(crate) struct Writer {
-    pub(crate) plan: MemoryPlan,
-    pub(crate) order: FlushOrder,
-    /// Appended updates without a commit.
-    tail: Vec<Update>,
-    /// Number of updates appended. [`FlashFilter`]'s `durable` of them are durable.
-    appended: u64,
-    /// Buffer for the pages of a flush.
-    pub(crate) scratch: AlignedBuf,
-    /// Keys of every page, for two choices. Counted before the first insertion.
-    loads: Option<Vec<u16>>,
-    insertions: u64,
-    /// Something was inserted since the last checkpoint with an empty log.
-    pub(crate) has_changed: bool,
-    pub(crate) has_failed: bool,
-    pub(crate) when_full: WhenFull,
-}
-
-impl Writer {
-    pub(crate) fn new(plan: MemoryPlan, policy: FlushPolicy, groups: u32, insertions: u64) -> Writer {
-        Writer {
-            plan,
-            order: FlushOrder::new(policy, groups),
-            tail: Vec::new(),
-            appended: 0,
-            scratch: AlignedBuf::new(0),
-            loads: None,
-            insertions,
-            has_changed: false,
-            has_failed: false,
-            when_full: WhenFull::default(),
-        }
-    }
-
-    pub(crate) fn insertions(&self) -> u64 {
-        self.insertions
-    }
-
-    /// Adds insertions that this writer did not make: those of the log, or of another filter.
-    pub(crate) fn recovered(&mut self, insertions: u64) {
-        self.insertions = self.insertions.saturating_add(insertions);
-        self.loads = None;
-        self.has_changed = true;
-    }
-
-    pub(crate) fn fixed_bytes(&self) -> u64 {
-        self.plan.fixed_bytes
-    }
-}
+use crate::writer::{CHUNK_KEYS, Writer};
+use springbloom_page_device::{FlashError, Wal, Watch};
 
 impl FlashFilter {
     /// Locks the writer. Errors: an earlier write failed, or the filter is open for reading.

@@ -35,6 +35,7 @@ mod stats;
 mod store;
 mod stream;
 mod verify;
+mod writer;
 mod zones;
 
 pub use manifest::{INDEX_MAGIC, INDEX_VERSION};

@@ -7,7 +7,6 @@ use crate::block_file::BlockKey;
 use crate::entry::{DEPTH_MAX, PAGE_BITS};
 use crate::partitions::Bucket;
 use crate::settings::IndexSettings;
-use crate::zones::Zone;
 use springbloom_page_device::AlignedBuf;
 use springbloom_page_device::FlashError;
 use springbloom_page_device::{SECTOR_BYTES, Storage};
@@ -25,6 +24,17 @@ pub(crate) const NAMES: [&str; 2] = ["manifest-a", "manifest-b"];
 const FIRST_KEYED_VERSION: u32 = 3;
 const HEAD_BYTES: usize = 24;
 const ALIGNMENT: usize = 4096;
+
+/// A zone that holds records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Zone {
+    /// Place on the device, in zones.
+    pub(crate) slot: u32,
+    /// Records that begin in it.
+    pub(crate) records: u32,
+    /// Estimated number of stale records: replaced ones and tombstones.
+    pub(crate) stale: u32,
+}
 
 /// The state of an index outside buckets and log.
 #[derive(Clone, Debug, PartialEq)]

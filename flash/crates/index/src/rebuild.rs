@@ -10,10 +10,11 @@ use springbloom_filter::KeyDigest;
 
 use crate::bucket::are_sound;
 use crate::entry::{Entry, belongs, fingerprint, fingerprint_bits};
-use crate::flush::{Job, Outcome, Writer, Writes};
+use crate::flush::{Job, Outcome, Writes};
 use crate::partitions::{Bucket, next_prefix};
 use crate::record::INDEX_PAGE_BYTES;
 use crate::store::FlashIndex;
+use crate::writer::Writer;
 use springbloom_page_device::{FlashError, SECTOR_BYTES, Span, Watch};
 
 /// Buckets rebuilt in one pass over the log: about 10 MB of entries.

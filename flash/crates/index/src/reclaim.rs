@@ -1,9 +1,9 @@
 //! Reclaims zones whose records are mostly stale. Invariants: a zone is reclaimed only after each of its live records has been appended
 //! again. Its slot is reused only after a checkpoint has made that durable.
 
-use crate::flush::Writer;
 use crate::scan::LiveRecord;
 use crate::store::FlashIndex;
+use crate::writer::Writer;
 use springbloom_page_device::{FlashError, Watch};
 
 /// Stale share at which a zone is reclaimed automatically. At most one byte is moved per byte gained.

@@ -8,11 +8,12 @@ use springbloom_page_device::{Access, AlignedBuf, FileStorage, FlashError, PageD
 
 use crate::commits::{Commits, LogEnd};
 use crate::manifest::Manifest;
+use crate::manifest::Zone;
 use crate::record::{INDEX_PAGE_BYTES, Page, PageHead, Record};
 use crate::record_log::{PageFault, RecordLog};
 use crate::settings::{IndexMemory, IndexSettings};
 use crate::store::{FlashIndex, LOG_NAME};
-use crate::zones::{Zone, Zones};
+use crate::zones::Zones;
 
 /// Pages read in one batch.
 const BATCH_PAGES: usize = 256;

@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::{Mutex, RwLock};
 
 use crate::commits::{Acknowledged, Commits};
-use crate::flush::Writer;
 use crate::manifest::{self, INDEX_VERSION, Manifest};
 use crate::partitions::{Bucket, Partitions};
 use crate::pending_file;
@@ -18,6 +17,7 @@ use crate::record::{INDEX_PAGE_BYTES, KeyName, check_lengths};
 use crate::record_log::{RecordLog, lost_page};
 use crate::settings::{IndexMemory, IndexSettings};
 use crate::stats::{Counters, IndexInfo, IndexStats};
+use crate::writer::Writer;
 use crate::zones::Zones;
 use springbloom_page_device::{
     Access, FileStorage, FlashError, GroupCommit, PageDevice, SECTOR_BYTES, Span, Storage, Wal, Watch,

@@ -6,18 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::manifest::Manifest;
-
-/// A zone that holds records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Zone {
-    /// Place on the device, in zones.
-    pub(crate) slot: u32,
-    /// Records that begin in it.
-    pub(crate) records: u32,
-    /// Estimated number of stale records: replaced ones and tombstones.
-    pub(crate) stale: u32,
-}
+use crate::manifest::{Manifest, Zone};
 
 /// All zones, by number. Zone `z` holds the pages from `z * zone_pages` on.
 #[derive(Clone, Debug, PartialEq, Eq)]
