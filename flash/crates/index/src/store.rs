@@ -436,6 +436,9 @@ fn open_log(
         return Err(lost_page(&name, end.page));
     }
     let zones = Zones::restored_to(manifest, end.page_behind());
+    // The manifest does not know of zones that were opened after it. The last page may be in the write-ahead log alone.
+    let expected_bytes = zones.device_pages_before(end.page) * INDEX_PAGE_BYTES as u64;
+    require_bytes(&*device, &name, expected_bytes)?;
     Ok(RecordLog::new(device, name, manifest.salt, acknowledged.epoch + 1, zones, end))
 }
 
@@ -446,12 +449,17 @@ fn open_device(
 ) -> Result<Arc<dyn PageDevice>, FlashError> {
     let name = storage.describe(file);
     let device = storage.open(file).map_err(FlashError::io("open", &name))?;
-    let got_bytes = device.len_bytes();
+    require_bytes(&*device, &name, expected_bytes)?;
+    check_blocks(&*device, name)?;
+    Ok(device)
+}
+
+fn require_bytes(device: &dyn PageDevice, name: &str, expected_bytes: u64) -> Result<(), FlashError> {
+    let (name, got_bytes) = (name.to_owned(), device.len_bytes());
     if got_bytes < expected_bytes {
         return Err(FlashError::Truncated { name, got_bytes, expected_bytes });
     }
-    check_blocks(&*device, name)?;
-    Ok(device)
+    Ok(())
 }
 
 /// Refuses devices with blocks larger than 512 bytes, because buckets are written in sectors of that size.

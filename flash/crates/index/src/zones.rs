@@ -65,6 +65,12 @@ impl Zones {
         Some(u64::from(zone.slot) * u64::from(self.zone_pages) + page % u64::from(self.zone_pages))
     }
 
+    /// Pages that the device has if it has all those before logical page `end`.
+    pub(crate) fn device_pages_before(&self, end: u64) -> u64 {
+        let lasts = self.live.keys().filter_map(|&zone| self.first_page(zone + 1).min(end).checked_sub(1));
+        lasts.filter_map(|last| self.device_page(last)).max().map_or(0, |last| last + 1)
+    }
+
     /// Assigns a slot to `zone`, if it has none.
     pub(crate) fn open(&mut self, zone: u64) {
         if !self.live.contains_key(&zone) {

@@ -195,6 +195,24 @@ fn a_log_that_ends_before_the_checkpoint_is_an_error_at_opening() {
 }
 
 #[test]
+fn a_log_that_is_shorter_than_what_was_acknowledged_is_told_with_its_length() {
+    let storage = steady();
+    let index = created(&storage);
+    for n in 0..100 {
+        index.put(&key(n), &value(n, 1, 3000)).unwrap();
+        index.commit().unwrap();
+    }
+    drop(index);
+    // The manifest is of the empty index.
+    storage.truncate("records", 60 * INDEX_PAGE_BYTES);
+    let result = FlashIndex::open_in(storage, small().1);
+    let Some(FlashError::Truncated { got_bytes, expected_bytes, .. }) = result.err() else {
+        panic!("it opens")
+    };
+    assert!(got_bytes == 60 * INDEX_PAGE_BYTES as u64 && expected_bytes >= 98 * INDEX_PAGE_BYTES as u64);
+}
+
+#[test]
 fn a_lost_page_that_was_acknowledged_is_an_error_at_opening() {
     let storage = steady();
     let index = created(&storage);
