@@ -35,11 +35,20 @@ bool ReadInto(const rocksdb::RandomAccessFileReader& file, const rocksdb::IOOpti
   return true;
 }
 
-sb_file TableFile::Share(const std::shared_ptr<rocksdb::TableReader>& stock, const std::shared_ptr<const ReadObjects>& objects) {
-  return sb_file{new TableFile(stock, objects), &Read, &ReadHead, &Free};
+constinit const sb_file_calls TableFile::kCalls = {&Read, &ReadHead, &AddShare, &Unshare};
+
+void TableFile::AddShare(const sb_file* file) noexcept {
+  static_cast<const TableFile*>(file)->shares_.fetch_add(1, std::memory_order_relaxed);
 }
 
-int TableFile::Read(const void* file, uint64_t offset, size_t size, int verify, uint8_t* into) noexcept {
+void TableFile::Unshare(const sb_file* file) noexcept {
+  const auto* self = static_cast<const TableFile*>(file);
+  if (self->shares_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    delete self;
+  }
+}
+
+int TableFile::Read(const sb_file* file, uint64_t offset, size_t size, int verify, uint8_t* into) noexcept {
   const auto* self = static_cast<const TableFile*>(file);
   rocksdb::IOOptions io_options;
   if (verify != 0) {
@@ -59,7 +68,7 @@ int TableFile::Read(const void* file, uint64_t offset, size_t size, int verify, 
   return 0;
 }
 
-int TableFile::ReadHead(const void* file, int32_t contents, void* context,
+int TableFile::ReadHead(const sb_file* file, int32_t contents, void* context,
                         void (*take)(void*, const sb_head*) noexcept) noexcept {
   const auto* self = static_cast<const TableFile*>(file);
   const rocksdb::BlockBasedTable::Rep& rep = RepOf(*self->stock_);
@@ -77,7 +86,5 @@ int TableFile::ReadHead(const void* file, int32_t contents, void* context,
   }
   return why;
 }
-
-void TableFile::Free(void* file) noexcept { delete static_cast<TableFile*>(file); }
 
 }  // namespace springbloom
