@@ -48,7 +48,6 @@ struct Database::NamedFile : sb_file {
   mutable std::atomic<int> shares = 1;
 };
 
-
 // The core reads units by the file's path.
 int Database::Read(const sb_file*, uint64_t, size_t, int, uint8_t*) noexcept { return 1; }
 

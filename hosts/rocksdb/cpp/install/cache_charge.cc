@@ -101,14 +101,12 @@ class Charge {
   // Any thread may end the charge while another one moves it by an earlier permit, which stops then. Gives the bytes given back, or about to
   // be.
   uint64_t End(uint64_t permit) {
-    std::vector<Entry> ended;
+    const uint64_t bytes = bytes_.load();
     {
       std::lock_guard<std::mutex> lock(mutex_);
       permit_ = std::max(permit_, permit);
-      ended.swap(entries_);
     }
-    const uint64_t bytes = bytes_.load();
-    Release(ended);
+    Shrink(0);
     return bytes;
   }
 
@@ -140,7 +138,7 @@ class Charge {
       } else if (Keep({handle, entry_bytes}, permit)) {
         ++granted;
       } else {
-        Release({{handle, entry_bytes}});
+        Release({handle, entry_bytes});
         return false;
       }
     }
@@ -155,24 +153,25 @@ class Charge {
     return permit >= permit_;
   }
 
+  // Whoever needs the room takes part: a thread that loses its core meanwhile holds a single entry back.
   void Shrink(uint64_t bytes) {
-    std::vector<Entry> given_back;
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      for (uint64_t left = bytes_.load(); !entries_.empty() && left - entries_.back().second >= bytes;) {
-        left -= entries_.back().second;
-        given_back.push_back(entries_.back());
+    for (;;) {
+      Entry last;
+      {
+        std::lock_guard<std::mutex> lock(mutex_);
+        if (entries_.empty() || bytes_.load() - entries_.back().second < bytes) {
+          return;
+        }
+        last = entries_.back();
         entries_.pop_back();
       }
+      Release(last);
     }
-    Release(given_back);
   }
 
-  void Release(const std::vector<Entry>& entries) {
-    for (const auto& [handle, bytes] : entries) {
-      placeholders_.ReleaseAndEraseIfLastRef(handle);
-      bytes_ -= bytes;
-    }
+  void Release(const Entry& entry) {
+    placeholders_.ReleaseAndEraseIfLastRef(entry.first);
+    bytes_ -= entry.second;
   }
 
   // Keeps the sentinels among the entries that are evicted last.

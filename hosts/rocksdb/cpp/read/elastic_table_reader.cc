@@ -45,8 +45,8 @@ int ElasticTableReader::Open(int contents, int why, const UnitTable::Head& head)
   spec.family = Bytes(stock.table_properties->column_family_name);
   const sb_head read{Bytes(head.bytes), head.block_offset, Bytes(stock.table_properties->db_session_id)};
   const sb_table* table = nullptr;
-  why = sb_table_open(family.filters.get(), family.Handle(), &spec, why == SB_OPENED ? &read : nullptr, why,
-                      file_->Share(), &table);
+  why = sb_table_open(family.filters.get(), family.Handle(), &spec, why == SB_OPENED ? &read : nullptr, why, file_->Share(),
+                      &table);
   if (contents == SB_PREFIXES) {
     PrefixFilter::Plant(stock_, units_.FamilyRef(), table);
   } else {

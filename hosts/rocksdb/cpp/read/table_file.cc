@@ -74,7 +74,10 @@ int TableFile::ReadHead(const sb_file* file, int32_t contents, void* context,
   const rocksdb::BlockBasedTable::Rep& rep = RepOf(*self->stock_);
   rocksdb::RandomAccessFileReader reader = ReaderOf(rep.file->file(), rep.file->file_name());
   const rocksdb::ReadOptions read_options;
-  auto unit_table = UnitTable::Find(read_options, OptionsToRead(*self->objects_), /*tail_size=*/0, &reader, rep.file_size);
+  // Without it, to find the block costs two more reads.
+  const uint64_t tail_start = rep.table_properties->tail_start_offset;
+  const uint64_t tail_size = tail_start == 0 || tail_start > rep.file_size ? 0 : rep.file_size - tail_start;
+  auto unit_table = UnitTable::Find(read_options, OptionsToRead(*self->objects_), tail_size, &reader, rep.file_size);
   if (!unit_table) {
     return UnitTable::IsIn(*rep.table_properties) ? SB_UNREADABLE : SB_NO_SUCH_UNITS;
   }

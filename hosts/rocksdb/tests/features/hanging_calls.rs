@@ -215,7 +215,7 @@ fn a_database_that_loses_all_its_tables_waits_for_no_read() {
 
 /// Opens all tables, and gives the reads for each of them: of RocksDB's threads, and of the filters' until nothing is left to load.
 fn reads_to_open(options: &Options, path: &Path, elastic: Option<&ElasticFilters>) -> [f64; 2] {
-    [0, 1].map(springbloom_test_take_reads);
+    [0, 1].map(|of| springbloom_test_take_reads(of));
     let db = DB::open(options, path).expect("open");
     let by_rocksdb = springbloom_test_take_reads(0);
     elastic.iter().for_each(|elastic| assert!(elastic.wait_idle(IDLE_TIMEOUT)));
@@ -227,7 +227,7 @@ fn reads_to_open(options: &Options, path: &Path, elastic: Option<&ElasticFilters
 #[test]
 fn an_opening_makes_one_read_more_than_stock_rocksdb_at_most() {
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    for segment_data_bytes in [1 << 10, 16 << 10] {
+    for segment_data_bytes in [16 << 10, 1 << 20] {
         let folder = folder();
         let elastic =
             ElasticFilters::builder().budget_bytes(AMPLE_BYTES).segment_data_bytes(segment_data_bytes);
