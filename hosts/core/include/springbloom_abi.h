@@ -61,11 +61,12 @@ typedef struct {
   // Bytes that the charge may take: those that nobody else needs to have in the cache, at most so many eighths of its capacity. May take
   // long. To be called often: `alarm` is called only for a while after it.
   uint64_t (*room)(void* charge, unsigned eighths) SB_NOEXCEPT;
-  // Moves the charge to `bytes` or a little more; gives what the cache grants, or would, if `end` was called meanwhile.
-  uint64_t (*update)(void* charge, uint64_t bytes) SB_NOEXCEPT;
-  // Gives all bytes back at once, also those that `update` is taking meanwhile: how many. `if_refusing`: only if the cache is so full that
-  // it refuses entries.
-  uint64_t (*end)(void* charge, int if_refusing) SB_NOEXCEPT;
+  uint64_t (*charged)(void* charge) SB_NOEXCEPT;  // bytes that the charge has, also those that `update` is taking
+  // Moves the charge to `bytes` or a little more; gives what the cache grants, or would, if `end` ended this permit.
+  uint64_t (*update)(void* charge, uint64_t bytes, uint64_t permit) SB_NOEXCEPT;
+  // Gives all bytes back at once: how many. No `update` by an earlier permit takes any from then on, also none that is under way.
+  // `if_refusing`: only if the cache is so full that it refuses entries.
+  uint64_t (*end)(void* charge, uint64_t permit, int if_refusing) SB_NOEXCEPT;
   void (*release)(void* charge) SB_NOEXCEPT;  // gives the bytes back
 } sb_cache_calls;
 
@@ -108,7 +109,8 @@ sb_filters* sb_filters_shared_instance(const sb_engine* engine, const sb_setting
 // message: no cache can pay.
 int sb_filters_use_cache(const sb_filters* filters, const void* cache, const void* identity, sb_cache_use** use, char* error,
                          size_t error_size) SB_NOEXCEPT;
-// With the last share the charge to the cache ends: its bytes are free, and the cache is not used any more, a moment after this returned.
+// With the last share the charge to the cache ends: its bytes are free, and nothing of ours has the cache, when this returns. It waits for
+// a call of the cache that is under way, so that it must not come from within one.
 void sb_cache_use_release(sb_cache_use* use) SB_NOEXCEPT;
 // The shared instance if there is one, as an owned reference; else null.
 sb_filters* sb_filters_shared_instance_if_any(void) SB_NOEXCEPT;
@@ -181,17 +183,22 @@ typedef struct {
   sb_bytes session;
 } sb_head;
 
-// The file of an open table, with a share in all that reading it uses. Owned by whoever is given the struct; any thread may call the
-// functions. A function that gives a number gives 0 on success.
+// The file of an open table, with a share in all that reading it uses. It counts its own shares; any thread may call the functions. A
+// function that gives a number gives 0 on success.
+typedef struct sb_file sb_file;
 typedef struct {
-  void* file;
   // As of sb_file_access.
-  int (*read)(const void* file, uint64_t offset, size_t size, int verify, uint8_t* into) SB_NOEXCEPT;
+  int (*read)(const sb_file* file, uint64_t offset, size_t size, int verify, uint8_t* into) SB_NOEXCEPT;
   // Reads the head of the units with such contents, and gives it to `take`, once. Else: SB_CORRUPT, SB_UNREADABLE, SB_NO_SUCH_UNITS.
-  int (*read_head)(const void* file, int32_t contents, void* context,
+  int (*read_head)(const sb_file* file, int32_t contents, void* context,
                    void (*take)(void* context, const sb_head* head) SB_NOEXCEPT) SB_NOEXCEPT;
-  void (*free)(void* file) SB_NOEXCEPT;  // gives the share back: the last one closes the file
-} sb_file;
+  void (*share)(const sb_file* file) SB_NOEXCEPT;    // takes another share
+  void (*release)(const sb_file* file) SB_NOEXCEPT;  // gives a share back: the last one closes the file
+} sb_file_calls;
+// What an adapter's object begins with.
+struct sb_file {
+  const sb_file_calls* calls;
+};
 
 typedef struct {
   sb_bytes path;
@@ -231,9 +238,9 @@ enum { SB_OPENED = 0, SB_NO_ROOM = 1, SB_CORRUPT = 2, SB_UNREADABLE = 4, SB_NO_S
 int sb_head_check(sb_bytes head, int32_t contents) SB_NOEXCEPT;
 // Opens a table; close with sb_table_close. `head`: null if `why` says why there is none: SB_NO_ROOM, SB_CORRUPT, SB_UNREADABLE. Gives
 // SB_OPENED, or why lookups pass unfiltered: SB_NO_SUCH_UNITS for good, and `*table` is null then; else the table waits, and is opened by
-// another thread as soon as there is room for it and it can be read. `file` is given away.
+// another thread as soon as there is room for it and it can be read. A share in `file` is given away.
 int sb_table_open(const sb_filters* filters, const sb_column_family* family, const sb_table_spec* spec, const sb_head* head,
-                  int why, sb_file file, const sb_table** table) SB_NOEXCEPT;
+                  int why, const sb_file* file, const sb_table** table) SB_NOEXCEPT;
 // If it waits, it does so no more: its file is going away. Does not wait for a read.
 void sb_table_stop_waiting(const sb_table* table) SB_NOEXCEPT;
 // The table file at `path` is at another level of its tree from now on.

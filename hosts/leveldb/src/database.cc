@@ -38,21 +38,23 @@ sb_head HeadIn(const UnitBlock& block, const std::string& head) {
   return sb_head{Bytes(head), block.handle.offset(), Bytes(block.identity)};
 }
 
-// A table's file by its name: no reader has it open for the core. Its Env outlives the database, whose end waits for reads.
-struct NamedFile {
-  leveldb::Env* env;
-  std::string folder;
+}  // namespace
+
+// By its name: no reader has it open for the core. The end of the database waits for reads.
+struct Database::NamedFile : sb_file {
+  const Database* database;
   uint64_t number;
   uint64_t file_size;
+  mutable std::atomic<int> shares = 1;
 };
 
-// Callbacks of springbloom_abi.h; `file` is a NamedFile*. The core reads units by the file's path.
-int Read(const void*, uint64_t, size_t, int, uint8_t*) noexcept { return 1; }
+// The core reads units by the file's path.
+int Database::Read(const sb_file*, uint64_t, size_t, int, uint8_t*) noexcept { return 1; }
 
-int ReadHead(const void* file, int32_t, void* context, void (*take)(void*, const sb_head*) noexcept) noexcept {
+int Database::ReadHead(const sb_file* file, int32_t, void* context, void (*take)(void*, const sb_head*) noexcept) noexcept {
   const auto* self = static_cast<const NamedFile*>(file);
   OpenedFile opened;
-  if (!OpenTableFile(self->env, self->folder, self->number, &opened).ok()) {
+  if (!OpenTableFile(self->database->env_, self->database->folder_, self->number, &opened).ok()) {
     return SB_UNREADABLE;
   }
   UnitBlock block;
@@ -65,9 +67,14 @@ int ReadHead(const void* file, int32_t, void* context, void (*take)(void*, const
   return why;
 }
 
-void Free(void* file) noexcept { delete static_cast<NamedFile*>(file); }
+void Database::Share(const sb_file* file) noexcept { ++static_cast<const NamedFile*>(file)->shares; }
 
-}  // namespace
+void Database::Release(const sb_file* file) noexcept {
+  const auto* self = static_cast<const NamedFile*>(file);
+  if (--self->shares == 0) {
+    delete self;
+  }
+}
 
 Database::Database(const Selected& selected, const std::string& folder, const leveldb::Options& options)
     : selected_(selected),
@@ -106,9 +113,11 @@ int Database::OpenUnits(uint64_t number, uint64_t file_size, const OpenedFile& f
   spec.level = -1;
   spec.contents = SB_KEYS;
   spec.comparator = OrderOf(*selected_.user_comparator);
+  static_assert(sizeof(NamedFile) + 8 <= kFileBytes);
+  static constexpr sb_file_calls kFileCalls = {&Read, &ReadHead, &Share, &Release};
   const sb_head read = HeadIn(block, head);
   return sb_table_open(selected_.filters.get(), family_, &spec, why == SB_OPENED ? &read : nullptr, why,
-                       sb_file{new NamedFile{env_, folder_, number, file_size}, &Read, &ReadHead, &Free}, units);
+                       new NamedFile{{&kFileCalls}, this, number, file_size}, units);
 }
 
 void Database::Learn(uint64_t number, uint64_t file_size, const OpenedFile& file) {

@@ -17,6 +17,9 @@ namespace springbloom {
 
 class Database {
  public:
+  // By malloc, of what the core has of a table's file.
+  static constexpr size_t kFileBytes = 48;
+
   // What is given outlives it.
   Database(const Selected& selected, const std::string& folder, const leveldb::Options& options);
   // No file is accessed any more when it returns.
@@ -51,6 +54,14 @@ class Database {
   };
 
  private:
+  // A table's file, as the core has it, and callbacks of springbloom_abi.h.
+  struct NamedFile;
+  static int Read(const sb_file* file, uint64_t offset, size_t size, int verify, uint8_t* into) noexcept;
+  static int ReadHead(const sb_file* file, int32_t contents, void* context,
+                      void (*take)(void*, const sb_head*) noexcept) noexcept;
+  static void Share(const sb_file* file) noexcept;
+  static void Release(const sb_file* file) noexcept;
+
   // What opening units comes to, in the words of springbloom_abi.h.
   int OpenUnits(uint64_t number, uint64_t file_size, const OpenedFile& file, const sb_table** units);
   void Close(const TableUnits& table, bool is_obsolete);

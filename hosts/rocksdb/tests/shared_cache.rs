@@ -268,8 +268,7 @@ fn a_cache_goes_with_the_last_database_and_options_that_use_it() {
             cache.set_capacity(16 * MIB);
             check_db(&store.db, "stored");
             let cache = store.close();
-            // For the moment of a look.
-            wait_until("the cache goes", || !cache.is_in_use());
+            assert!(!cache.is_in_use(), "it goes with them");
             assert_eq!(cache.pinned(), 0);
         }
     }
@@ -291,9 +290,8 @@ fn several_caches_pay_together() {
     pay([(&first, 2), (&second, 6)]);
     first.cache.set_capacity(32 * MIB);
     check_db(&first.db, "stored");
-    let first = first.close();
+    assert!(!first.close().is_in_use());
     wait_until("the other one pays all", || second.cache.pinned() >= 8 * MIB);
-    wait_until("the cache goes", || !first.is_in_use());
     assert_eq!(elastic.stats().budget_bytes, 8 * MIB);
     check_db(&second.db, "stored");
 }

@@ -115,9 +115,9 @@ fn stock_filters_take_more_than_their_blocks() {
 
 /// Bytes that a waiting table takes in addition to what stock RocksDB keeps for a table: a reader of 64, the table itself, its file, and
 /// what opens it later.
-const UNFILTERED: Range<f64> = 560.0..760.0;
+const UNFILTERED: Range<f64> = 430.0..620.0;
 /// The same where a few tables were opened with units, for which RocksDB's own allocations come to lie otherwise.
-const WAITING: Range<f64> = 520.0..790.0;
+const WAITING: Range<f64> = 400.0..650.0;
 /// Bytes that the first waiting table of a process takes beside.
 const ONCE: f64 = 40_000.0;
 

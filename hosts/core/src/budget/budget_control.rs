@@ -18,10 +18,10 @@ use springbloom_manager::Manager;
 use super::{
     auto_budget::{AutoBudget, CacheLook, MOST_EIGHTHS},
     charged_caches::{self, ChargedCaches, LastLook},
-    standing::Standing,
+    standing::Charging,
 };
 use crate::{
-    engine::{Cache, CacheAlarm, CacheCharge, Engine},
+    engine::{Cache, CacheAlarm, CacheCharge, CacheUse, Engine},
     settings::{Budget, Settings},
 };
 
@@ -42,7 +42,7 @@ pub(crate) struct BudgetControl {
     alarm: Arc<CacheAlarm>,
     caches: ChargedCaches,
     /// Held for a moment.
-    standing: Mutex<Standing>,
+    charging: Mutex<Charging>,
     /// Held by the one who moves the budget, who may wait for a read of a unit and for a cache.
     turn: Mutex<State>,
 }
@@ -68,7 +68,7 @@ impl BudgetControl {
             sought_tables: AtomicU64::new(0),
             alarm: Arc::default(),
             caches: ChargedCaches::default(),
-            standing: Mutex::new(Standing::Following),
+            charging: Mutex::new(Charging::new()),
             turn: Mutex::new(State { asked_bytes, auto, is_told: false }),
         }
     }
@@ -82,7 +82,7 @@ impl BudgetControl {
             Budget::Bytes(budget_bytes) => (state.asked_bytes, state.auto) = (budget_bytes as usize, None),
             Budget::Auto => _ = state.auto.get_or_insert_with(AutoBudget::new),
         }
-        self.standing.lock().ask();
+        self.charging.lock().standing.ask();
         self.follow(&mut state, &caches);
         self.in_force()
     }
@@ -97,11 +97,11 @@ impl BudgetControl {
         &self,
         engine: &Engine,
         cache: &Cache<'_>,
-    ) -> Result<Option<Arc<CacheCharge>>, String> {
+    ) -> Result<Option<Arc<CacheUse>>, String> {
         if !self.is_charged {
             return Ok(None);
         }
-        let Some((charge, is_first)) = self.caches.share(engine, cache, &self.alarm) else {
+        let Some((in_use, is_first)) = self.caches.share(engine, cache, &self.alarm) else {
             return match self.needs_cache && self.caches.is_empty() {
                 true => {
                     Err("the budget is to be charged to a block cache, and these options have none".into())
@@ -112,13 +112,13 @@ impl BudgetControl {
         if is_first {
             // Tables that are opened next find the budget.
             let mut state = self.turn.lock();
-            self.standing.lock().ask();
-            self.follow(&mut state, slice::from_ref(&charge));
+            self.charging.lock().standing.ask();
+            self.follow(&mut state, slice::from_ref(&in_use.charge));
         }
-        if charge.bytes() == 0 {
+        if in_use.charge.bytes() == 0 {
             self.alarm.ring();
         }
-        Ok(Some(charge))
+        Ok(Some(in_use))
     }
 
     /// The calling thread is woken when a cache runs short of room, and looks at the caches then.
@@ -146,22 +146,27 @@ impl BudgetControl {
     /// full, the charge to it ends here; that thread charges again what may be.
     pub(crate) fn make_way(&self) {
         if self.alarm.is_ringing() {
-            self.caches.in_use().iter().for_each(|cache| _ = cache.end(true));
+            let permit = self.charging.lock().withdraw();
+            self.caches.in_use().iter().for_each(|cache| _ = cache.end(permit, true));
         }
     }
 
     /// A cache refused an entry. Ends the charge for a while: `false` if there is none.
     pub(crate) fn yield_to_cache(&self) -> bool {
-        let ended = self.caches.in_use().iter().filter(|cache| cache.end(false)).count();
-        if ended > 0 {
-            self.standing.lock().suspend();
+        if self.caches.in_use().iter().all(|cache| cache.bytes() == 0) {
+            return false;
         }
-        ended > 0
+        let permit = {
+            let mut charging = self.charging.lock();
+            charging.standing.suspend();
+            charging.withdraw()
+        };
+        self.caches.in_use().iter().filter(|cache| cache.end(permit, false)).count() > 0
     }
 
     /// The entry found room then: the budget falls, which nobody waits for.
     pub(crate) fn has_yielded_to_cache(&self) {
-        self.standing.lock().refuse();
+        self.charging.lock().standing.refuse();
         self.alarm.ring();
     }
 
@@ -176,8 +181,7 @@ impl BudgetControl {
         self.manager.budget().budget_bytes()
     }
 
-    /// Moves the budget to what was asked for or is best, or to what the caches in use have room for. The caller drops its share of these
-    /// when it has no turn any more: with the last one, a cache goes. Gives how long it took to ask them.
+    /// Moves the budget to what was asked for or is best, or to what the caches in use have room for. Gives how long it took to ask them.
     fn follow(&self, state: &mut State, caches: &[Arc<CacheCharge>]) -> Duration {
         if caches.is_empty() {
             // Nothing that was measured holds for the next cache.
@@ -192,12 +196,12 @@ impl BudgetControl {
         let begun = Instant::now();
         let rooms: Vec<usize> = caches.iter().map(|cache| cache.room(eighths)).collect();
         let now = Instant::now();
-        let room = self.standing.lock().limit(now, budget, rooms.iter().sum());
+        let room = self.charging.lock().standing.limit(now, budget, rooms.iter().sum());
         let capacity = caches.iter().map(|cache| cache.capacity()).sum();
         let sought_tables = self.sought_tables.load(Ordering::Relaxed);
         self.choose(state, CacheLook { capacity, room, in_force: self.in_force(), sought_tables });
         let asked = state.asked_bytes;
-        let budget = self.standing.lock().next(now, budget, room.min(asked), asked);
+        let budget = self.charging.lock().standing.next(now, budget, room.min(asked), asked);
         self.move_to(budget, caches, &rooms);
         self.tell(state);
         now - begun
@@ -212,7 +216,7 @@ impl BudgetControl {
         }
         if chosen != state.asked_bytes {
             state.asked_bytes = chosen;
-            self.standing.lock().ask();
+            self.charging.lock().standing.ask();
         }
     }
 
@@ -221,17 +225,13 @@ impl BudgetControl {
         if budget < self.manager.budget().asked_bytes() {
             self.set(budget);
         }
-        let mut granted = budget;
-        if self.standing.lock().is_charged() {
+        let permit = self.charging.lock().permit();
+        let granted = permit.map_or(budget, |permit| {
             // More may stay in use, for tables that are open.
-            granted = charged_caches::charge(budget.max(self.in_force()), caches, rooms);
-            // A cache may have refused an entry meanwhile, and the charge was to end then.
-            if !self.standing.lock().is_charged() {
-                caches.iter().for_each(|cache| _ = cache.end(false));
-            }
-        }
+            charged_caches::charge(budget.max(self.in_force()), caches, rooms, permit)
+        });
         if granted < budget {
-            self.standing.lock().fall(Instant::now());
+            self.charging.lock().standing.fall(Instant::now());
         }
         self.set(budget.min(granted));
     }
@@ -251,5 +251,61 @@ impl BudgetControl {
             ));
         }
         state.is_told = in_force < asked;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use springbloom_manager::ManagerSettings;
+
+    use super::*;
+    use crate::engine::test_engine::{ENGINE_WITH_CACHES, LentCache, lent_cache};
+
+    fn control() -> BudgetControl {
+        let settings =
+            Settings { charge_to_block_cache: true, budget: Budget::Bytes(1 << 16), ..Settings::default() };
+        let manager = ManagerSettings { budget_bytes: 1 << 16, ..ManagerSettings::default() };
+        BudgetControl::new(Manager::new(manager), &settings)
+    }
+
+    fn use_cache(control: &BudgetControl, cache: &Arc<LentCache>) -> Arc<CacheUse> {
+        let used = control.use_cache(&ENGINE_WITH_CACHES, &lent_cache(cache));
+        used.expect("it can pay").expect("it is to pay")
+    }
+
+    #[test]
+    fn a_cache_goes_with_its_last_user_while_another_one_is_looked_at() {
+        let control = control();
+        let [slow, gone] = [(); 2].map(|()| Arc::<LentCache>::default());
+        let (_slow_use, gone_use) = (use_cache(&control, &slow), use_cache(&control, &gone));
+        slow.set_hangs(true);
+        thread::scope(|scope| {
+            scope.spawn(|| control.look_at_caches());
+            slow.wait_until_a_call_hangs();
+            drop(gone_use);
+            let users = Arc::strong_count(&gone);
+            slow.set_hangs(false);
+            assert_eq!(users, 1, "the look has the other cache");
+        });
+        assert_eq!(slow.charged(), 1 << 16);
+    }
+
+    #[test]
+    fn what_is_being_charged_while_a_cache_refuses_an_entry_ends() {
+        let control = control();
+        let cache = Arc::<LentCache>::default();
+        let _in_use = use_cache(&control, &cache);
+        assert_eq!(cache.charged(), 1 << 16);
+        cache.set_hangs(true);
+        thread::scope(|scope| {
+            scope.spawn(|| control.look_at_caches());
+            cache.wait_until_a_call_hangs();
+            assert!(control.yield_to_cache());
+            cache.set_hangs(false);
+        });
+        assert_eq!(cache.charged(), 0, "nothing is charged for a while");
+        assert!(!control.yield_to_cache(), "nothing is charged that could end");
     }
 }

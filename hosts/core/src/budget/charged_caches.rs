@@ -11,7 +11,7 @@ use std::{
 
 use parking_lot::Mutex;
 
-use crate::engine::{Cache, CacheAlarm, CacheCharge, Engine};
+use crate::engine::{Cache, CacheAlarm, CacheCharge, CacheUse, Engine};
 
 /// How often caches are looked at, at least.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -47,7 +47,14 @@ impl LastLook {
 struct Known {
     /// No other cache has it while this one is in use.
     identity: usize,
-    charge: Weak<CacheCharge>,
+    users: Weak<CacheUse>,
+    charge: Arc<CacheCharge>,
+}
+
+impl Known {
+    fn is_in_use(&self) -> bool {
+        self.users.strong_count() > 0
+    }
 }
 
 /// Knows the caches in use, and keeps none.
@@ -59,44 +66,46 @@ pub(crate) struct ChargedCaches {
 
 impl ChargedCaches {
     pub(crate) fn is_empty(&self) -> bool {
-        !self.known.lock().iter().any(|known| known.charge.strong_count() > 0)
+        !self.known.lock().iter().any(Known::is_in_use)
     }
 
-    /// The caches in use. They stay so until the caller drops them.
+    /// The charges to the caches in use. They end with these, whoever knows them.
     pub(crate) fn in_use(&self) -> Vec<Arc<CacheCharge>> {
-        self.known.lock().iter().filter_map(|known| known.charge.upgrade()).collect()
+        let mut known = self.known.lock();
+        known.retain(Known::is_in_use);
+        known.iter().map(|known| known.charge.clone()).collect()
     }
 
-    /// A share of the charge to a cache, and whether there was none to any before; `None` if there is no cache.
+    /// A share in the use of a cache, and whether there was none of any before; `None` if there is no cache.
     pub(crate) fn share(
         &self,
         engine: &Engine,
         cache: &Cache<'_>,
         alarm: &Arc<CacheAlarm>,
-    ) -> Option<(Arc<CacheCharge>, bool)> {
+    ) -> Option<(Arc<CacheUse>, bool)> {
         let identity = cache.identity();
         let shared = |known: &[Known]| {
-            known.iter().filter(|known| known.identity == identity).find_map(|known| known.charge.upgrade())
+            known.iter().filter(|known| known.identity == identity).find_map(|known| known.users.upgrade())
         };
-        if let Some(charge) = shared(&self.known.lock()) {
-            return Some((charge, false));
+        if let Some(shared) = shared(&self.known.lock()) {
+            return Some((shared, false));
         }
         // Without the lock. It is dropped after it, if another thread was faster.
-        let made = Arc::new(CacheCharge::of(engine, cache, alarm)?);
+        let made = Arc::new(CacheUse::of(engine, cache, alarm)?);
         let mut known = self.known.lock();
-        if let Some(charge) = shared(&known) {
-            return Some((charge, false));
+        if let Some(shared) = shared(&known) {
+            return Some((shared, false));
         }
-        known.retain(|known| known.charge.strong_count() > 0);
-        known.push(Known { identity, charge: Arc::downgrade(&made) });
+        known.retain(Known::is_in_use);
+        known.push(Known { identity, users: Arc::downgrade(&made), charge: made.charge.clone() });
         Some((made, known.len() == 1))
     }
 }
 
-/// Charges as much of `bytes` as there is room for in each cache. Gives what is granted.
-pub(crate) fn charge(bytes: usize, caches: &[Arc<CacheCharge>], rooms: &[usize]) -> usize {
+/// Charges as much of `bytes` as there is room for in each cache, by this permit. Gives what is granted.
+pub(crate) fn charge(bytes: usize, caches: &[Arc<CacheCharge>], rooms: &[usize], permit: u64) -> usize {
     let charged: Vec<usize> = caches.iter().map(|cache| cache.bytes()).collect();
-    zip(caches, spread(bytes, rooms, &charged)).map(|(cache, bytes)| cache.update(bytes)).sum()
+    zip(caches, spread(bytes, rooms, &charged)).map(|(cache, bytes)| cache.update(bytes, permit)).sum()
 }
 
 /// How much each cache is to pay. Charges stay where they are, since moving one costs blocks; but a cache that pays nothing yet gets its

@@ -31,8 +31,33 @@ pub(crate) enum Standing {
     Held(Instant),
 }
 
+/// How the budget stands, and by which permit it is charged, under one lock: a refusal ends what was charged by earlier ones, also what is
+/// being charged meanwhile.
+#[derive(Debug)]
+pub(crate) struct Charging {
+    pub(crate) standing: Standing,
+    permit: u64,
+}
+
+impl Charging {
+    pub(crate) fn new() -> Self {
+        Self { standing: Standing::Following, permit: 0 }
+    }
+
+    /// To charge now; `None` while nothing may be charged.
+    pub(crate) fn permit(&self) -> Option<u64> {
+        self.standing.is_charged().then_some(self.permit)
+    }
+
+    /// Gives the permit before which nothing stays charged.
+    pub(crate) fn withdraw(&mut self) -> u64 {
+        self.permit += 1;
+        self.permit
+    }
+}
+
 impl Standing {
-    /// A cache refused an entry, and the charge has ended.
+    /// A cache refused an entry, and the charge ends.
     pub(crate) fn suspend(&mut self) {
         *self = Self::Suspended(Instant::now() + UNCHARGED);
     }
@@ -58,7 +83,7 @@ impl Standing {
         }
     }
 
-    pub(crate) fn is_charged(self) -> bool {
+    fn is_charged(self) -> bool {
         !matches!(self, Self::Suspended(_) | Self::Refused)
     }
 

@@ -10,7 +10,10 @@ use std::{
     thread::Thread,
 };
 
-use super::description::{CacheCalls, Engine};
+use super::{
+    description::{CacheCalls, Engine},
+    gate::Gate,
+};
 
 /// A cache of the engine, or none.
 pub(crate) struct Cache<'a> {
@@ -76,77 +79,92 @@ extern "C" fn ring(alarm: *mut c_void) {
 }
 
 extern "C" fn forget(alarm: *mut c_void) {
-    // SAFETY: the share that `CacheCharge::of` gave away.
+    // SAFETY: the share that `CacheUse::of` gave away.
     drop(unsafe { Arc::from_raw(alarm.cast::<CacheAlarm>()) });
 }
 
-/// The charge of the budget to a cache. Keeps the cache alive: whoever has the cache in use shares it. The last one ends the charge.
-pub(crate) struct CacheCharge {
+/// The charge of the budget to a cache, which it keeps alive until its last user lets go of it.
+pub(crate) struct CacheCharge(Gate<Charge>);
+
+/// A charge of the engine's adapter.
+struct Charge {
     calls: &'static CacheCalls,
     charge: *mut c_void,
-    /// What the cache granted last.
-    bytes: AtomicUsize,
-    alarm: Arc<CacheAlarm>,
 }
 
 // SAFETY: an engine's charge is not bound to a thread.
-unsafe impl Send for CacheCharge {}
+unsafe impl Send for Charge {}
 // SAFETY: any thread may call the functions; `room` and `update` are called by the one whose turn it is to move the budget.
-unsafe impl Sync for CacheCharge {}
+unsafe impl Sync for Charge {}
 
 impl CacheCharge {
+    /// Asks the engine about the charge; `None` once it is closed. Its end waits for that.
+    fn ask(&self, ask: impl FnOnce(&Charge) -> u64) -> Option<usize> {
+        self.0.enter(|charge| usize::try_from(ask(charge)).unwrap_or(usize::MAX))
+    }
+
+    /// Bytes that are charged.
+    pub(crate) fn bytes(&self) -> usize {
+        // SAFETY: `charge` is alive until drop.
+        self.ask(|of| unsafe { (of.calls.charged)(of.charge) }).unwrap_or(0)
+    }
+
+    /// Capacity of the cache.
+    pub(crate) fn capacity(&self) -> usize {
+        // SAFETY: as above.
+        self.ask(|of| unsafe { (of.calls.capacity)(of.charge) }).unwrap_or(0)
+    }
+
+    /// Bytes that the charge may take, so many eighths of the capacity at most. Some caches walk over all their entries for it.
+    pub(crate) fn room(&self, eighths: u32) -> usize {
+        // SAFETY: as above.
+        self.ask(|of| unsafe { (of.calls.room)(of.charge, eighths) }).unwrap_or(0)
+    }
+
+    /// Changes the charge to `bytes`, as long as none is [ended](Self::end) that was made by this permit. Gives what the cache grants of
+    /// them: less only if its limit is strict.
+    pub(crate) fn update(&self, bytes: usize, permit: u64) -> usize {
+        // SAFETY: as above.
+        let granted = self.ask(|of| unsafe { (of.calls.update)(of.charge, bytes as u64, permit) });
+        granted.map_or(0, |granted| granted.min(bytes))
+    }
+
+    /// Gives all bytes back at once, and charges no more that were permitted before `permit`; or only if the cache `is_refusing` entries
+    /// for want of room. `false` if none were charged.
+    pub(crate) fn end(&self, permit: u64, if_refusing: bool) -> bool {
+        // SAFETY: as above.
+        self.ask(|of| unsafe { (of.calls.end)(of.charge, permit, if_refusing.into()) }) > Some(0)
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        // SAFETY: owned and not used again.
+        unsafe { (self.calls.release)(self.charge) }
+    }
+}
+
+/// What has a cache in use shares this. With the last share the charge ends, once nobody asks the engine about it.
+pub(crate) struct CacheUse {
+    pub(crate) charge: Arc<CacheCharge>,
+    alarm: Arc<CacheAlarm>,
+}
+
+impl CacheUse {
     /// A charge of 0 bytes; `None` if there is no cache.
     pub(crate) fn of(engine: &Engine, cache: &Cache<'_>, alarm: &Arc<CacheAlarm>) -> Option<Self> {
         let calls = engine.cache.filter(|_| !cache.cache.is_null())?;
         let context = Arc::into_raw(alarm.clone()).cast_mut().cast();
         // SAFETY: the cache is alive by `Cache`'s promise; the charge shares it. `ring` and `forget` take a share of the alarm.
         let charge = unsafe { (calls.charge)(cache.cache, ring, forget, context) };
-        Some(Self { calls, charge, bytes: AtomicUsize::new(0), alarm: alarm.clone() })
-    }
-
-    /// Bytes that are charged.
-    pub(crate) fn bytes(&self) -> usize {
-        self.bytes.load(Ordering::Relaxed)
-    }
-
-    /// Capacity of the cache.
-    pub(crate) fn capacity(&self) -> usize {
-        // SAFETY: `charge` is alive until drop.
-        let capacity = unsafe { (self.calls.capacity)(self.charge) };
-        usize::try_from(capacity).unwrap_or(usize::MAX)
-    }
-
-    /// Bytes that the charge may take, so many eighths of the capacity at most. Some caches walk over all their entries for it.
-    pub(crate) fn room(&self, eighths: u32) -> usize {
-        // SAFETY: as above.
-        let room = unsafe { (self.calls.room)(self.charge, eighths) };
-        usize::try_from(room).unwrap_or(usize::MAX)
-    }
-
-    /// Changes the charge to `bytes`. Gives what the cache grants of them: less only if its limit is strict.
-    pub(crate) fn update(&self, bytes: usize) -> usize {
-        // SAFETY: as above.
-        let granted = unsafe { (self.calls.update)(self.charge, bytes as u64) };
-        let granted = usize::try_from(granted).unwrap_or(usize::MAX).min(bytes);
-        self.bytes.store(granted, Ordering::Relaxed);
-        granted
-    }
-
-    /// Gives all bytes back at once, or only if the cache `is_refusing` entries for want of room. `false` if none were charged.
-    pub(crate) fn end(&self, if_refusing: bool) -> bool {
-        // SAFETY: as above.
-        let ended = unsafe { (self.calls.end)(self.charge, if_refusing.into()) } > 0;
-        if ended {
-            self.bytes.store(0, Ordering::Relaxed);
-        }
-        ended
+        let charge = Arc::new(CacheCharge(Gate::new(Charge { calls, charge })));
+        Some(Self { charge, alarm: alarm.clone() })
     }
 }
 
-impl Drop for CacheCharge {
+impl Drop for CacheUse {
     fn drop(&mut self) {
-        // SAFETY: owned and not used again.
-        unsafe { (self.calls.release)(self.charge) }
+        self.charge.0.close();
         self.alarm.ring();
     }
 }

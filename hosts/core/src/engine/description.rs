@@ -53,10 +53,12 @@ pub struct CacheCalls {
     pub capacity: unsafe extern "C" fn(charge: *mut c_void) -> u64,
     /// Bytes that the charge may take, so many eighths of the capacity at most.
     pub room: unsafe extern "C" fn(charge: *mut c_void, eighths: c_uint) -> u64,
-    /// Changes a charge. Gives what the cache grants.
-    pub update: unsafe extern "C" fn(charge: *mut c_void, bytes: u64) -> u64,
-    /// Gives all bytes of a charge back at once; or only if the cache refuses entries. Gives how many.
-    pub end: unsafe extern "C" fn(charge: *mut c_void, if_refusing: c_int) -> u64,
+    /// Bytes that are charged.
+    pub charged: unsafe extern "C" fn(charge: *mut c_void) -> u64,
+    /// Changes a charge by a permit. Gives what the cache grants.
+    pub update: unsafe extern "C" fn(charge: *mut c_void, bytes: u64, permit: u64) -> u64,
+    /// Gives all bytes of a charge back at once, and takes none by an earlier permit; or only if the cache refuses entries. Gives how many.
+    pub end: unsafe extern "C" fn(charge: *mut c_void, permit: u64, if_refusing: c_int) -> u64,
     /// Ends a charge.
     pub release: unsafe extern "C" fn(charge: *mut c_void),
 }

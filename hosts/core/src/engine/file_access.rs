@@ -1,9 +1,6 @@
 //! Table files of a database, as the engine opens them.
 
-use std::{
-    ffi::{c_int, c_void},
-    sync::Arc,
-};
+use std::ffi::{c_int, c_void};
 
 use super::{bytes::Bytes, gate::Gate};
 
@@ -25,10 +22,11 @@ pub(crate) struct Access {
     pub(crate) file_system: u64,
 }
 
-/// Opens the table files of a database by their paths, while the database is open. Clones share it.
-#[derive(Clone, Debug)]
+/// Opens the table files of a database by their paths, while the database is open.
+#[derive(Debug)]
 pub(crate) struct FileAccess {
-    files: Arc<Files>,
+    gate: Gate<Files>,
+    file_system: u64,
 }
 
 /// Of a line in a database's log.
@@ -38,12 +36,9 @@ pub(crate) enum LogLevel {
     Warning,
 }
 
-/// An object of the engine's adapter.
+/// An object of the engine's adapter, with shares in the engine's.
 #[derive(Debug)]
-struct Files {
-    access: Access,
-    gate: Gate,
-}
+struct Files(Access);
 
 // SAFETY: by the header, any thread may call the functions at any time.
 unsafe impl Send for Files {}
@@ -54,72 +49,68 @@ impl FileAccess {
     /// # Safety
     /// `access.access` belongs to the result from here on, and the functions take it.
     pub(crate) unsafe fn new(access: Access) -> Self {
-        Self { files: Arc::new(Files { access, gate: Gate::default() }) }
+        Self { file_system: access.file_system, gate: Gate::new(Files(access)) }
     }
 
     /// Fills `into` from `offset` within the file. `false` on a failure, and after the database is closed. `verify`: the last read was
     /// corrupt, so the file system should verify and reconstruct what it reads. Few can.
     pub(crate) fn read(&self, path: &[u8], offset: u64, verify: bool, into: &mut [u8]) -> bool {
-        let read = |Access { access, read, .. }: Access| {
+        let read = |&Files(Access { access, read, .. }): &Files| {
             // SAFETY: `into` is writable for its length, the path is borrowed for the call, and `access` is alive until drop.
             unsafe {
                 read(access, Bytes::of(path), offset, into.len(), verify.into(), into.as_mut_ptr()) == 0
             }
         };
-        self.while_open(read).unwrap_or(false)
+        self.gate.enter(read).unwrap_or(false)
     }
 
     /// Whether the file exists. `false` after the database is closed. Accesses the file system.
     pub(crate) fn exists(&self, path: &[u8]) -> bool {
-        let exists = |Access { access, exists, .. }: Access| {
+        let exists = |&Files(Access { access, exists, .. }): &Files| {
             // SAFETY: the path is borrowed for the call, and `access` is alive until drop.
             unsafe { exists(access, Bytes::of(path)) != 0 }
         };
-        self.while_open(exists).unwrap_or(false)
+        self.gate.enter(exists).unwrap_or(false)
     }
 
     /// Tells file systems apart.
     pub(crate) fn file_system(&self) -> u64 {
-        self.files.access.file_system
+        self.file_system
     }
 
     /// Whether the database is open.
     pub(crate) fn is_open(&self) -> bool {
-        self.while_open(|_| ()).is_some()
+        self.gate.is_open()
     }
 
     /// Adds a line to the database's log. Not once the database is closed.
     pub(crate) fn log(&self, level: LogLevel, text: &str) {
-        let log = |Access { access, log, .. }: Access| {
+        let log = |&Files(Access { access, log, .. }): &Files| {
             // SAFETY: the text is borrowed for the call, and `access` is alive until drop.
             unsafe { log(access, (level == LogLevel::Warning).into(), Bytes::of(text.as_bytes())) }
         };
-        self.while_open(log);
+        self.gate.enter(log);
     }
 
-    /// Closes the access: when this returns, no file is being accessed, and none will be.
-    pub(crate) fn close(&self) {
-        self.files.gate.close();
-    }
-
-    /// As [`close`](Self::close), and does not wait for files that are being accessed.
-    pub(crate) fn shut(&self) {
-        self.files.gate.shut();
+    /// Closes the access: no file is accessed from here on. `may_wait`: nor is one being accessed when this returns, and nothing of the
+    /// engine's is kept; else whoever accesses one keeps it for so long.
+    pub(crate) fn close(&self, may_wait: bool) {
+        if may_wait {
+            self.gate.close();
+        } else {
+            self.gate.shut();
+        }
     }
 
     /// Runs what accesses the database's files, unless it is closed. Closing waits for it.
     pub(crate) fn enter<T>(&self, run: impl FnOnce() -> T) -> Option<T> {
-        self.files.gate.enter(run)
-    }
-
-    fn while_open<T>(&self, run: impl FnOnce(Access) -> T) -> Option<T> {
-        self.files.gate.enter(|| run(self.files.access))
+        self.gate.enter(|_| run())
     }
 }
 
 impl Drop for Files {
     fn drop(&mut self) {
         // SAFETY: `access` is owned and not used again.
-        unsafe { (self.access.free)(self.access.access) }
+        unsafe { (self.0.free)(self.0.access) }
     }
 }

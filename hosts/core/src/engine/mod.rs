@@ -4,6 +4,7 @@
 
 mod bytes;
 mod cache;
+mod comparator;
 mod description;
 mod file_access;
 mod gate;
@@ -15,7 +16,8 @@ pub(crate) mod test_engine;
 pub use bytes::Bytes;
 pub use description::{CacheCalls, Engine, Name};
 pub(crate) use {
-    cache::{Cache, CacheAlarm, CacheCharge},
+    cache::{Cache, CacheAlarm, CacheCharge, CacheUse},
+    comparator::Comparator,
     file_access::{Access, FileAccess, LogLevel},
-    open_file::{FileCalls, Head, OpenFile, OwnedHead},
+    open_file::{File, FileCalls, Head, OpenFile, OwnedHead},
 };

@@ -1,22 +1,32 @@
 //! The file of an open table, as the engine's adapter lends it.
 
-use std::ffi::{c_int, c_void};
+use std::{
+    ffi::{c_int, c_void},
+    ptr::NonNull,
+};
 
 use super::bytes::Bytes;
 
-type ReadFn = unsafe extern "C" fn(*const c_void, u64, usize, c_int, *mut u8) -> c_int;
+type ReadFn = unsafe extern "C" fn(*const File, u64, usize, c_int, *mut u8) -> c_int;
 type TakeHeadFn = unsafe extern "C" fn(*mut c_void, *const Head);
-type ReadHeadFn = unsafe extern "C" fn(*const c_void, i32, *mut c_void, TakeHeadFn) -> c_int;
-type FreeFn = unsafe extern "C" fn(*mut c_void);
+type ReadHeadFn = unsafe extern "C" fn(*const File, i32, *mut c_void, TakeHeadFn) -> c_int;
+type ShareFn = unsafe extern "C" fn(*const File);
 
-/// What can be done with it: `sb_file`.
+/// What can be done with it: `sb_file_calls`.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct FileCalls {
-    pub(crate) file: *mut c_void,
     pub(crate) read: ReadFn,
     pub(crate) read_head: ReadHeadFn,
-    pub(crate) free: FreeFn,
+    pub(crate) share: ShareFn,
+    pub(crate) release: ShareFn,
+}
+
+/// What the adapter's object begins with: `sb_file`.
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct File {
+    pub(crate) calls: &'static FileCalls,
 }
 
 /// The head of a block of units, which somebody else owns: `sb_head`.
@@ -45,9 +55,9 @@ impl Head {
     }
 }
 
-/// A share in the file and in all that reading it uses. Dropping the last one may close the file.
+/// A share in the file and in all that reading it uses, which the file counts. Dropping the last one may close the file.
 #[derive(Debug)]
-pub(crate) struct OpenFile(FileCalls);
+pub(crate) struct OpenFile(NonNull<File>);
 
 // SAFETY: by the header, any thread may call the functions at any time.
 unsafe impl Send for OpenFile {}
@@ -61,29 +71,45 @@ unsafe extern "C" fn keep(context: *mut c_void, head: *const Head) {
 
 impl OpenFile {
     /// # Safety
-    /// `calls.file` belongs to the result from here on, and the functions take it.
-    pub(crate) unsafe fn new(calls: FileCalls) -> Self {
-        Self(calls)
+    /// It is a share that belongs to the result from here on.
+    pub(crate) unsafe fn new(share: NonNull<File>) -> Self {
+        Self(share)
+    }
+
+    fn calls(&self) -> &'static FileCalls {
+        // SAFETY: the file is alive until drop.
+        unsafe { self.0.as_ref() }.calls
     }
 
     /// Fills `into` from `offset` on. `false` on a failure. `verify`: the last read was corrupt.
     pub(crate) fn read(&self, offset: u64, verify: bool, into: &mut [u8]) -> bool {
         // SAFETY: `into` is writable for its length, and the file is alive until drop.
-        unsafe { (self.0.read)(self.0.file, offset, into.len(), verify.into(), into.as_mut_ptr()) == 0 }
+        unsafe {
+            (self.calls().read)(self.0.as_ptr(), offset, into.len(), verify.into(), into.as_mut_ptr()) == 0
+        }
     }
 
     /// Reads the head of the units with such `contents`. Errs with the header's code.
     pub(crate) fn read_head(&self, contents: i32) -> Result<OwnedHead, c_int> {
         let mut head: Option<OwnedHead> = None;
         // SAFETY: `keep` takes this variable, during the call.
-        let code = unsafe { (self.0.read_head)(self.0.file, contents, (&raw mut head).cast(), keep) };
+        let code =
+            unsafe { (self.calls().read_head)(self.0.as_ptr(), contents, (&raw mut head).cast(), keep) };
         head.filter(|_| code == 0).ok_or(code)
+    }
+}
+
+impl Clone for OpenFile {
+    fn clone(&self) -> Self {
+        // SAFETY: the file is alive until drop.
+        unsafe { (self.calls().share)(self.0.as_ptr()) };
+        Self(self.0)
     }
 }
 
 impl Drop for OpenFile {
     fn drop(&mut self) {
-        // SAFETY: owned and not used again.
-        unsafe { (self.0.free)(self.0.file) }
+        // SAFETY: the share is owned and not used again.
+        unsafe { (self.calls().release)(self.0.as_ptr()) }
     }
 }

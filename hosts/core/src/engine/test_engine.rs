@@ -1,19 +1,22 @@
 //! An engine for tests: files as most engines with sorted tables name them, and nothing else.
 
 use std::{
-    ffi::{c_int, c_void},
-    ptr,
+    ffi::{c_int, c_uint, c_void},
+    ptr::NonNull,
     sync::{
         Arc,
         atomic::{AtomicI64, Ordering},
     },
 };
 
+use parking_lot::{Condvar, Mutex};
+
 use super::{
     bytes::Bytes,
-    description::{Engine, Name},
+    cache::Cache,
+    description::{CacheCalls, Engine, Name},
     file_access::{Access, FileAccess},
-    open_file::{FileCalls, Head, OpenFile, OwnedHead},
+    open_file::{File, FileCalls, Head, OpenFile, OwnedHead},
 };
 
 pub(crate) static TEST_ENGINE: Engine = Engine {
@@ -37,22 +40,38 @@ unsafe extern "C" fn no_file(_: *const c_void, _: Bytes) -> c_int {
 
 unsafe extern "C" fn no_log(_: *const c_void, _: c_int, _: Bytes) {}
 
-unsafe extern "C" fn nothing(_: *mut c_void) {}
+unsafe extern "C" fn give_back(shares: *mut c_void) {
+    // SAFETY: the share that `no_files` made.
+    let shares = unsafe { Arc::from_raw(shares.cast::<AtomicI64>()) };
+    shares.fetch_sub(1, Ordering::SeqCst);
+}
 
 /// A file of a table, of which a test says what reading its head comes to: a code of the header.
+#[repr(C)]
 pub(crate) struct LentFile {
+    file: File,
     pub(crate) head: OwnedHead,
     pub(crate) read: Box<dyn Fn() -> c_int + Send + Sync>,
     /// Shares that were not given back.
     pub(crate) shares: AtomicI64,
 }
 
-unsafe extern "C" fn no_open_read(_: *const c_void, _: u64, _: usize, _: c_int, _: *mut u8) -> c_int {
+impl LentFile {
+    pub(crate) fn new(head: OwnedHead, read: impl Fn() -> c_int + Send + Sync + 'static) -> Arc<Self> {
+        let (file, read) = (File { calls: &LENT_FILE_CALLS }, Box::new(read));
+        Arc::new(Self { file, head, read, shares: AtomicI64::new(0) })
+    }
+}
+
+static LENT_FILE_CALLS: FileCalls =
+    FileCalls { read: no_open_read, read_head: read_lent_head, share: share_lent, release: release_lent };
+
+unsafe extern "C" fn no_open_read(_: *const File, _: u64, _: usize, _: c_int, _: *mut u8) -> c_int {
     1
 }
 
 unsafe extern "C" fn read_lent_head(
-    file: *const c_void,
+    file: *const File,
     _: i32,
     context: *mut c_void,
     take: unsafe extern "C" fn(*mut c_void, *const Head),
@@ -70,8 +89,15 @@ unsafe extern "C" fn read_lent_head(
     code
 }
 
-unsafe extern "C" fn free_lent(file: *mut c_void) {
-    // SAFETY: the share that `lent` made.
+unsafe extern "C" fn share_lent(file: *const File) {
+    // SAFETY: as above.
+    unsafe { Arc::increment_strong_count(file.cast::<LentFile>()) };
+    // SAFETY: as above.
+    unsafe { &*file.cast::<LentFile>() }.shares.fetch_add(1, Ordering::SeqCst);
+}
+
+unsafe extern "C" fn release_lent(file: *const File) {
+    // SAFETY: the share that `lent` or `share_lent` made.
     let file = unsafe { Arc::from_raw(file.cast::<LentFile>()) };
     assert!(file.shares.fetch_sub(1, Ordering::SeqCst) > 0, "a share was given back twice");
 }
@@ -79,26 +105,132 @@ unsafe extern "C" fn free_lent(file: *mut c_void) {
 /// A share in the file.
 pub(crate) fn lent(file: &Arc<LentFile>) -> OpenFile {
     file.shares.fetch_add(1, Ordering::SeqCst);
-    let calls = FileCalls {
-        file: Arc::into_raw(file.clone()).cast_mut().cast(),
-        read: no_open_read,
-        read_head: read_lent_head,
-        free: free_lent,
-    };
-    // SAFETY: the functions take such a file.
-    unsafe { OpenFile::new(calls) }
+    std::mem::forget(file.clone());
+    let share = NonNull::from(&**file).cast();
+    // SAFETY: the functions take such a file, and a count of it was left to the result.
+    unsafe { OpenFile::new(share) }
 }
 
-/// Access to no file.
-pub(crate) fn no_files() -> FileAccess {
+/// Access to no file, counted as a share until it is given back.
+pub(crate) fn no_files(shares: &Arc<AtomicI64>) -> FileAccess {
+    shares.fetch_add(1, Ordering::SeqCst);
     let access = Access {
-        access: ptr::null_mut(),
+        access: Arc::into_raw(shares.clone()).cast_mut().cast(),
         read: no_read,
         exists: no_file,
         log: no_log,
-        free: nothing,
+        free: give_back,
         file_system: 0,
     };
-    // SAFETY: the functions use nothing that they are given.
+    // SAFETY: the functions use nothing that they are given, but for the last one.
     unsafe { FileAccess::new(access) }
 }
+
+/// A cache of a MiB, which grants everything.
+#[derive(Default)]
+pub(crate) struct LentCache {
+    state: Mutex<LentCacheState>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct LentCacheState {
+    hangs: bool,
+    calls_that_hang: usize,
+    charged: u64,
+    permit: u64,
+}
+
+impl LentCache {
+    /// From now on, or no more, looks at it and changes of the charge hang.
+    pub(crate) fn set_hangs(&self, hangs: bool) {
+        self.state.lock().hangs = hangs;
+        self.changed.notify_all();
+    }
+
+    pub(crate) fn wait_until_a_call_hangs(&self) {
+        self.changed.wait_while(&mut self.state.lock(), |state| state.calls_that_hang == 0);
+    }
+
+    pub(crate) fn charged(&self) -> u64 {
+        self.state.lock().charged
+    }
+
+    fn hang(&self) {
+        let mut state = self.state.lock();
+        state.calls_that_hang += 1;
+        self.changed.notify_all();
+        self.changed.wait_while(&mut state, |state| state.hangs);
+        state.calls_that_hang -= 1;
+    }
+}
+
+/// As an adapter gives it.
+pub(crate) fn lent_cache(cache: &Arc<LentCache>) -> Cache<'_> {
+    let at = Arc::as_ptr(cache).cast();
+    // SAFETY: it is alive.
+    unsafe { Cache::at(at, at) }
+}
+
+type Alarm = extern "C" fn(*mut c_void);
+
+/// Has the cache, and gives its alarm back.
+struct LentCharge(Arc<LentCache>, Alarm, *mut c_void);
+
+unsafe extern "C" fn charge(
+    cache: *const c_void,
+    _: Alarm,
+    free: Alarm,
+    context: *mut c_void,
+) -> *mut c_void {
+    // SAFETY: what `lent_cache` gave is alive.
+    let cache = unsafe {
+        Arc::increment_strong_count(cache.cast::<LentCache>());
+        Arc::from_raw(cache.cast::<LentCache>())
+    };
+    Box::into_raw(Box::new(LentCharge(cache, free, context))).cast()
+}
+
+fn cache_of(charge: *mut c_void) -> &'static LentCache {
+    // SAFETY: what `charge` gave is alive for the call that this is used in.
+    unsafe { &*charge.cast::<LentCharge>() }.0.as_ref()
+}
+
+unsafe extern "C" fn capacity(_: *mut c_void) -> u64 {
+    1 << 20
+}
+
+unsafe extern "C" fn room(charge: *mut c_void, eighths: c_uint) -> u64 {
+    cache_of(charge).hang();
+    (1 << 20) / 8 * u64::from(eighths)
+}
+
+unsafe extern "C" fn charged(charge: *mut c_void) -> u64 {
+    cache_of(charge).charged()
+}
+
+unsafe extern "C" fn update(charge: *mut c_void, bytes: u64, permit: u64) -> u64 {
+    cache_of(charge).hang();
+    let mut state = cache_of(charge).state.lock();
+    if permit >= state.permit {
+        state.charged = bytes;
+    }
+    bytes
+}
+
+unsafe extern "C" fn end(charge: *mut c_void, permit: u64, _: c_int) -> u64 {
+    let mut state = cache_of(charge).state.lock();
+    state.permit = state.permit.max(permit);
+    std::mem::take(&mut state.charged)
+}
+
+unsafe extern "C" fn release(charge: *mut c_void) {
+    // SAFETY: what `charge` gave.
+    let LentCharge(_, free, context) = *unsafe { Box::from_raw(charge.cast()) };
+    free(context);
+}
+
+static LENT_CACHE_CALLS: CacheCalls = CacheCalls { charge, capacity, room, charged, update, end, release };
+
+/// The same engine, with caches.
+pub(crate) static ENGINE_WITH_CACHES: Engine = Engine { cache: Some(&LENT_CACHE_CALLS), ..TEST_ENGINE };

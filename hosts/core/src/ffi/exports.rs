@@ -3,24 +3,27 @@
 //! A reference stands for a pointer that is borrowed for the call, a box for one that is owned, and an option for one that may be null.
 
 use std::{
-    cmp::Ordering,
     ffi::{c_char, c_int, c_void},
     panic::{AssertUnwindSafe, catch_unwind},
-    ptr, slice,
-    sync::{Arc, atomic::Ordering::Relaxed},
+    ptr::{self, NonNull},
+    slice,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     time::Duration,
 };
 
 use springbloom_filter::KeyDigest;
 use springbloom_format::{BlockHeader, Contents, Directory};
-use springbloom_manager::{self as manager, Answer, KeyOrder, set_host_bytes_of_thread};
+use springbloom_manager::{self as manager, Answer, set_host_bytes_of_thread};
 
 use super::types::{
-    BatchKey, Comparator, Digest, KEYS, KEYS_BEFORE_PREFIXES, OPENED, PREFIXES, Setting, TableSpec,
-    UNKNOWN_CONTENTS, write_message,
+    BatchKey, Digest, KEYS, KEYS_BEFORE_PREFIXES, OPENED, PREFIXES, Setting, TableSpec, UNKNOWN_CONTENTS,
+    write_message,
 };
 use crate::{
-    engine::{Access, Bytes, Cache, CacheCharge, Engine, FileAccess, FileCalls, Head, OpenFile},
+    engine::{Access, Bytes, Cache, CacheUse, Comparator, Engine, File, FileAccess, Head, OpenFile},
     instance::{
         Filters,
         shared::{give_up_shared_instance, shared_instance, shared_instance_if_any},
@@ -31,7 +34,7 @@ use crate::{
     },
     tables::{
         databases::ColumnFamily,
-        open_table::{OpenError, OpenTable, Opening},
+        open_table::{self, OpenError, OpenTable, Opening},
         unit_builder::UnitBuilder,
     },
 };
@@ -148,7 +151,7 @@ unsafe extern "C" fn sb_filters_use_cache(
     filters: &Filters,
     cache: *const c_void,
     identity: *const c_void,
-    charge: &mut *const CacheCharge,
+    charge: &mut *const CacheUse,
     error: *mut c_char,
     error_size: usize,
 ) -> c_int {
@@ -168,7 +171,7 @@ unsafe extern "C" fn sb_filters_use_cache(
 /// # Safety
 /// The caller gives up a share that it owns.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_cache_use_release(charge: *const CacheCharge) {
+unsafe extern "C" fn sb_cache_use_release(charge: *const CacheUse) {
     // SAFETY: the share is the caller's to give.
     guarded((), || unsafe { Arc::decrement_strong_count(charge) });
 }
@@ -372,25 +375,6 @@ unsafe extern "C" fn sb_table_further_prefix_of_range(table: &OpenTable, from: B
     guarded(0, || table.further_prefixes().of_range(from, end).map_or(0, <[u8]>::len))
 }
 
-// SAFETY: by the header, any thread may compare.
-unsafe impl Send for Comparator {}
-// SAFETY: as above.
-unsafe impl Sync for Comparator {}
-
-impl KeyOrder for Comparator {
-    #[inline]
-    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
-        let Some(compare) = self.compare else { return a.cmp(b) };
-        // SAFETY: the comparator is alive for the call that the order came with, and both keys are readable.
-        let order = unsafe { compare(self.comparator, Bytes::of(a), Bytes::of(b)) };
-        order.cmp(&0)
-    }
-
-    fn is_bytewise(&self) -> bool {
-        self.compare.is_none()
-    }
-}
-
 /// # Safety
 /// `session` and `folder` are readable; `files.access` belongs to the callee from here on.
 #[unsafe(no_mangle)]
@@ -439,8 +423,8 @@ unsafe extern "C" fn sb_head_check(head: Bytes, contents: i32) -> c_int {
 }
 
 /// # Safety
-/// What `spec` and `head` point to is readable; the order of keys is valid until the table is closed; `file.file` belongs to the callee
-/// from here on.
+/// What `spec` and `head` point to is readable; the order of keys is valid until the table is closed; a share in `file` belongs to the
+/// callee from here on.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_table_open(
     filters: &Filters,
@@ -448,12 +432,12 @@ unsafe extern "C" fn sb_table_open(
     spec: &TableSpec,
     head: Option<&Head>,
     why: c_int,
-    file: FileCalls,
+    file: NonNull<File>,
     table: &mut *const OpenTable,
 ) -> c_int {
     *table = ptr::null();
-    // SAFETY: the caller gives the file away.
-    let file = Arc::new(unsafe { OpenFile::new(file) });
+    // SAFETY: the caller gives the share away.
+    let file = unsafe { OpenFile::new(file) };
     if family.is_null() {
         return OpenError::NoSuchUnits.code(); // opening it failed
     }
@@ -472,15 +456,17 @@ unsafe extern "C" fn sb_table_open(
         let opening = Opening {
             tables: filters.tables.clone(),
             family,
-            path,
+            path: path.into(),
             file_number: spec.file_number,
             level: u8::try_from(spec.level).ok(),
             contents: spec.contents,
             is_of_prefixes: spec.contents == PREFIXES,
-            order: Box::new(spec.comparator),
+            // A table has its prefixes as if they were the keys of another one.
+            order: if spec.contents == PREFIXES { Comparator::BYTEWISE } else { spec.comparator },
             file,
+            number: AtomicU64::new(0),
         };
-        OpenTable::open(opening, head)
+        open_table::open(opening, head)
     });
     let (opened, result) = opened;
     *table = opened.map_or(ptr::null(), Arc::into_raw);
@@ -489,7 +475,7 @@ unsafe extern "C" fn sb_table_open(
 
 #[unsafe(no_mangle)]
 extern "C" fn sb_table_stop_waiting(table: &OpenTable) {
-    guarded((), || table.stop_waiting());
+    guarded((), || table.give_up());
 }
 
 /// # Safety

@@ -2,9 +2,9 @@
 
 use std::mem::offset_of;
 
-use super::types::{BatchKey, Comparator, Digest, Setting, TableSpec};
+use super::types::{BatchKey, Digest, Setting, TableSpec};
 use crate::{
-    engine::{Access, Bytes, CacheCalls, Engine, FileCalls, Head},
+    engine::{Access, Bytes, CacheCalls, Comparator, Engine, File, FileCalls, Head},
     tables::open_table::OpenTable,
 };
 
@@ -24,10 +24,11 @@ layout!(Access, 48, access: 0, read: 8, exists: 16, log: 24, free: 32, file_syst
 layout!(Setting, 32, name: 0, value: 16);
 layout!(Comparator, 16, comparator: 0, compare: 8);
 layout!(Head, 40, bytes: 0, block_offset: 16, session: 24);
-layout!(FileCalls, 32, file: 0, read: 8, read_head: 16, free: 24);
+layout!(FileCalls, 32, read: 0, read_head: 8, share: 16, release: 24);
+layout!(File, 8, calls: 0);
 layout!(TableSpec, 64, path: 0, file_number: 16, level: 24, contents: 28, comparator: 32, family: 48);
 layout!(BatchKey, 40, key: 0, digest: 16, segment: 32, may_match: 36);
-layout!(CacheCalls, 48, charge: 0, capacity: 8, room: 16, update: 24, end: 32, release: 40);
+layout!(CacheCalls, 56, charge: 0, capacity: 8, room: 16, charged: 24, update: 32, end: 40, release: 48);
 layout!(
     Engine, 64,
     table_extension: 0, older_table_extension: 8, database_file: 16, lock_file: 24, hotness_file: 32, hotness_file_new: 40,

@@ -1,13 +1,13 @@
 //! Structures of `include/springbloom_abi.h`.
 
 use std::{
-    ffi::{c_char, c_int, c_void},
+    ffi::{c_char, c_int},
     ptr,
 };
 
 use springbloom_filter::KeyDigest;
 
-use crate::engine::Bytes;
+use crate::engine::{Bytes, Comparator};
 
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -42,16 +42,6 @@ pub(super) struct BatchKey {
 pub(super) struct Setting {
     pub(super) name: Bytes,
     pub(super) value: Bytes,
-}
-
-pub(super) type CompareFn = unsafe extern "C" fn(*const c_void, Bytes, Bytes) -> c_int;
-
-/// An order of user keys. Without a function: the order of their bytes.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(super) struct Comparator {
-    pub(super) comparator: *const c_void,
-    pub(super) compare: Option<CompareFn>,
 }
 
 #[repr(C)]

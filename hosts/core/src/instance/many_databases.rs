@@ -3,24 +3,24 @@
 use std::{
     fs::{self, File},
     os::unix::ffi::OsStrExt,
-    sync::{Arc, atomic::AtomicI64},
+    sync::{Arc, atomic::AtomicU64},
     time::{Duration, Instant, UNIX_EPOCH},
 };
 
 use springbloom_format::{BlockHeader, StoredHotness};
-use springbloom_manager::{BytewiseOrder, Outcome};
+use springbloom_manager::Outcome;
 use tempfile::TempDir;
 
 use super::Filters;
 use crate::{
     engine::{
-        OwnedHead,
+        Comparator, OwnedHead,
         test_engine::{LentFile, TEST_ENGINE, lent, no_files},
     },
     settings::Settings,
     tables::{
         databases::ColumnFamily,
-        open_table::{OpenTable, Opening},
+        open_table::{self, OpenTable, Opening},
         unit_builder::UnitBuilder,
     },
     warm_start::hotness_file::{read, replace},
@@ -31,7 +31,7 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 /// A file of which nothing is read.
 fn no_file() -> Arc<LentFile> {
     let head = OwnedHead { bytes: Vec::new(), block_offset: 0, session: Vec::new() };
-    Arc::new(LentFile { head, read: Box::new(|| 4), shares: AtomicI64::new(0) })
+    LentFile::new(head, || 4)
 }
 
 /// A database that is open for writing.
@@ -48,7 +48,7 @@ impl<'f> Store<'f> {
         fs::write(path.join("CURRENT"), "").expect("write");
         let lock = File::create(path.join("LOCK")).expect("create");
         let bytes = path.as_os_str().as_bytes();
-        let family = filters.tables.databases.open(bytes, bytes, true, no_files());
+        let family = filters.tables.databases.open(bytes, bytes, true, no_files(&Arc::default()));
         Self { filters, family, tables: Vec::new(), _lock: lock }
     }
 
@@ -70,17 +70,18 @@ impl<'f> Store<'f> {
         let opening = Opening {
             tables: self.filters.tables.clone(),
             family: self.family.clone(),
-            path: path.as_os_str().as_bytes().to_vec(),
+            path: path.as_os_str().as_bytes().into(),
             file_number: number,
             contents: 1,
             is_of_prefixes: false,
             level: Some(1),
-            order: Box::new(BytewiseOrder),
-            file: Arc::new(lent(&no_file())),
+            order: Comparator::BYTEWISE,
+            file: lent(&no_file()),
+            number: AtomicU64::new(0),
         };
         let head =
             OwnedHead { bytes: block[..head_bytes].to_vec(), block_offset: 0, session: session.to_vec() };
-        let (table, opened) = OpenTable::open(opening, Ok(head));
+        let (table, opened) = open_table::open(opening, Ok(head));
         opened.expect("there is room");
         self.tables.extend(table);
     }
@@ -125,8 +126,6 @@ fn wait_while(is_so: impl Fn() -> bool) {
 fn save_all(filters: &Filters) {
     assert!(filters.wait_idle(IDLE_TIMEOUT));
     let warm_starts = filters.tables.warm_starts.as_ref().expect("there are warm starts");
-    warm_starts.look_for_locks();
-    wait_while(|| warm_starts.is_looking());
     warm_starts.save_all();
     wait_while(|| warm_starts.is_saving());
 }

@@ -26,7 +26,7 @@ use self::{
 };
 use crate::{
     budget::budget_control::BudgetControl,
-    engine::{Cache, CacheCharge, Engine},
+    engine::{Cache, CacheUse, Engine},
     error::Error,
     settings::{
         Budget, Settings,
@@ -117,7 +117,7 @@ impl Filters {
     }
 
     /// Charges the budget to this cache, too, while the result lives, if the settings ask for it. Errors with a message if none can pay.
-    pub(crate) fn use_cache(&self, cache: &Cache<'_>) -> Result<Option<Arc<CacheCharge>>, String> {
+    pub(crate) fn use_cache(&self, cache: &Cache<'_>) -> Result<Option<Arc<CacheUse>>, String> {
         self.budget.use_cache(self.tables.engine, cache)
     }
 

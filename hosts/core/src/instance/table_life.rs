@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicI64, Ordering},
+        atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering},
     },
     thread,
     time::{Duration, Instant},
@@ -11,19 +11,19 @@ use std::{
 
 use rand::{Rng, RngExt};
 use springbloom_format::BlockHeader;
-use springbloom_manager::BytewiseOrder;
+use springbloom_manager::{Chore, Place};
 use springbloom_testkit::seed;
 
 use super::Filters;
 use crate::{
     engine::{
-        OwnedHead,
+        Comparator, OwnedHead,
         test_engine::{LentFile, TEST_ENGINE, lent, no_files},
     },
     settings::{Budget, Settings},
     tables::{
         databases::ColumnFamily,
-        open_table::{OpenError, OpenTable, Opening},
+        open_table::{self, OpenError, OpenTable, Opening},
         unit_builder::UnitBuilder,
     },
 };
@@ -48,7 +48,7 @@ fn file(filters: &Filters, number: u64, rng: &mut impl Rng) -> Arc<LentFile> {
         thread::sleep(Duration::from_micros(micros));
         if fails.fetch_sub(1, Ordering::Relaxed) > 0 { 4 } else { 0 }
     };
-    Arc::new(LentFile { head: head(filters, number), read: Box::new(read), shares: AtomicI64::new(0) })
+    LentFile::new(head(filters, number), read)
 }
 
 fn open(
@@ -61,22 +61,23 @@ fn open(
     let opening = Opening {
         tables: filters.tables.clone(),
         family: family.clone(),
-        path: format!("/nowhere/{number:06}.sst").into_bytes(),
+        path: format!("/nowhere/{number:06}.sst").into_bytes().into(),
         file_number: number,
         level: Some(1),
         contents: 1,
         is_of_prefixes: false,
-        order: Box::new(BytewiseOrder),
-        file: Arc::new(lent(file)),
+        order: Comparator::BYTEWISE,
+        file: lent(file),
+        number: AtomicU64::new(0),
     };
     let OwnedHead { bytes, block_offset, session } = &file.head;
     let head = OwnedHead { bytes: bytes.clone(), block_offset: *block_offset, session: session.clone() };
-    OpenTable::open(opening, why.map_or(Ok(head), Err)).0.expect("it has units, or waits for them")
+    open_table::open(opening, why.map_or(Ok(head), Err)).0.expect("it has units, or waits for them")
 }
 
 /// One life of a database. Prints nothing but what is wrong.
 fn live(filters: &Filters, rng: &mut impl Rng) {
-    let family = filters.tables.databases.open(SESSION, b"/nowhere", true, no_files());
+    let family = filters.tables.databases.open(SESSION, b"/nowhere", true, no_files(&Arc::default()));
     let files: Vec<_> = (1..=16).map(|number| file(filters, number, rng)).collect();
     let mut tables = Vec::new();
     for (number, file) in (1..).zip(&files) {
@@ -102,7 +103,7 @@ fn live(filters: &Filters, rng: &mut impl Rng) {
             thread::sleep(Duration::from_micros(rng.random_range(0..1_500)));
             let table = tables.swap_remove(rng.random_range(0..tables.len()));
             if rng.random() {
-                table.stop_waiting();
+                table.give_up();
             }
             let (weak, is_obsolete) = (Arc::downgrade(&table), rng.random());
             table.close(&filters.tables, is_obsolete);
@@ -140,4 +141,53 @@ fn no_order_of_events_opens_a_closed_table_or_keeps_a_share_in_a_file() {
     for _ in 0..100 {
         live(&filters, &mut rng);
     }
+}
+
+/// As many chores as there are threads, and more, do nothing and do not end.
+struct Hanging(Arc<AtomicBool>);
+
+impl Hanging {
+    fn all_threads(filters: &Filters) -> Self {
+        let (hang, begun) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicI64::new(0)));
+        for place in 100..132 {
+            let (hang, begun) = (hang.clone(), begun.clone());
+            filters.tables.manager.run(Chore::new(Place { device: place, source: place }, move || {
+                begun.fetch_add(1, Ordering::SeqCst);
+                while hang.load(Ordering::SeqCst) {
+                    thread::sleep(Duration::from_millis(1));
+                }
+            }));
+        }
+        while begun.load(Ordering::SeqCst) < 16 {
+            thread::yield_now();
+        }
+        Self(hang)
+    }
+}
+
+impl Drop for Hanging {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn a_closed_database_keeps_nothing_of_the_engine_while_its_chores_wait_for_stores_that_hang() {
+    let mut rng = seed::rng("a_closed_database_keeps_nothing");
+    let settings =
+        Settings { budget: Budget::Bytes(BUDGET_BYTES), warm_start_every: None, ..Settings::default() };
+    let filters = Filters::start(settings, &TEST_ENGINE).expect("the settings are sound");
+    let shares = Arc::default();
+    let family = filters.tables.databases.open(SESSION, b"/nowhere", true, no_files(&shares));
+    let file = file(&filters, 1, &mut rng);
+    open(&filters, &family, &file, 1, None).close(&filters.tables, false);
+    let _hanging = Hanging::all_threads(&filters);
+    filters.tables.manager.notices().warn("something".into());
+    filters.tables.databases.tell_in_background(&filters.tables.manager);
+    filters.tables.files.forget_deleted();
+    let waits = open(&filters, &family, &file, 1, Some(OpenError::Unreadable));
+    assert_eq!((shares.load(Ordering::SeqCst), file.shares.load(Ordering::SeqCst)), (1, 1));
+    waits.close(&filters.tables, false);
+    filters.tables.close_column_family(&family, true);
+    assert_eq!((shares.load(Ordering::SeqCst), file.shares.load(Ordering::SeqCst)), (0, 0));
 }

@@ -132,16 +132,26 @@ impl Database {
         }
     }
 
+    /// Has a thread that touches files do something, if the database is open by then. Its end waits for that, and not for what waits for
+    /// its turn.
+    pub(crate) fn run(self: &Arc<Self>, manager: &Manager, run: impl FnOnce(&Self) + Send + 'static) {
+        let database = Arc::downgrade(self);
+        manager.run(Chore::new(self.place(), move || {
+            if let Some(database) = database.upgrade() {
+                database.files.enter(|| run(&database));
+            }
+        }));
+    }
+
     /// Has its log told, unless that is under way.
     fn tell_in_background(self: &Arc<Self>, manager: &Manager) {
         if self.lines.lock().is_empty() || self.is_telling.swap(true, Ordering::AcqRel) {
             return;
         }
-        let database = self.clone();
-        manager.run(Chore::new(self.place(), move || {
+        self.run(manager, |database| {
             database.tell();
             database.is_telling.store(false, Ordering::Release);
-        }));
+        });
     }
 
     /// Whether nobody is looking for its files. Then the caller is, until [`end_check`](Self::end_check).

@@ -4,6 +4,7 @@ pub(crate) mod builder_memory;
 pub(crate) mod databases;
 pub(crate) mod open_table;
 mod table_files;
+mod table_life;
 mod table_location;
 pub(crate) mod unit_builder;
 pub(crate) mod warm_starts;
@@ -66,13 +67,11 @@ impl Tables {
         let database = &family.database;
         database.tell();
         match &self.warm_starts {
-            Some(warm_starts) => warm_starts.close(database),
-            None => _ = self.files.forget_database(database),
-        }
-        if may_wait {
-            database.files().close();
-        } else {
-            database.files().shut();
+            Some(warm_starts) => warm_starts.close(database, may_wait),
+            None => {
+                self.files.forget_database(database);
+                database.files().close(may_wait);
+            }
         }
     }
 }

@@ -1,30 +1,27 @@
 //! An open table: what the reader of a table holds from its opening to its closing.
 //!
-//! It is *waiting* for its directory, *reading* it, *open*, or *closed*. Only an open one has units; nothing but the manager's load queue
-//! opens one that waits. The mutex of `waits` decides between an opening and a closing: whoever takes out what it holds has won, and no
-//! file is touched meanwhile. Who reads has a share of all that the read uses.
+//! Only an open one has units; nothing but the manager's load queue opens one that waits. Who reads has a share of all that the read uses.
 
 use std::sync::{
-    Arc, OnceLock,
-    atomic::{AtomicU32, AtomicU64, Ordering},
+    Arc,
+    atomic::{AtomicU64, Ordering},
 };
 
-use parking_lot::Mutex;
 use springbloom_filter::GroupShape;
 use springbloom_format::{Directory, FurtherPrefixes};
 use springbloom_manager::{
-    BytewiseOrder, Fences, KeyOrder, SegmentUse, TableHandle, TableId, TableSpec, WaitingTable, WaitsFor,
-    allocated_bytes,
+    Fences, SegmentUse, TableHandle, TableId, TableSpec, WaitingTable, WaitsFor, allocated_bytes,
 };
 use xxhash_rust::xxh3::Xxh3;
 
 use super::{
     Tables,
     databases::ColumnFamily,
+    table_life::TableLife,
     table_location::{OpenFileKey, TableFile, TableLocation, U48},
 };
 use crate::{
-    engine::{OpenFile, OwnedHead},
+    engine::{Comparator, OpenFile, OwnedHead},
     identity::stored_id,
 };
 
@@ -32,15 +29,17 @@ use crate::{
 pub(crate) struct Opening {
     pub(crate) tables: Arc<Tables>,
     pub(crate) family: Arc<ColumnFamily>,
-    pub(crate) path: Vec<u8>,
+    pub(crate) path: Box<[u8]>,
     pub(crate) file_number: u64,
     pub(crate) level: Option<u8>,
     /// Which of its units are meant, in the words of the header, and whether those are the ones over prefixes.
     pub(crate) contents: i32,
     pub(crate) is_of_prefixes: bool,
     /// Of the engine's: not used once the table is closed.
-    pub(crate) order: Box<dyn KeyOrder + Send + Sync>,
-    pub(crate) file: Arc<OpenFile>,
+    pub(crate) order: Comparator,
+    pub(crate) file: OpenFile,
+    /// In the load queue.
+    pub(crate) number: AtomicU64,
 }
 
 /// Why a table is read without units.
@@ -84,7 +83,7 @@ impl OpenError {
 }
 
 /// What an open table has.
-struct Units {
+pub(crate) struct Units {
     handle: TableHandle,
     further_prefixes: FurtherPrefixes,
     location: Arc<TableLocation>,
@@ -92,76 +91,56 @@ struct Units {
 }
 
 /// `sb_table`: a table's units over its keys, or over their prefixes.
-#[repr(C)]
-pub(crate) struct OpenTable {
-    /// The field of `sb_table`: 1 from when it has units.
-    is_open: AtomicU32,
-    units: OnceLock<Units>,
-    /// While it waits or reads.
-    waits: Mutex<Option<Arc<Opening>>>,
-    /// In the load queue, while it waits.
-    number: AtomicU64,
+pub(crate) type OpenTable = TableLife<Opening, Units>;
+
+/// Opens a table with this directory. If it is not open then, it waits, unless it never will have such units. Gives why it waits.
+pub(crate) fn open(
+    opening: Opening,
+    head: Result<OwnedHead, OpenError>,
+) -> (Option<Arc<OpenTable>>, Result<(), OpenError>) {
+    let why = match head.and_then(|head| Prepared::of(&opening, &head)?.register(&opening)) {
+        Ok(units) => return (Some(Arc::new(OpenTable::open(units))), Ok(())),
+        Err(why) => why,
+    };
+    let table = why.waits_for().map(|waits_for| {
+        let (manager, place) = (opening.tables.manager.clone(), opening.family.database.place());
+        let table = Arc::new(OpenTable::waiting(opening));
+        let number = manager.wait_to_open(table.clone(), place, waits_for);
+        table.while_waiting(|opening| opening.number.store(number, Ordering::Relaxed));
+        table
+    });
+    (table, Err(why))
 }
 
 impl OpenTable {
-    /// What an open table takes here by malloc, behind its reference counts: itself, its share in the file, and the place of that.
+    /// What an open table takes here by malloc, behind its reference counts: itself, and the place of its share in the file.
     pub(crate) fn allocated_bytes() -> usize {
         const COUNTS: usize = 2 * size_of::<usize>();
-        allocated_bytes(COUNTS + size_of::<Self>())
-            + allocated_bytes(COUNTS + size_of::<OpenFile>())
-            + TableLocation::OPEN_FILE_BYTES
-    }
-
-    pub(crate) const IS_OPEN_AT: usize = std::mem::offset_of!(Self, is_open);
-
-    /// Opens a table with this directory. If it is not open then, it waits, unless it never will have such units. Gives why it waits.
-    pub(crate) fn open(
-        opening: Opening,
-        head: Result<OwnedHead, OpenError>,
-    ) -> (Option<Arc<Self>>, Result<(), OpenError>) {
-        let opened = head.and_then(|head| Prepared::of(&opening, &head)?.register(&opening));
-        let why = opened.as_ref().err().copied();
-        if why.is_some_and(|why| why.waits_for().is_none()) {
-            return (None, why.map_or(Ok(()), Err));
-        }
-        let (units, is_open) = (OnceLock::new(), opened.is_ok());
-        _ = opened.map(|opened| units.set(opened));
-        let (manager, place) = (opening.tables.manager.clone(), opening.family.database.place());
-        let table = Arc::new(Self {
-            is_open: AtomicU32::new(is_open.into()),
-            units,
-            waits: Mutex::new((!is_open).then(|| Arc::new(opening))),
-            number: AtomicU64::new(0),
-        });
-        if let Some(why) = why.and_then(OpenError::waits_for) {
-            table.number.store(manager.wait_to_open(table.clone(), place, why), Ordering::Relaxed);
-        }
-        (Some(table), why.map_or(Ok(()), Err))
+        allocated_bytes(COUNTS + size_of::<Self>()) + TableLocation::OPEN_FILE_BYTES
     }
 
     /// For lookups; `None` while it is not open.
     #[inline]
     pub(crate) fn handle(&self) -> Option<&TableHandle> {
-        self.units.get().map(|units| &units.handle)
+        self.units().map(|units| &units.handle)
     }
 
     /// By which rules its units over prefixes have further ones.
     pub(crate) fn further_prefixes(&self) -> FurtherPrefixes {
-        self.units.get().map_or_else(FurtherPrefixes::default, |units| units.further_prefixes)
+        self.units().map_or_else(FurtherPrefixes::default, |units| units.further_prefixes)
     }
 
     /// It gets no units any more, if it has none. Does not wait for a read.
-    pub(crate) fn stop_waiting(&self) {
-        let waited = self.waits.lock().take();
-        if let Some(waited) = waited {
-            waited.tables.manager.stop_waiting(self.number.load(Ordering::Relaxed));
+    pub(crate) fn give_up(&self) {
+        if let Some(waited) = self.stop_waiting() {
+            waited.tables.manager.stop_waiting(waited.number.load(Ordering::Relaxed));
         }
     }
 
     /// Closes the table for this reader. Its state stays for the next reader, unless the file is going away. Does not wait for a read.
     pub(crate) fn close(self: Arc<Self>, tables: &Tables, obsolete: bool) {
-        self.stop_waiting();
-        let Some(units) = self.units.get() else { return };
+        self.give_up();
+        let Some(units) = self.units() else { return };
         drop(units.location.remove_open(units.open_file));
         let id = units.handle.id();
         if obsolete {
@@ -174,35 +153,19 @@ impl OpenTable {
             tables.files.forget(id);
         }
     }
-
-    /// Reads the directory and opens the table, as long as it waits. Within the database's gate, as all shares in files end in here.
-    fn try_to_open(&self) -> Option<WaitsFor> {
-        // Shares of all that is used.
-        let opening = self.waits.lock().clone()?;
-        let head = opening.file.read_head(opening.contents).map_err(OpenError::of_code);
-        let prepared = head.and_then(|head| Prepared::of(&opening, &head));
-        let mut waits = self.waits.lock();
-        if waits.is_none() {
-            return None; // it was closed meanwhile
-        }
-        // Touches no file. The engine's order of keys is valid, since the table is not closed.
-        let opened = prepared.and_then(|prepared| prepared.register(&opening));
-        let why = opened.as_ref().err().and_then(|why| why.waits_for());
-        if let Ok(units) = opened {
-            _ = self.units.set(units);
-            self.is_open.store(1, Ordering::Release);
-        }
-        let ended = if why.is_none() { waits.take() } else { None };
-        drop(waits);
-        drop(ended);
-        why
-    }
 }
 
 impl WaitingTable for OpenTable {
     fn open(&self) -> Option<WaitsFor> {
-        let family = self.waits.lock().as_ref().map(|opening| opening.family.clone())?;
-        family.database.files().enter(|| self.try_to_open()).flatten()
+        let family = self.while_waiting(|opening| opening.family.clone())?;
+        let read = |opening: &Opening| {
+            let head = opening.file.read_head(opening.contents).map_err(OpenError::of_code);
+            head.and_then(|head| Prepared::of(opening, &head)).map_err(OpenError::waits_for)
+        };
+        let register =
+            |prepared: Prepared, opening: &Opening| prepared.register(opening).map_err(OpenError::waits_for);
+        // All shares in files end in there.
+        family.database.files().enter(|| self.try_to_open(read, register)).flatten()
     }
 }
 
@@ -216,11 +179,6 @@ struct Prepared {
     location: Arc<TableLocation>,
     remembered: Option<Vec<SegmentUse>>,
     further_prefixes: FurtherPrefixes,
-}
-
-/// A table has its prefixes as if they were the keys of another one.
-fn order_of(opening: &Opening) -> &dyn KeyOrder {
-    if opening.is_of_prefixes { &BytewiseOrder } else { &*opening.order }
 }
 
 impl Prepared {
@@ -263,14 +221,14 @@ impl Prepared {
     /// Touches no file.
     fn register(self, opening: &Opening) -> Result<Units, OpenError> {
         let Self { shapes, firsts, last_key, id, file, location, remembered, further_prefixes } = self;
-        let fences = Fences::pack(firsts, Some(&last_key), order_of(opening)).ok_or(OpenError::Corrupt)?;
+        let fences = Fences::pack(firsts, Some(&last_key), &opening.order).ok_or(OpenError::Corrupt)?;
         let ColumnFamily { keys, prefixes, .. } = &*opening.family;
         opening.tables.files.unmark(id);
         let handle = opening.tables.manager.register(TableSpec {
             id,
             scope: if opening.is_of_prefixes { *prefixes } else { *keys },
             level: opening.level,
-            order: order_of(opening),
+            order: &opening.order,
             shapes,
             fences,
             source: location.clone(),
@@ -287,7 +245,7 @@ impl Prepared {
 fn table_id(opening: &Opening, session: &[u8]) -> TableId {
     let mut hash = Xxh3::new();
     hash.update(&opening.family.database.number().to_le_bytes());
-    for part in [&opening.path, session] {
+    for part in [&*opening.path, session] {
         hash.update(&(part.len() as u64).to_le_bytes());
         hash.update(part);
     }

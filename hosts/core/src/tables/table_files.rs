@@ -15,7 +15,7 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use springbloom_manager::{Activity, Chore, KnownTable, Manager, SegmentUse, TableId, UnitSource};
+use springbloom_manager::{Activity, KnownTable, Manager, SegmentUse, TableId, UnitSource};
 
 use super::{
     databases::Database,
@@ -189,25 +189,25 @@ impl TableFiles {
         self.next_look.store(next, Ordering::Relaxed);
         stale.into_iter().for_each(|id| self.forget(id));
         for (database, tables) in candidates.into_values() {
-            self.look_for(database, tables);
+            self.look_for(&database, tables);
         }
         // Some were forgotten otherwise.
         obsolete.into_keys().for_each(|id| self.drop_unknown(id));
     }
 
     /// Has it found out whether these tables of a database have files, unless others are being looked for.
-    fn look_for(&self, database: Arc<Database>, tables: Vec<Candidate>) {
+    fn look_for(&self, database: &Arc<Database>, tables: Vec<Candidate>) {
         if !database.begin_check() {
             return;
         }
         let gone = self.gone.clone();
-        self.manager.run(Chore::new(database.place(), move || {
+        database.run(&self.manager, move |database| {
             for (id, source, file) in tables {
                 if !TableLocation::of_source(&source).is_some_and(|place| place.has(&file)) {
                     gone.lock().push(id);
                 }
             }
             database.end_check();
-        }));
+        });
     }
 }

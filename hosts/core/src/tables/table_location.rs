@@ -8,13 +8,10 @@ use std::{
     collections::BTreeMap,
     ffi::OsStr,
     fs, io,
-    ops::Range,
+    ops::{Range, RangeInclusive},
     os::unix::{ffi::OsStrExt, fs::MetadataExt},
     path::Path,
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, OnceLock},
 };
 
 use parking_lot::Mutex;
@@ -40,7 +37,7 @@ pub(crate) struct TableLocation {
     /// Where its files lie, once it was looked up.
     device: OnceLock<u64>,
     /// Files that readers have open, by number and the reader's.
-    open: Mutex<BTreeMap<OpenFileKey, Arc<OpenFile>>>,
+    open: Mutex<BTreeMap<OpenFileKey, OpenFile>>,
     /// Whether the folder had a file that every database has, once a table was seen there.
     had_landmark: OnceLock<bool>,
 }
@@ -56,7 +53,7 @@ fn number_and_folder(engine: &Engine, path: &[u8]) -> Option<(U48, usize)> {
 
 impl TableLocation {
     /// Of a place in a tree whose nodes are half full, as they are where numbers only grow.
-    pub(crate) const OPEN_FILE_BYTES: usize = (size_of::<OpenFileKey>() + size_of::<Arc<OpenFile>>()) * 2;
+    pub(crate) const OPEN_FILE_BYTES: usize = size_of::<(OpenFileKey, OpenFile)>() * 2;
 
     /// The place of the file at `path`, and the file's number there.
     pub(crate) fn of(
@@ -155,21 +152,24 @@ impl TableLocation {
     }
 
     /// A reader opened the file. Gives the key for [`remove_open`](Self::remove_open).
-    pub(crate) fn add_open(&self, file: &TableFile, opened: Arc<OpenFile>) -> OpenFileKey {
-        let key = OpenFileKey { number: file.number(), reader: NEXT_READER.fetch_add(1, Ordering::Relaxed) };
-        self.open.lock().insert(key, opened);
+    pub(crate) fn add_open(&self, file: &TableFile, opened: OpenFile) -> OpenFileKey {
+        let mut open = self.open.lock();
+        let mut key = *keys_of(file).start();
+        while open.contains_key(&key) {
+            key += 1;
+        }
+        open.insert(key, opened);
         key
     }
 
     /// The reader is closed. Gives its share back, which is to be dropped without a lock.
-    pub(crate) fn remove_open(&self, key: OpenFileKey) -> Option<Arc<OpenFile>> {
+    pub(crate) fn remove_open(&self, key: OpenFileKey) -> Option<OpenFile> {
         self.open.lock().remove(&key)
     }
 
     /// A share in the file as some reader has it open: no descriptor need be free, and the file may have lost its name.
-    fn opened(&self, file: &TableFile) -> Option<Arc<OpenFile>> {
-        let of_number = |reader| OpenFileKey { number: file.number(), reader };
-        self.open.lock().range(of_number(0)..=of_number(u64::MAX)).next().map(|(_, opened)| opened.clone())
+    fn opened(&self, file: &TableFile) -> Option<OpenFile> {
+        self.open.lock().range(keys_of(file)).next().map(|(_, opened)| opened.clone())
     }
 
     /// Reads bytes of a table's file. `verify`: the last read of them was corrupt.
@@ -195,14 +195,13 @@ impl TableLocation {
     }
 }
 
-/// Tells openings of files apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct OpenFileKey {
-    number: u64,
-    reader: u64,
-}
+/// Tells the readers apart that have files open: the file's number, and 16 bits for those of one file.
+pub(crate) type OpenFileKey = u64;
 
-static NEXT_READER: AtomicU64 = AtomicU64::new(0);
+fn keys_of(file: &TableFile) -> RangeInclusive<OpenFileKey> {
+    let first = file.number() << 16;
+    first..=first | 0xFFFF
+}
 
 /// One table file: which it is, and where its units lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

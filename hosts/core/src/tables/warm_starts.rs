@@ -14,7 +14,7 @@ use std::{
 
 use parking_lot::Mutex;
 use springbloom_format::{StoredHotness, StoredTable};
-use springbloom_manager::{Activity, Chore, Lately, Manager, MemoryKind, SegmentUse};
+use springbloom_manager::{Activity, Lately, Manager, MemoryKind, SegmentUse};
 
 use super::{
     databases::Database,
@@ -72,21 +72,23 @@ impl WarmStarts {
         (Some(folder), remembered)
     }
 
-    /// The database closes: forgets its tables, and writes its folders where something changed. Waits for no other database.
-    pub(crate) fn close(&self, database: &Database) {
+    /// The database closes: forgets its tables, ends the accesses to its files, and writes its folders where something changed, unless it
+    /// may not wait. Waits for no other database.
+    pub(crate) fn close(&self, database: &Database, may_wait: bool) {
         let number = database.number();
         let folders = self.folders_of(number).map_or_else(Vec::new, |of| of.folders);
-        folders.iter().for_each(|folder| folder.close());
         // The next start needs the bytes of these tables and their readers again.
         let bookkeeping_bytes = self.bookkeeping_bytes();
         let (known, is_visited) = self.files.forget_database(database);
         // Waits until visits that `save_all` has found before are noted.
         self.changed.lock().remove(&number);
+        // No save begins after this. If it may wait, none is under way either.
+        database.files().close(may_wait);
         for folder in &folders {
             if is_visited {
                 folder.note_change();
             }
-            if database.is_for_writing() {
+            if database.is_for_writing() && may_wait {
                 folder.save_last(self.manager.notices(), || {
                     let mut stored = self.to_stored(database, folder, &known, bookkeeping_bytes);
                     stored.bookkeeping_bytes += (known.of(folder).count() * self.reader_bytes) as u64;
@@ -149,39 +151,22 @@ impl WarmStarts {
         // Of all folders, if one is written.
         let known = LazyCell::new(|| self.files.use_of(&database));
         for folder in &folders {
-            if folder.known_lock() == Some(true) && folder.begin_save() {
+            if folder.known_lock() == Some(false) {
+                continue;
+            }
+            if folder.begin_save() {
                 let stored = self.to_stored(&database, folder, &known, self.bookkeeping_bytes());
                 let (folder, notices) = (folder.clone(), self.manager.notices().clone());
                 let changed = self.changed.clone();
-                self.manager.run(Chore::new(database.place(), move || {
+                database.run(&self.manager, move |_| {
                     if folder.save(&notices, stored) {
                         changed.lock().insert(number);
                     }
-                }));
-            } else if folder.known_lock() != Some(false) && folder.is_changed() {
+                });
+            } else if folder.is_changed() {
                 self.changed.lock().insert(number);
             }
         }
-    }
-
-    /// Has it found out for each folder that may be written whether its lock file is held.
-    pub(crate) fn look_for_locks(&self) {
-        let mut unknown = Vec::new();
-        for Folders { database, folders } in
-            self.folders.lock().values().filter(|of| of.database.is_for_writing())
-        {
-            let asking = folders.iter().filter(|folder| folder.asks_for_lock());
-            unknown.extend(asking.map(|folder| (database.place(), folder.clone())));
-        }
-        for (place, folder) in unknown {
-            self.manager.run(Chore::new(place, move || _ = folder.is_lock_held()));
-        }
-    }
-
-    /// Whether a lock is being looked for.
-    #[cfg(test)]
-    pub(crate) fn is_looking(&self) -> bool {
-        self.folders.lock().values().flat_map(|of| &of.folders).any(|folder| folder.known_lock().is_none())
     }
 
     /// Whether a file is about to be written.

@@ -35,9 +35,6 @@ pub(crate) struct Folder {
     is_saving: AtomicBool,
     /// Whether the lock file of the database is held here. Empty: not known yet.
     is_lock_held: OnceLock<bool>,
-    is_lock_sought: AtomicBool,
-    /// The database is closed. Locked while the folder is written to.
-    is_closed: Mutex<bool>,
 }
 
 #[derive(Debug, Default)]
@@ -60,8 +57,6 @@ impl Folder {
             is_changed: AtomicBool::new(false),
             is_saving: AtomicBool::new(false),
             is_lock_held: OnceLock::new(),
-            is_lock_sought: AtomicBool::new(false),
-            is_closed: Mutex::default(),
         }
     }
 
@@ -99,18 +94,13 @@ impl Folder {
     }
 
     /// Whether the lock file of the database is held here. Accesses the file system, once.
-    pub(crate) fn is_lock_held(&self) -> bool {
+    fn is_lock_held(&self) -> bool {
         *self.is_lock_held.get_or_init(|| lock_file::is_held(self.engine, &self.path))
     }
 
     /// The same, if that is known.
     pub(crate) fn known_lock(&self) -> Option<bool> {
         self.is_lock_held.get().copied()
-    }
-
-    /// Whether somebody is to find it out, who was not asked yet.
-    pub(crate) fn asks_for_lock(&self) -> bool {
-        self.known_lock().is_none() && !self.is_lock_sought.swap(true, Ordering::AcqRel)
     }
 
     fn load(&self, manager: &Manager, state: &mut State) {
@@ -159,28 +149,21 @@ impl Folder {
         self.is_saving.load(Ordering::Acquire)
     }
 
-    /// Writes the file, with what is remembered of tables that were not opened, unless the database is closed. Gives whether that failed:
+    /// Writes the file, with what is remembered of tables that were not opened, if the lock file is held here. Gives whether that failed:
     /// then the next save tries again.
     pub(crate) fn save(&self, notices: &Notices, stored: StoredHotness) -> bool {
-        let is_closed = self.is_closed.lock();
-        if !*is_closed {
+        if self.is_lock_held() {
             self.write(notices, stored);
-            self.is_saving.store(false, Ordering::Release);
         }
+        self.is_saving.store(false, Ordering::Release);
         self.is_changed()
     }
 
-    /// The database is closed: from now on [`save`](Self::save) writes nothing. Waits for one that writes this folder.
-    pub(crate) fn close(&self) {
-        *self.is_closed.lock() = true;
-        if self.is_saving.swap(false, Ordering::AcqRel) {
-            self.note_change();
-        }
-    }
-
-    /// As [`save`](Self::save), after [`close`](Self::close).
+    /// As [`save`](Self::save), where something changed. The database is closed: no other save is under way, nor will one that was about
+    /// to be made.
     pub(crate) fn save_last(&self, notices: &Notices, collect: impl FnOnce() -> StoredHotness) {
-        if self.is_changed.swap(false, Ordering::AcqRel) && self.is_lock_held() {
+        let is_unsaved = self.is_saving.load(Ordering::Acquire) || self.is_changed();
+        if is_unsaved && self.is_lock_held() {
             self.write(notices, collect());
         }
     }

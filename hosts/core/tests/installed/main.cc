@@ -46,8 +46,9 @@ int Exists(const void*, sb_bytes path) noexcept {
 void Log(const void*, int /*is_warning*/, sb_bytes text) noexcept {
   std::printf("%.*s\n", static_cast<int>(text.size), reinterpret_cast<const char*>(text.data));
 }
-int ReadOpen(const void*, uint64_t, size_t, int, uint8_t*) noexcept { return 1; }
-int ReadHead(const void*, int32_t, void*, void (*)(void*, const sb_head*) SB_NOEXCEPT) noexcept { return 1; }
+int ReadOpen(const sb_file*, uint64_t, size_t, int, uint8_t*) noexcept { return 1; }
+int ReadHead(const sb_file*, int32_t, void*, void (*)(void*, const sb_head*) SB_NOEXCEPT) noexcept { return 1; }
+void Uncounted(const sb_file*) noexcept {}
 void Free(void*) noexcept {}
 
 const sb_engine kEngine = {
@@ -120,10 +121,11 @@ int main(int argc, char** argv) {
   spec.family = Bytes(family_name);
   const sb_head head{{Bytes(block).data, head_bytes}, /*block_offset=*/0, Bytes(session)};
   // Units are read through the folder's files where an open file cannot be read.
-  const sb_file file{nullptr, &ReadOpen, &ReadHead, &Free};
+  const sb_file_calls calls{&ReadOpen, &ReadHead, &Uncounted, &Uncounted};
+  const sb_file file{&calls};
   const sb_table* table = nullptr;
   Require(sb_head_check(head.bytes, SB_KEYS) == SB_OPENED, "the head is sound");
-  Require(sb_table_open(filters, family, &spec, &head, SB_OPENED, file, &table) == SB_OPENED, "the table opens");
+  Require(sb_table_open(filters, family, &spec, &head, SB_OPENED, &file, &table) == SB_OPENED, "the table opens");
 
   const sb_comparator bytewise{nullptr, nullptr};
   int passed = kKeys;

@@ -57,7 +57,7 @@ class Charge {
   }
 
   ~Charge() {
-    End();
+    End(/*permit=*/0);
     for (const auto& key : sentinels_) {
       cache_->Erase(key.AsSlice());
     }
@@ -83,29 +83,30 @@ class Charge {
     return std::min(left, most);
   }
 
-  // Moves the charge to `bytes`, rounded up to an entry. Gives what the cache granted; all if the charge was ended meanwhile.
-  uint64_t Update(uint64_t bytes) {
+  uint64_t Charged() const { return bytes_.load(); }
+
+  // Moves the charge to `bytes`, rounded up to an entry. Gives what the cache granted; all if the permit has ended.
+  uint64_t Update(uint64_t bytes, uint64_t permit) {
     Shrink(bytes);
     if (bytes_.load() < bytes) {
       // The capacity may fall before the cache is looked at again.
       Watch();
-      if (!Grow(bytes)) {
+      if (!Grow(bytes, permit)) {
         return bytes;
       }
     }
     return bytes_.load();
   }
 
-  // Any thread may end the charge while another one moves it, which stops then. Gives the bytes given back, or about to be.
-  uint64_t End() {
-    std::vector<Entry> ended;
+  // Any thread may end the charge while another one moves it by an earlier permit, which stops then. Gives the bytes given back, or about to
+  // be.
+  uint64_t End(uint64_t permit) {
+    const uint64_t bytes = bytes_.load();
     {
       std::lock_guard<std::mutex> lock(mutex_);
-      is_ended_ = true;
-      ended.swap(entries_);
+      permit_ = std::max(permit_, permit);
     }
-    const uint64_t bytes = bytes_.load();
-    Release(ended);
+    Shrink(0);
     return bytes;
   }
 
@@ -122,12 +123,8 @@ class Charge {
   static constexpr size_t kSentinelBytes = 128;
 
   // As far as a cache with a strict limit has room in half of its shards. Memtables fill whole shards of a small cache: which shard an
-  // entry comes to is chance. `false`: the charge was ended meanwhile.
-  bool Grow(uint64_t bytes) {
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      is_ended_ = false;
-    }
+  // entry comes to is chance. `false`: the permit has ended.
+  bool Grow(uint64_t bytes, uint64_t permit) {
     const uint64_t entry_bytes = std::max(bytes / kEntriesMax, kEntryBytesMin);
     size_t granted = bytes_.load() / entry_bytes;
     for (size_t refused = 0; bytes_.load() < bytes && refused <= granted + kRefusedMin;) {
@@ -138,43 +135,43 @@ class Charge {
       if (!placeholders_.Insert(key.AsSlice(), entry_bytes, &handle).ok()) {
         bytes_ -= entry_bytes;
         ++refused;
-      } else if (Keep({handle, entry_bytes})) {
+      } else if (Keep({handle, entry_bytes}, permit)) {
         ++granted;
       } else {
-        Release({{handle, entry_bytes}});
+        Release({handle, entry_bytes});
         return false;
       }
     }
     return true;
   }
 
-  // `false`: the charge was ended meanwhile.
-  bool Keep(Entry entry) {
+  bool Keep(Entry entry, uint64_t permit) {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (!is_ended_) {
+    if (permit >= permit_) {
       entries_.push_back(entry);
     }
-    return !is_ended_;
+    return permit >= permit_;
   }
 
+  // Whoever needs the room takes part: a thread that loses its core meanwhile holds a single entry back.
   void Shrink(uint64_t bytes) {
-    std::vector<Entry> given_back;
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      for (uint64_t left = bytes_.load(); !entries_.empty() && left - entries_.back().second >= bytes;) {
-        left -= entries_.back().second;
-        given_back.push_back(entries_.back());
+    for (;;) {
+      Entry last;
+      {
+        std::lock_guard<std::mutex> lock(mutex_);
+        if (entries_.empty() || bytes_.load() - entries_.back().second < bytes) {
+          return;
+        }
+        last = entries_.back();
         entries_.pop_back();
       }
+      Release(last);
     }
-    Release(given_back);
   }
 
-  void Release(const std::vector<Entry>& entries) {
-    for (const auto& [handle, bytes] : entries) {
-      placeholders_.ReleaseAndEraseIfLastRef(handle);
-      bytes_ -= bytes;
-    }
+  void Release(const Entry& entry) {
+    placeholders_.ReleaseAndEraseIfLastRef(entry.first);
+    bytes_ -= entry.second;
   }
 
   // Keeps the sentinels among the entries that are evicted last.
@@ -203,7 +200,8 @@ class Charge {
   // Of the entries; never held while the cache is called.
   std::mutex mutex_;
   std::vector<Entry> entries_;
-  bool is_ended_ = false;
+  // The first by which entries are kept.
+  uint64_t permit_ = 0;
 };
 
 // Callbacks of springbloom_abi.h; `charge` is a Charge*.
@@ -216,18 +214,22 @@ uint64_t CapacityOfCache(void* charge) noexcept { return static_cast<Charge*>(ch
 
 uint64_t RoomForCharge(void* charge, unsigned eighths) noexcept { return static_cast<Charge*>(charge)->Room(eighths); }
 
-uint64_t UpdateCharge(void* charge, uint64_t bytes) noexcept { return static_cast<Charge*>(charge)->Update(bytes); }
+uint64_t ChargedBytes(void* charge) noexcept { return static_cast<Charge*>(charge)->Charged(); }
 
-uint64_t EndCharge(void* charge, int if_refusing) noexcept {
+uint64_t UpdateCharge(void* charge, uint64_t bytes, uint64_t permit) noexcept {
+  return static_cast<Charge*>(charge)->Update(bytes, permit);
+}
+
+uint64_t EndCharge(void* charge, uint64_t permit, int if_refusing) noexcept {
   auto* ended = static_cast<Charge*>(charge);
-  return if_refusing == 0 || ended->IsRefusing() ? ended->End() : 0;
+  return if_refusing == 0 || ended->IsRefusing() ? ended->End(permit) : 0;
 }
 
 void FreeCharge(void* charge) noexcept { delete static_cast<Charge*>(charge); }
 
 }  // namespace
 
-constinit const sb_cache_calls kBlockCacheCalls = {&NewCharge,    &CapacityOfCache, &RoomForCharge,
+constinit const sb_cache_calls kBlockCacheCalls = {&NewCharge,    &CapacityOfCache, &RoomForCharge, &ChargedBytes,
                                                    &UpdateCharge, &EndCharge,       &FreeCharge};
 
 rocksdb::Status UseCache(const sb_filters* filters, const rocksdb::BlockBasedTableOptions& options, CacheUse* use) {

@@ -15,7 +15,7 @@ constinit const sb_engine springbloom_engine = {
     // reads, deletes or copies.
     .hotness_file = "OPTIONS-0-SPRINGBLOOM-HOTNESS.dbtmp",
     .hotness_file_new = "OPTIONS-0-SPRINGBLOOM-HOTNESS-NEW.dbtmp",
-    // The reader, its file, and the count of shares in the stock reader, each with what malloc adds.
-    .reader_bytes = sizeof(springbloom::ElasticTableReader) + 8 + sizeof(springbloom::TableFile) + 16 + 32,
+    // The reader and its file, each with what malloc adds.
+    .reader_bytes = sizeof(springbloom::ElasticTableReader) + 16 + sizeof(springbloom::TableFile) + 8,
     .cache = &springbloom::kBlockCacheCalls,
 };

@@ -20,7 +20,7 @@ std::list<ColumnFamily>& AllOpen() {
   return *all;
 }
 
-// Guards the list, the column families' counts of readers, and what they make once.
+// Guards the list, and the column families' counts of readers.
 std::mutex& AllOpenMutex() {
   static auto* mutex = new std::mutex;
   return *mutex;
@@ -72,11 +72,8 @@ bool ColumnFamily::Matches(const FiltersRef& by, const TableReaderOptions& optio
 }
 
 void ColumnFamily::WarnOfUnreadable(const std::string& path) const {
-  {
-    std::lock_guard<std::mutex> lock(AllOpenMutex());
-    if (std::exchange(warned_of_unreadable_, true)) {
-      return;
-    }
+  if (warned_of_unreadable_.exchange(true)) {
+    return;
   }
   rocksdb::Warn(objects->log,
                 "springbloom: the filter units of %s cannot be read; it is read without them until they can be, and this column "
@@ -85,11 +82,8 @@ void ColumnFamily::WarnOfUnreadable(const std::string& path) const {
 }
 
 void ColumnFamily::WarnOfNoRoom() const {
-  {
-    std::lock_guard<std::mutex> lock(AllOpenMutex());
-    if (std::exchange(warned_of_no_room_, true)) {
-      return;
-    }
+  if (warned_of_no_room_.exchange(true)) {
+    return;
   }
   rocksdb::Warn(objects->log,
                 "springbloom: a table is read without filter units, as the budget of %llu bytes has no room for its bookkeeping; "

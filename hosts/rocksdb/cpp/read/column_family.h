@@ -1,6 +1,7 @@
 // State that the open tables of a column family share.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <list>
 #include <memory>
@@ -54,8 +55,8 @@ class ColumnFamily {
   const std::string session_;
   const void* const column_family_;
   const sb_column_family* const family_;
-  mutable bool warned_of_no_room_ = false;
-  mutable bool warned_of_unreadable_ = false;
+  mutable std::atomic<bool> warned_of_no_room_ = false;
+  mutable std::atomic<bool> warned_of_unreadable_ = false;
   mutable size_t readers_ = 0;
   // In the list of all that are open.
   std::list<ColumnFamily>::const_iterator place_;

@@ -9,7 +9,6 @@
 #include "monitoring/statistics_impl.h"
 #include "options/cf_options.h"
 #include "read/seek_outcomes.h"
-#include "read/table_file.h"
 #include "util/coro_utils.h"
 
 namespace springbloom {
@@ -28,7 +27,8 @@ using rocksdb::perf_context;
 using rocksdb::perf_level;
 
 ElasticTableReader::ElasticTableReader(std::unique_ptr<rocksdb::TableReader> stock, ColumnFamilyRef family, int level)
-    : stock_(std::move(stock)),
+    : file_(TableFile::Of(std::move(stock), family->objects)),
+      stock_(file_->Stock()),
       units_(std::move(family)),
       has_range_tombstones_(RepOf(Inner()).fragmented_range_dels != nullptr),
       level_(level) {}
@@ -45,10 +45,10 @@ int ElasticTableReader::Open(int contents, int why, const UnitTable::Head& head)
   spec.family = Bytes(stock.table_properties->column_family_name);
   const sb_head read{Bytes(head.bytes), head.block_offset, Bytes(stock.table_properties->db_session_id)};
   const sb_table* table = nullptr;
-  why = sb_table_open(family.filters.get(), family.Handle(), &spec, why == SB_OPENED ? &read : nullptr, why,
-                      TableFile::Share(stock_, family.objects), &table);
+  why = sb_table_open(family.filters.get(), family.Handle(), &spec, why == SB_OPENED ? &read : nullptr, why, file_->Share(),
+                      &table);
   if (contents == SB_PREFIXES) {
-    PrefixFilter::Plant(stock_.get(), units_.FamilyRef(), table);
+    PrefixFilter::Plant(stock_, units_.FamilyRef(), table);
   } else {
     units_.Set(table);
   }
@@ -65,12 +65,12 @@ ElasticTableReader::~ElasticTableReader() {
     prefixes->Close(obsolete);
   }
   units_.Close(obsolete);
-  if (stock_.use_count() > 1) {
+  if (file_->IsShared()) {
     // A read that is under way keeps it for longer than the column family, which clearing the block cache would use.
     release::LeaveBlocksInCache(*stock_);
   }
   // Before the column family, with which the database may be closed.
-  stock_.reset();
+  file_.reset();
 }
 
 void ElasticTableReader::MarkObsolete(uint32_t uncache_aggressiveness) {

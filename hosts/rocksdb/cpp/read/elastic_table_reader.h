@@ -7,6 +7,7 @@
 
 #include "read/forwarding_table_reader.h"
 #include "read/prefix_filter.h"
+#include "read/table_file.h"
 #include "read/table_filter.h"
 #include "read/unit_table.h"
 #include "table/get_context.h"
@@ -89,7 +90,9 @@ class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader
   size_t TimestampBytes() const { return Comparator().timestamp_size(); }
 
   // Shared with reads of its file that are under way.
-  std::shared_ptr<rocksdb::TableReader> stock_;
+  TableFile::Ref file_;
+  // What it owns: lookups go there without a stop at the file.
+  rocksdb::TableReader* const stock_;
   // The flags behind it lie in its last word.
   [[no_unique_address]] TableFilter units_;
   // Atomic: several references of the table cache may mark it at once.

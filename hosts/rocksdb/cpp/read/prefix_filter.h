@@ -51,6 +51,6 @@ class PrefixFilter final : public release::PrefixBlockReader {
 };
 
 // The budget pays for as much for each opened table (reader_bytes).
-static_assert(sizeof(PrefixFilter) <= 112);
+static_assert(sizeof(PrefixFilter) + 8 <= 112);
 
 }  // namespace springbloom

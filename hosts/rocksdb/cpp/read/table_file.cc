@@ -35,11 +35,20 @@ bool ReadInto(const rocksdb::RandomAccessFileReader& file, const rocksdb::IOOpti
   return true;
 }
 
-sb_file TableFile::Share(const std::shared_ptr<rocksdb::TableReader>& stock, const std::shared_ptr<const ReadObjects>& objects) {
-  return sb_file{new TableFile(stock, objects), &Read, &ReadHead, &Free};
+constinit const sb_file_calls TableFile::kCalls = {&Read, &ReadHead, &AddShare, &Unshare};
+
+void TableFile::AddShare(const sb_file* file) noexcept {
+  static_cast<const TableFile*>(file)->shares_.fetch_add(1, std::memory_order_relaxed);
 }
 
-int TableFile::Read(const void* file, uint64_t offset, size_t size, int verify, uint8_t* into) noexcept {
+void TableFile::Unshare(const sb_file* file) noexcept {
+  const auto* self = static_cast<const TableFile*>(file);
+  if (self->shares_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    delete self;
+  }
+}
+
+int TableFile::Read(const sb_file* file, uint64_t offset, size_t size, int verify, uint8_t* into) noexcept {
   const auto* self = static_cast<const TableFile*>(file);
   rocksdb::IOOptions io_options;
   if (verify != 0) {
@@ -59,13 +68,16 @@ int TableFile::Read(const void* file, uint64_t offset, size_t size, int verify, 
   return 0;
 }
 
-int TableFile::ReadHead(const void* file, int32_t contents, void* context,
+int TableFile::ReadHead(const sb_file* file, int32_t contents, void* context,
                         void (*take)(void*, const sb_head*) noexcept) noexcept {
   const auto* self = static_cast<const TableFile*>(file);
   const rocksdb::BlockBasedTable::Rep& rep = RepOf(*self->stock_);
   rocksdb::RandomAccessFileReader reader = ReaderOf(rep.file->file(), rep.file->file_name());
   const rocksdb::ReadOptions read_options;
-  auto unit_table = UnitTable::Find(read_options, OptionsToRead(*self->objects_), /*tail_size=*/0, &reader, rep.file_size);
+  // Without it, to find the block costs two more reads.
+  const uint64_t tail_start = rep.table_properties->tail_start_offset;
+  const uint64_t tail_size = tail_start == 0 || tail_start > rep.file_size ? 0 : rep.file_size - tail_start;
+  auto unit_table = UnitTable::Find(read_options, OptionsToRead(*self->objects_), tail_size, &reader, rep.file_size);
   if (!unit_table) {
     return UnitTable::IsIn(*rep.table_properties) ? SB_UNREADABLE : SB_NO_SUCH_UNITS;
   }
@@ -77,7 +89,5 @@ int TableFile::ReadHead(const void* file, int32_t contents, void* context,
   }
   return why;
 }
-
-void TableFile::Free(void* file) noexcept { delete static_cast<TableFile*>(file); }
 
 }  // namespace springbloom

@@ -1,6 +1,7 @@
 // The file of an open table, as the core reads units and directories from it.
 #pragma once
 
+#include <atomic>
 #include <memory>
 
 #include "abi.h"
@@ -19,23 +20,42 @@ inline rocksdb::RandomAccessFileReader ReaderOf(rocksdb::FSRandomAccessFile* fil
 bool ReadInto(const rocksdb::RandomAccessFileReader& file, const rocksdb::IOOptions& io_options, uint64_t offset, size_t size,
               uint8_t* into);
 
-// A share in the stock reader, which has the file open, and in what reading uses: units are read with no descriptor more, and though the
-// file may have lost its name (a secondary instance whose primary compacted, a folder that was renamed).
-class TableFile {
+// Owns the stock reader, which has the file open, and has a share in what reading uses: units are read with no descriptor more, and though
+// the file may have lost its name (a secondary instance whose primary compacted, a folder that was renamed). The table's reader has a share,
+// and so has the core.
+class TableFile final : public sb_file {
  public:
-  // Owned by whoever is given the result.
-  static sb_file Share(const std::shared_ptr<rocksdb::TableReader>& stock, const std::shared_ptr<const ReadObjects>& objects);
+  struct Release {
+    void operator()(const TableFile* file) const { Unshare(file); }
+  };
+  using Ref = std::unique_ptr<const TableFile, Release>;
+
+  static Ref Of(std::unique_ptr<rocksdb::TableReader> stock, std::shared_ptr<const ReadObjects> objects) {
+    return Ref(new TableFile(std::move(stock), std::move(objects)));
+  }
+
+  rocksdb::TableReader* Stock() const { return stock_.get(); }
+  // Another share, owned by whoever is given it.
+  const sb_file* Share() const {
+    AddShare(this);
+    return this;
+  }
+  bool IsShared() const { return shares_.load(std::memory_order_acquire) > 1; }
 
  private:
-  TableFile(const std::shared_ptr<rocksdb::TableReader>& stock, const std::shared_ptr<const ReadObjects>& objects)
-      : stock_(stock), objects_(objects) {}
+  TableFile(std::unique_ptr<rocksdb::TableReader> stock, std::shared_ptr<const ReadObjects> objects)
+      : sb_file{&kCalls}, stock_(std::move(stock)), objects_(std::move(objects)) {}
 
   // Callbacks of springbloom_abi.h; `file` is a TableFile*.
-  static int Read(const void* file, uint64_t offset, size_t size, int verify, uint8_t* into) noexcept;
-  static int ReadHead(const void* file, int32_t contents, void* context, void (*take)(void*, const sb_head*) noexcept) noexcept;
-  static void Free(void* file) noexcept;
+  static int Read(const sb_file* file, uint64_t offset, size_t size, int verify, uint8_t* into) noexcept;
+  static int ReadHead(const sb_file* file, int32_t contents, void* context,
+                      void (*take)(void*, const sb_head*) noexcept) noexcept;
+  static void AddShare(const sb_file* file) noexcept;
+  static void Unshare(const sb_file* file) noexcept;
+  static const sb_file_calls kCalls;
 
-  const std::shared_ptr<rocksdb::TableReader> stock_;
+  mutable std::atomic<uint32_t> shares_{1};
+  const std::unique_ptr<rocksdb::TableReader> stock_;
   const std::shared_ptr<const ReadObjects> objects_;
 };
 

@@ -1,4 +1,5 @@
 // A file system and a log of which one call hangs until the test lets it go: tests/features/hanging_calls.rs.
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 
@@ -58,6 +59,9 @@ class Hanging {
 
 Hanging hanging;
 
+// Reads of tables, those of threads of RocksDB and of the filters.
+std::atomic<int> reads[2];
+
 class HangingTable final : public rocksdb::FSRandomAccessFileOwnerWrapper {
  public:
   using FSRandomAccessFileOwnerWrapper::FSRandomAccessFileOwnerWrapper;
@@ -65,6 +69,7 @@ class HangingTable final : public rocksdb::FSRandomAccessFileOwnerWrapper {
   rocksdb::IOStatus Read(uint64_t offset, size_t n, const rocksdb::IOOptions& options, rocksdb::Slice* result, char* scratch,
                          rocksdb::IODebugContext* dbg) const override {
     hanging.At(kRead);
+    ++reads[IsThreadOfFilters() ? 1 : 0];
     if (IsThreadOfFilters()) {
       hanging.At(kReadByFilters);
     }
@@ -144,3 +149,5 @@ extern "C" int springbloom_test_hanging_calls(void* rocksdb_options, const char*
 // From now on that call hangs, and no other.
 extern "C" void springbloom_test_set_hanging_call(int call) { hanging.Set(call); }
 extern "C" int springbloom_test_hanging_threads() { return hanging.Threads(); }
+// Reads since the last call.
+extern "C" int springbloom_test_take_reads(int of_filters) { return reads[of_filters].exchange(0); }

@@ -10,12 +10,12 @@ use std::{
     time::Duration,
 };
 
-use rocksdb::{DB, Options};
+use rocksdb::{DB, Options, WaitForCompactOptions};
 use springbloom_rocksdb::{ElasticFilters, HOTNESS_FILE_NAME};
 
 use crate::common::{
     AMPLE_BYTES, IDLE_TIMEOUT,
-    contents::{NUMBERS, check_db, fill_db, key, value},
+    contents::{NUMBERS, check_db, fill, fill_db, key, value},
     folder, installed, small_tree,
     unsafe_calls::run_cpp_test,
     wait_until,
@@ -25,6 +25,7 @@ unsafe extern "C" {
     fn springbloom_test_hanging_calls(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
     safe fn springbloom_test_set_hanging_call(call: c_int);
     safe fn springbloom_test_hanging_threads() -> c_int;
+    safe fn springbloom_test_take_reads(of_filters: c_int) -> c_int;
 }
 
 /// As `tests/cpp/hanging_calls.cc` numbers them, and whether filters make them by themselves.
@@ -210,4 +211,41 @@ fn a_database_that_loses_all_its_tables_waits_for_no_read() {
         assert!(is_empty.is_ok(), "a compaction waits for a read of another column family");
         assert!(hang > 0);
     });
+}
+
+/// Opens all tables, and gives the reads for each of them: of RocksDB's threads, and of the filters' until nothing is left to load.
+fn reads_to_open(options: &Options, path: &Path, elastic: Option<&ElasticFilters>) -> [f64; 2] {
+    [0, 1].map(|of| springbloom_test_take_reads(of));
+    let db = DB::open(options, path).expect("open");
+    let by_rocksdb = springbloom_test_take_reads(0);
+    elastic.iter().for_each(|elastic| assert!(elastic.wait_idle(IDLE_TIMEOUT)));
+    let tables = db.live_files().expect("live_files").len();
+    assert!(tables > 20, "{tables} tables say little");
+    [by_rocksdb, springbloom_test_take_reads(1)].map(|reads| f64::from(reads) / tables as f64)
+}
+
+#[test]
+fn an_opening_makes_one_read_more_than_stock_rocksdb_at_most() {
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    for segment_data_bytes in [16 << 10, 1 << 20] {
+        let folder = folder();
+        let elastic =
+            ElasticFilters::builder().budget_bytes(AMPLE_BYTES).segment_data_bytes(segment_data_bytes);
+        let elastic = elastic.warm_start_every(None).build().expect("sound settings");
+        let mut stock = small_tree();
+        run_cpp_test(springbloom_test_hanging_calls, &mut stock, folder.path());
+        let db = DB::open(&installed(&elastic, &stock), folder.path()).expect("open");
+        fill(20 * NUMBERS, |key, value| db.put(key, value).expect("put"), "read");
+        db.flush().expect("flush");
+        db.wait_for_compact(&WaitForCompactOptions::default()).expect("compaction");
+        drop(db);
+        stock.set_disable_auto_compactions(true);
+        let installed = installed(&elastic, &stock);
+        let [by_stock, _] = reads_to_open(&stock, folder.path(), None);
+        let [by_ours, by_filters] = reads_to_open(&installed, folder.path(), Some(&elastic));
+        println!(
+            "reads a table: stock {by_stock:.2}, ours {by_ours:.2}, and {by_filters:.2} in the background"
+        );
+        assert!(by_ours <= by_stock + 1.0 && by_filters > 0.0, "{by_ours} {by_filters}");
+    }
 }

@@ -1,0 +1,44 @@
+//! An order of keys, as the engine's adapter lends it.
+
+use std::{
+    cmp::Ordering,
+    ffi::{c_int, c_void},
+    ptr,
+};
+
+use springbloom_manager::KeyOrder;
+
+use super::bytes::Bytes;
+
+type CompareFn = unsafe extern "C" fn(*const c_void, Bytes, Bytes) -> c_int;
+
+/// An order of user keys: `sb_comparator`. Without a function: the order of their bytes.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Comparator {
+    pub(crate) comparator: *const c_void,
+    pub(crate) compare: Option<CompareFn>,
+}
+
+// SAFETY: by the header, any thread may compare.
+unsafe impl Send for Comparator {}
+// SAFETY: as above.
+unsafe impl Sync for Comparator {}
+
+impl Comparator {
+    pub(crate) const BYTEWISE: Self = Self { comparator: ptr::null(), compare: None };
+}
+
+impl KeyOrder for Comparator {
+    #[inline]
+    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        let Some(compare) = self.compare else { return a.cmp(b) };
+        // SAFETY: the comparator is alive for the call that the order came with, and both keys are readable.
+        let order = unsafe { compare(self.comparator, Bytes::of(a), Bytes::of(b)) };
+        order.cmp(&0)
+    }
+
+    fn is_bytewise(&self) -> bool {
+        self.compare.is_none()
+    }
+}
