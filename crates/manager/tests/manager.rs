@@ -168,7 +168,7 @@ fn units_of_a_table_are_read_while_no_reader_has_it_open() {
     drop(handle);
     assert_eq!(closed_tables(&manager).len(), 1);
     let unit_bytes = manager.stats().used.units;
-    manager.set_budget_bytes(9_700);
+    manager.set_budget_bytes(6_500);
     assert!(manager.stats().used.units < unit_bytes, "it takes units away");
     assert!(manager.wait_idle(IDLE_TIMEOUT), "what finds no room is given up");
     let loads = manager.stats().loads;
@@ -243,14 +243,13 @@ fn look_up_until(
 }
 
 #[test]
-fn a_small_budget_is_used_but_for_the_copy_of_a_group() {
+fn a_small_budget_is_used_but_for_the_buffer_of_a_read() {
     let manager = manager(60_000, PolicyKind::Benefit);
     let table = MemoryTable::new(1, 8, 4000);
     let unit_bytes = table.groups[0].shape.unit_bytes();
     let handle = manager.register(table.spec(Some(1))).unwrap();
-    // To grow, a group of three units is copied with its fourth, which is read into a buffer. The rest is too little for that and the
-    // buffers of the visits.
-    let used_bytes_min = 60_000 - 6 * unit_bytes;
+    // A unit is read into a buffer. The rest is too little for that and the buffers of the visits.
+    let used_bytes_min = 60_000 - 3 * unit_bytes;
     let has_large_groups = |stats: &Stats| stats.levels[0].segments.len() > 3;
     let stats = look_up_until(&manager, &handle, &table, |stats| {
         stats.used_bytes > used_bytes_min && has_large_groups(stats)
