@@ -207,8 +207,8 @@ impl Policy for MultiQueue {
         PerSegment::<Node>::table_bytes(segments)
     }
 
-    fn fixed_bytes(&self) -> usize {
-        size_of_val(&*self.queues)
+    fn list_bytes(&self, segments: usize) -> usize {
+        if segments > 0 { size_of_val(&*self.queues) } else { 0 }
     }
 }
 

@@ -5,13 +5,17 @@
 //! 3. the source reads it, without any lock (`Job::read`);
 //! 4. the registry takes in what was read in one call (`take_in_units`): it builds the group that lookups find from then on.
 //!
-//! A group grows by a copy with one unit more.
+//! A group grows by a copy with one unit more. Where there is no room for both, it makes room and is read anew: its segment has no units
+//! for a moment, but no part of the budget stays free for copies.
 //!
 //! Invariant: a job's bytes (what is read and the group that will hold it) are reserved before they are allocated.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use springbloom_filter::FilterError;
+
 use crate::budget::{BudgetSnapshot, MemoryKind, Reservation};
+use crate::lookup::group_cell::NewGroup;
 use crate::memory::group_bytes;
 use crate::registry::{LoadRequest, LoadResult, Residency, SegmentUnits, SharedRegistry};
 use crate::unit_source::UnitReadError;
@@ -66,6 +70,8 @@ enum Extent {
     Unit,
     /// So many rows of a table: units of each of its segments.
     Rows(u8),
+    /// So many units of one segment that has none, from the first on.
+    Group(u8),
 }
 
 /// A read with the bytes reserved for it.
@@ -114,22 +120,44 @@ impl Job {
             }
         }
         let bytes_of = |units| group_bytes(request.shape(), units);
-        // Room for the copies up to the last unit that the segment lacks. The plan has room for the units themselves.
-        let copies_bytes = request.headroom_bytes() + bytes_of(units) - bytes_of(resident);
-        let has_room = free_bytes(budget.snapshot()) >= copies_bytes;
-        if !has_room
-            && (residency.waits_for_others(request.segment)
-                || residency.make_headroom(request.segment, request.headroom_bytes()))
-        {
-            return Reserved::Blocked;
+        let (segment, buffer_bytes) = (request.segment, request.buffer_bytes());
+        // For the copies up to the last unit that the segment lacks.
+        let copies_bytes = buffer_bytes + bytes_of(units - 1) + bytes_of(units) - bytes_of(resident);
+        let free_bytes = free_bytes(budget.snapshot());
+        let extent = if free_bytes >= copies_bytes {
+            Extent::Unit
+        } else {
+            if residency.waits_for_others(segment) {
+                return Reserved::Blocked;
+            }
+            let room = free_bytes + bytes_of(resident);
+            let has_room = |units: &u8| buffer_bytes + bytes_of(*units) <= room;
+            // The plan has room for the units themselves.
+            if !has_room(&units) && residency.make_headroom(segment, buffer_bytes) {
+                return Reserved::Blocked;
+            }
+            // That much may not stay free: as many of the units as have room.
+            let Some(fitting) = (resident + 1..=units).rev().find(has_room) else {
+                residency.give_up_lacking(segment, resident);
+                return Reserved::GaveUp;
+            };
+            if fitting < units {
+                residency.give_up_lacking(segment, fitting);
+            }
+            residency.take_group(segment);
+            Extent::Group(fitting)
+        };
+        let group_units = if let Extent::Group(units) = extent { units } else { resident + 1 };
+        match (reserve(buffer_bytes), reserve(bytes_of(group_units))) {
+            (Some(buffer), group @ Some(_)) => {
+                Reserved::Job(Self { request, extent, buffer, copies: None, group })
+            }
+            // A lookup still probes the old group, or somebody else was faster.
+            _ => {
+                residency.queue_table(segment.table);
+                Reserved::Blocked
+            }
         }
-        // That much may not stay free: as many of the units as can be copied.
-        let bytes = (reserve(request.buffer_bytes()), reserve(bytes_of(resident + 1)));
-        if let (Some(buffer), group @ Some(_)) = bytes {
-            return Reserved::Job(Self { request, extent: Extent::Unit, buffer, copies: None, group });
-        }
-        residency.give_up_lacking(request.segment);
-        Reserved::GaveUp
     }
 
     fn bytes(&self) -> usize {
@@ -140,11 +168,12 @@ impl Job {
     /// Makes the read. Takes no lock.
     fn read(self) -> LoadResult {
         let Self { request, extent, buffer, copies, group } = self;
-        let (table, wanted_segment, unit) = (&request.table, request.segment.segment, request.resident);
         let (is_row, rows) = match extent {
             Extent::Rows(rows) => (true, rows),
             Extent::Unit => (false, 1),
+            Extent::Group(units) => return Self::read_group(request, units, buffer, group),
         };
+        let (table, wanted_segment, unit) = (&request.table, request.segment.segment, request.resident);
         let (first, count) = if is_row { (0, table.shapes.len()) } else { (wanted_segment, 1) };
         let mut segments: Vec<_> =
             (first..).take(count).map(|segment| (segment, SegmentUnits::default())).collect();
@@ -167,7 +196,38 @@ impl Job {
         }));
         drop(copies);
         let broke_off = read.unwrap_or_else(|_| Some(panicked()));
-        LoadResult { request, is_row, segments, broke_off, buffer, group }
+        LoadResult { request, is_row, segments, broke_off, buffer, group, new_group: None }
+    }
+
+    /// Reads the first units of a segment into a group, or says which one cannot be read.
+    fn read_group(
+        request: LoadRequest,
+        units: u8,
+        buffer: Reservation,
+        group: Option<Reservation>,
+    ) -> LoadResult {
+        let new_group = group.map(|reservation| {
+            let read = || {
+                let mut group = NewGroup::new(request.shape(), units, reservation);
+                for unit in 0..units {
+                    let bytes = request.table.read_unit(request.segment.segment, unit);
+                    let corrupt = |error: FilterError| UnitReadError::Corrupt(error.to_string());
+                    let set = bytes.and_then(|bytes| group.set_unit(unit, &bytes).map_err(corrupt));
+                    set.map_err(|error| (unit, error))?;
+                }
+                Ok(group)
+            };
+            catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| Err((0, panicked())))
+        });
+        LoadResult {
+            request,
+            is_row: false,
+            segments: Vec::new(),
+            broke_off: None,
+            buffer,
+            group: None,
+            new_group,
+        }
     }
 }
 

@@ -77,6 +77,19 @@ pub fn group_bytes(shape: GroupShape, units: u8) -> usize {
     }
 }
 
+/// Places of a list with so many elements, which doubles as it grows.
+pub(crate) fn list_places(elements: usize) -> usize {
+    match elements {
+        0 => 0,
+        _ => elements.next_power_of_two().max(4),
+    }
+}
+
+/// Bytes of a list with so many elements.
+pub(crate) fn list_bytes<T>(elements: usize) -> usize {
+    taken_bytes(list_places(elements) * size_of::<T>())
+}
+
 /// A thrifty vector grows by one part in so many.
 const SPARE: usize = 32;
 

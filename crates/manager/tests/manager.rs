@@ -4,7 +4,7 @@ mod common;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use common::{IDLE_TIMEOUT, LOCATOR, MemoryTable, closed_tables, key, manager};
 use springbloom_filter::KeyDigest;
@@ -168,7 +168,7 @@ fn units_of_a_table_are_read_while_no_reader_has_it_open() {
     drop(handle);
     assert_eq!(closed_tables(&manager).len(), 1);
     let unit_bytes = manager.stats().used.units;
-    manager.set_budget_bytes(9_700);
+    manager.set_budget_bytes(6_500);
     assert!(manager.stats().used.units < unit_bytes, "it takes units away");
     assert!(manager.wait_idle(IDLE_TIMEOUT), "what finds no room is given up");
     let loads = manager.stats().loads;
@@ -243,14 +243,13 @@ fn look_up_until(
 }
 
 #[test]
-fn a_small_budget_is_used_but_for_the_copy_of_a_group() {
+fn a_small_budget_is_used_but_for_the_buffer_of_a_read() {
     let manager = manager(60_000, PolicyKind::Benefit);
     let table = MemoryTable::new(1, 8, 4000);
     let unit_bytes = table.groups[0].shape.unit_bytes();
     let handle = manager.register(table.spec(Some(1))).unwrap();
-    // To grow, a group of three units is copied with its fourth, which is read into a buffer. The rest is too little for that and the
-    // buffers of the visits.
-    let used_bytes_min = 60_000 - 6 * unit_bytes;
+    // A unit is read into a buffer. The rest is too little for that and the buffers of the visits.
+    let used_bytes_min = 60_000 - 3 * unit_bytes;
     let has_large_groups = |stats: &Stats| stats.levels[0].segments.len() > 3;
     let stats = look_up_until(&manager, &handle, &table, |stats| {
         stats.used_bytes > used_bytes_min && has_large_groups(stats)
@@ -258,6 +257,33 @@ fn a_small_budget_is_used_but_for_the_copy_of_a_group() {
     assert!(stats.used_bytes > used_bytes_min && has_large_groups(&stats), "{stats:?}");
     assert_eq!((stats.thread_panics, stats.failed_reads), (0, 0), "{stats:?}");
     assert_eq!(stats.load_reads, table.reads.load(Ordering::Relaxed));
+}
+
+#[test]
+fn a_group_that_fails_while_it_is_read_into_its_place_comes_back() {
+    // Three units and the buffer for another one take most of the budget: there is no room for a copy.
+    const BUDGET_BYTES: usize = 16_000;
+    let table = MemoryTable::new(1, 1, 4000);
+    let manager = manager(BUDGET_BYTES, PolicyKind::Benefit);
+    let handle = manager.register(table.spec(Some(1))).unwrap();
+    let look_up_until = |done: &dyn Fn(&Stats) -> bool| {
+        let begun = Instant::now();
+        while !done(&manager.stats()) && begun.elapsed() < IDLE_TIMEOUT {
+            (0..8000).step_by(7).for_each(|n| _ = look_up(&handle, &table, n));
+            manager.wait_idle(Duration::from_millis(100)); // not idle while reads fail
+        }
+        assert!(done(&manager.stats()), "{:?}", manager.stats());
+    };
+    let are_resident = |stats: &Stats| stats.levels[0].segments.len() > 3;
+    look_up_until(&are_resident);
+    table.fail.store(true, Ordering::Relaxed);
+    manager.set_budget_bytes(BUDGET_BYTES / 2);
+    manager.set_budget_bytes(BUDGET_BYTES);
+    look_up_until(&|stats| stats.failed_reads > 0);
+    table.fail.store(false, Ordering::Relaxed);
+    look_up_until(&are_resident);
+    let stats = manager.stats();
+    assert!(stats.thread_panics == 0 && stats.peak_bytes <= BUDGET_BYTES, "{stats:?}");
 }
 
 #[test]

@@ -51,7 +51,7 @@ fn look_up(handle: &TableHandle, n: u64) {
 #[test]
 fn what_threads_keep_is_in_the_budget() {
     let table = MemoryTable::new(1, 1, 4000);
-    let manager = Manager::new(ManagerSettings { budget_bytes: 4 << 20, ..ManagerSettings::default() });
+    let manager = Manager::new(ManagerSettings { budget_bytes: 64 << 20, ..ManagerSettings::default() });
     let handle = manager.register(table.spec(Some(1))).unwrap();
     assert!(manager.wait_idle(IDLE_TIMEOUT));
     let [there, started, looked_up, over] = [(); 4].map(|()| Barrier::new(THREADS + 1));
@@ -88,10 +88,10 @@ fn what_threads_keep_is_in_the_budget() {
     });
     assert_eq!(buffers(), before, "threads ended and their bytes are there again");
 
-    // Where all bytes have a use, units make room; and where threads keep more than an eighth, units stay.
-    for (threads, budget_bytes) in [(1, 96 << 10), (THREADS, 192 << 10)] {
+    // Where all bytes have a use, units make room; and where threads keep more than a 128th, units stay.
+    for (threads, budget_bytes, tables) in [(1, 1 << 20, 120), (THREADS, 192 << 10, 30)] {
         let manager = Manager::new(ManagerSettings { budget_bytes, ..ManagerSettings::default() });
-        let tables: Vec<_> = (0..30).map(|id| MemoryTable::new(id, 1, 4000)).collect();
+        let tables: Vec<_> = (0..tables).map(|id| MemoryTable::new(id, 1, 4000)).collect();
         let handles: Vec<_> =
             tables.iter().filter_map(|table| manager.register(table.spec(Some(1)))).collect();
         assert!(manager.wait_idle(IDLE_TIMEOUT));

@@ -58,6 +58,34 @@ fn build(
     Ok(group)
 }
 
+/// A group that no lookup can find yet. Its units are read one after the other into their places.
+pub(crate) struct NewGroup {
+    shape: GroupShape,
+    group: ResidentGroup,
+    reservation: Reservation,
+}
+
+impl NewGroup {
+    /// For `units` units, in the bytes of `reservation`.
+    pub(crate) fn new(shape: GroupShape, units: u8, reservation: Reservation) -> Self {
+        debug_assert_eq!(reservation.bytes(), group_bytes(shape, units));
+        let head = ResidentHead::of(&GroupLayout::new(shape, units));
+        Self { shape, group: ResidentGroup::new(head, || 0, &[]), reservation }
+    }
+
+    /// How many units it is for.
+    pub(crate) fn units(&self) -> u8 {
+        self.group.head().resident
+    }
+
+    /// Puts a unit into its place.
+    pub(crate) fn set_unit(&mut self, unit: u8, bytes: &[u8]) -> Result<(), FilterError> {
+        let layout = GroupLayout::new(self.shape, self.units());
+        let words = self.group.items_mut().unwrap_or_default(); // nobody else has it yet
+        layout.set_unit(words, unit.into(), bytes)
+    }
+}
+
 fn resident_units(group: Option<&ResidentGroup>) -> u8 {
     group.map_or(0, |group| group.head().resident)
 }
@@ -132,6 +160,12 @@ impl GroupCell {
         let group = has_them.then(|| build(shape, units, reservation, old.as_ref(), |_, _| Ok(())));
         drop(old); // a borrowed group counts as probed
         self.0.swap(group.and_then(Result::ok))
+    }
+
+    /// Replaces the group by one whose units were all read. Gives the old group.
+    pub(crate) fn put(&self, new: NewGroup) -> Option<ResidentGroup> {
+        new.reservation.forget(MemoryKind::Units);
+        self.0.swap(Some(new.group))
     }
 
     /// Units of the group as it is now.

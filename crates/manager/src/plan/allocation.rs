@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 use springbloom_filter::GroupShape;
 
-use crate::memory::group_bytes;
+use crate::memory::{group_bytes, list_places};
 use crate::names::SegmentRef;
 use crate::plan::counts::Counts;
 use crate::plan::forecast::{Belief, Forecast, Forecasts};
@@ -226,6 +226,7 @@ impl Allocation {
         self.segment_count -= self.segments.table(table).len();
         self.few_units_bytes -= self.few_units_bytes_of(table);
         self.changed.retain(|segment| segment.table != table);
+        self.changed.shrink_to(list_places(self.segment_count));
         if let Some(run) = self.runs.of(table) {
             self.runs.remove_table(table, self.share_of_run(table, run));
         }
@@ -402,7 +403,7 @@ impl Allocation {
     }
 
     fn note_change(&mut self, segment: SegmentRef) {
-        if self.changed.last() != Some(&segment) {
+        if !self.changed.contains(&segment) {
             self.changed.push(segment);
         }
     }

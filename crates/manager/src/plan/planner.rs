@@ -5,6 +5,7 @@
 
 use springbloom_filter::GroupShape;
 
+use crate::memory::list_bytes;
 use crate::names::{ScopeId, SegmentRef};
 use crate::plan::allocation::Allocation;
 use crate::plan::policy::{Benefit, Policy};
@@ -178,9 +179,10 @@ impl Planner {
         Allocation::table_bytes(segments) + self.policy.table_bytes(segments)
     }
 
-    /// Bytes of the plan's state whatever the number of tables.
-    pub(crate) fn fixed_bytes(&self) -> usize {
-        self.policy.fixed_bytes() + self.policy.changes_max() * size_of::<SegmentRef>()
+    /// Bytes of the plan's lists where there are so many segments.
+    pub(crate) fn list_bytes(&self, segments: usize) -> usize {
+        let changed = segments.min(self.policy.changes_max());
+        self.policy.list_bytes(segments) + list_bytes::<SegmentRef>(changed)
     }
 
     /// Without a registry, the plan counts as carried out at once.

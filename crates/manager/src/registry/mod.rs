@@ -125,16 +125,7 @@ impl Registry {
         notices: Arc<Notices>,
     ) -> Self {
         let planner = Planner::with_policy(policy, settings.half_life_visits, 0);
-        let fixed_bytes = planner.fixed_bytes() + LoadQueue::FIXED_BYTES + size_of::<Registry>();
-        let budget_bytes = budget.budget_bytes();
-        let memory = Memory::new(budget.clone(), visits.clone(), fixed_bytes);
-        // Nobody expects filters of a budget of 0, which is also what one begins with that will be measured.
-        if budget_bytes > 0 && memory.unpaid_fixed_bytes() > 0 {
-            notices.warn(format!(
-                "a filter budget of {budget_bytes} bytes is too small for the bookkeeping ({fixed_bytes} bytes): \
-                 lookups go without filters"
-            ));
-        }
+        let memory = Memory::new(budget.clone(), visits.clone());
         let mut registry = Self {
             inherit_hotness: settings.inherit_hotness,
             residency: Residency {
@@ -262,13 +253,15 @@ impl Registry {
     /// For a table that is not known yet, and a reader of it.
     fn reserve_bookkeeping(&mut self, spec: &TableSpec) -> Option<Reservation> {
         let is_sane = spec.shapes.len() == spec.fences.len() && spec.shapes.len() < SEGMENTS_MAX;
-        if !is_sane || !self.residency.tables.has_free_slot() || !self.residency.memory.reserve_fixed() {
+        if !is_sane || !self.residency.tables.has_free_slot() {
             return None;
         }
+        let list_bytes = self.residency.list_bytes(spec.shapes.len()) - self.residency.list_bytes(0);
         let shared_bytes = TableShared::bytes_for(&spec.fences, spec.locator.len());
         let other_bytes = self.residency.table_bytes_beside_shared(spec.shapes.len());
         let few_units_bytes = few_units_bytes(spec.shapes.iter().copied());
-        self.residency.reserve(shared_bytes + other_bytes + self.lookups.reader_bytes, few_units_bytes)
+        let bytes = shared_bytes + other_bytes + list_bytes + self.lookups.reader_bytes;
+        self.residency.reserve(bytes, few_units_bytes)
     }
 
     /// A table moved to another level; one that is not known is ignored.
@@ -288,6 +281,7 @@ impl Registry {
 
     /// Frees everything about a table.
     pub(crate) fn forget(&mut self, id: TableId) {
+        let list_bytes = self.residency.list_bytes(0);
         let Residency { planner, tables, loads, memory, .. } = &mut self.residency;
         let Some(slot) = tables.slot_of(id) else { return };
         let Some(run) = planner.allocation().runs().of(slot) else { return };
@@ -297,6 +291,8 @@ impl Registry {
         table.shared.cells().iter().for_each(|cell| memory.garbage.take_group(cell.clear()));
         let segments = table.shared.cells().len();
         let bytes = table.shared.bytes() + self.residency.table_bytes_beside_shared(segments);
+        let list_bytes = list_bytes - self.residency.list_bytes(0);
+        self.residency.memory.budget.release(MemoryKind::Bookkeeping, list_bytes);
         self.residency.tables.keep_forgotten(table, bytes);
     }
 
@@ -415,7 +411,7 @@ impl Registry {
         if movable_bytes > self.residency.loads.late_bytes() {
             return BudgetMove::Waits;
         }
-        self.residency.memory.collect(!self.residency.tables.are_none());
+        self.residency.memory.collect();
         let reached_bytes = self.residency.memory.budget.budget_bytes();
         if reached_bytes > asked_bytes {
             self.residency.notices.warn(format!(

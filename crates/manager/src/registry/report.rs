@@ -91,7 +91,7 @@ pub(super) fn stats(residency: &Residency, lookups: &Lookups) -> Stats {
         failed_reads: counters.failed_reads,
         thread_panics: 0,
         dropped_visits: visits.dropped_visits(),
-        unpaid_bytes: visits.unpaid_bytes() + memory.unpaid_fixed_bytes(),
+        unpaid_bytes: visits.unpaid_bytes(),
         sampled_one_in: visits.sample_weight(),
         outcomes: visits.totals(),
         expected_wasted_reads_per_visit: planner.allocation().expected_wasted_reads_per_visit(),

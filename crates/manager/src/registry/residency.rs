@@ -11,6 +11,7 @@ use super::load_queue::{LoadQueue, LoadRequest, LoadResult, SegmentUnits};
 use super::memory::Memory;
 use super::tables::Tables;
 use crate::budget::{MemoryKind, Reservation};
+use crate::lookup::group_cell::NewGroup;
 use crate::memory::{group_bytes, taken_bytes_of_part};
 use crate::names::SegmentRef;
 use crate::notices::Notices;
@@ -47,6 +48,12 @@ impl Residency {
     /// Bytes of a table beside those that lookups share.
     pub(crate) fn table_bytes_beside_shared(&self, segments: usize) -> usize {
         taken_bytes_of_part(self.planner.table_bytes(segments) + Tables::TABLE_BYTES)
+    }
+
+    /// Bytes of the lists that have a place for each known segment and `more`, up to a few dozen.
+    pub(crate) fn list_bytes(&self, more: usize) -> usize {
+        let segments = self.planner.allocation().segment_count() + more;
+        self.planner.list_bytes(segments) + LoadQueue::list_bytes(segments)
     }
 
     /// Units of a segment in memory now; 0 for an unknown one.
@@ -160,7 +167,7 @@ impl Residency {
 
     fn fit_plan_budget(&mut self, spare_bytes: usize) {
         self.tables.collect();
-        self.memory.collect(!self.tables.are_none());
+        self.memory.collect();
         // What a read holds that hangs is free for nobody.
         let taken_bytes = spare_bytes + self.loads.late_bytes();
         let unit_budget_bytes = self.memory.unit_budget_bytes().saturating_sub(taken_bytes);
@@ -218,16 +225,29 @@ impl Residency {
         are_others
     }
 
-    /// There will be no room for the units that the segment lacks: it does without for a while.
-    pub(crate) fn give_up_lacking(&mut self, segment: SegmentRef) {
-        self.planner.withdraw(segment, self.resident_units(segment), BACKOFF_VISITS);
+    /// There will be no room for more than `units` units of the segment: it does without for a while.
+    pub(crate) fn give_up_lacking(&mut self, segment: SegmentRef, units: u8) {
+        self.planner.withdraw(segment, units, BACKOFF_VISITS);
         self.apply_plan(LoadBy::Table);
         self.queue_table(segment.table); // others of its segments may lack units
     }
 
+    /// Makes room for a group that has more units.
+    pub(crate) fn take_group(&mut self, segment: SegmentRef) {
+        let Some(table) = self.tables.get(segment.table) else { return };
+        self.memory.garbage.take_group(table.shared.cells()[segment.segment as usize].clear());
+    }
+
     /// Takes in what was read, and what failed.
     pub(crate) fn take_in_units(&mut self, result: LoadResult) {
-        let LoadResult { request, is_row, segments, broke_off, buffer, mut group } = result;
+        let LoadResult { request, is_row, segments, broke_off, buffer, mut group, new_group } = result;
+        let reads = match &new_group {
+            Some(Ok(group)) => group.units().into(),
+            Some(Err((unit, _))) => u64::from(*unit) + 1,
+            None => 1,
+        };
+        self.counters.load_reads += reads;
+        new_group.into_iter().for_each(|read| self.take_in_group(&request, read));
         if segments.iter().any(|(_, read)| !read.units.is_empty()) {
             self.count_success(&request);
         }
@@ -246,6 +266,34 @@ impl Residency {
             }
         }
         self.finish_load(&request, buffer.bytes(), broke_off);
+    }
+
+    /// Takes in a group that was read into bytes of its own.
+    fn take_in_group(&mut self, request: &LoadRequest, read: Result<NewGroup, (u8, UnitReadError)>) {
+        let segment = request.segment;
+        if !self.is_known(request) || self.resident_units(segment) > 0 {
+            return;
+        }
+        let group = match read {
+            Ok(group) => group,
+            Err((unit, error)) => return self.fail(request, segment, unit, error),
+        };
+        self.count_success(request);
+        let (units, planned) = (group.units(), self.planned_units(segment));
+        let Some(table) = self.tables.get(segment.table) else { return };
+        self.memory.garbage.take_group(table.shared.cells()[segment.segment as usize].put(group));
+        self.count_loads(segment, units.into());
+        if units > planned {
+            self.evict_to(segment, planned);
+        }
+        self.request_load(segment, LoadBy::Segment);
+    }
+
+    /// Units of a segment became resident by reading them.
+    fn count_loads(&mut self, segment: SegmentRef, units: u64) {
+        self.counters.loads += units;
+        self.planner.allocation.runs_mut().count_loads(segment.table, units);
+        self.counters.load_bytes += units * self.shape(segment).unit_bytes() as u64;
     }
 
     /// Adds the units that are still planned to a segment with `resident` units.
@@ -267,9 +315,7 @@ impl Residency {
         let Some(reservation) = group.take().or_else(reserve) else { return };
         match self.grow(segment, count, units, reservation) {
             Ok(()) => {
-                self.counters.loads += added as u64;
-                self.planner.allocation.runs_mut().count_loads(segment.table, added as u64);
-                self.counters.load_bytes += units.iter().map(Vec::len).sum::<usize>() as u64;
+                self.count_loads(segment, added as u64);
                 if by_segment {
                     self.request_load(segment, LoadBy::Segment);
                 }
@@ -280,7 +326,6 @@ impl Residency {
 
     /// Ends a load. Where it broke off, the table has failed.
     fn finish_load(&mut self, request: &LoadRequest, buffer_bytes: usize, broke_off: Option<UnitReadError>) {
-        self.counters.load_reads += 1;
         if let Some(error) = broke_off {
             self.count_failure(request, &error);
         }
@@ -288,7 +333,7 @@ impl Residency {
             self.queue_table(request.segment.table); // it may lack more
         }
         let unit_budget_bytes = self.planner.allocation().unit_budget_bytes();
-        self.memory.give_back_headroom(buffer_bytes.max(request.headroom_bytes()), unit_budget_bytes);
+        self.memory.give_back_headroom(buffer_bytes, unit_budget_bytes);
     }
 
     /// Whether the table is still the very one that the request was for.

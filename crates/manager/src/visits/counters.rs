@@ -84,7 +84,7 @@ struct Threads {
 #[derive(Default)]
 pub(crate) struct Totals {
     threads: Mutex<Threads>,
-    /// For threads that have no counters of their own: no room in the budget, or ending.
+    /// For threads that end and have no counters any more.
     shared: ThreadTotals,
 }
 

@@ -69,8 +69,7 @@ impl VisitBuffer {
         let counted = THREAD.try_with(|thread| {
             let threads = thread.borrow();
             let entry = threads.iter().find(|entry| Arc::ptr_eq(&entry.visits, self));
-            let totals = entry.and_then(|entry| entry.totals.as_ref());
-            totals.map(|totals| totals.add_block_reads_owned(reads)).is_some()
+            entry.map(|entry| entry.totals.add_block_reads_owned(reads)).is_some()
         });
         if !counted.unwrap_or(false) {
             self.totals.add_block_reads(reads);
@@ -113,7 +112,7 @@ struct ThreadVisits {
     visits: Arc<VisitBuffer>,
     batch: VisitBatch,
     rng: Rng,
-    totals: Option<Arc<ThreadTotals>>,
+    totals: Arc<ThreadTotals>,
     /// What the thread keeps, the host's part included.
     kept_bytes: usize,
     /// For that. `None`: the budget had no room for it when the thread asked last.
@@ -129,7 +128,7 @@ impl ThreadVisits {
             visits: visits.clone(),
             batch: VisitBatch::default(),
             rng: Rng::with_seed(visits.threads.fetch_add(1, Ordering::Relaxed)),
-            totals: None,
+            totals: visits.totals.enter(),
             kept_bytes: 0,
             reservation: None,
         };
@@ -172,7 +171,7 @@ impl ThreadVisits {
         *batch = resized;
     }
 
-    /// Takes what the thread keeps from the budget, and gives it counters of its own then.
+    /// Takes what the thread keeps from the budget.
     fn pay(&mut self) {
         let visits = &self.visits;
         if visits.payable_bytes(visits.budget.budget_bytes()) < self.kept_bytes {
@@ -182,7 +181,6 @@ impl ThreadVisits {
         if self.reservation.is_some() {
             visits.unpaid_bytes.fetch_sub(self.kept_bytes, Ordering::Relaxed);
             visits.paid_bytes.fetch_add(self.kept_bytes, Ordering::Relaxed);
-            self.totals = Some(visits.totals.enter());
         }
     }
 
@@ -191,17 +189,11 @@ impl ThreadVisits {
         let is_paid = self.reservation.take().is_some();
         let bytes = if is_paid { &self.visits.paid_bytes } else { &self.visits.unpaid_bytes };
         bytes.fetch_sub(self.kept_bytes, Ordering::Relaxed);
-        if let Some(totals) = self.totals.take() {
-            self.visits.totals.leave(&totals);
-        }
     }
 
     #[inline]
     fn record(&mut self, event: PackedVisit, outcome: Outcome) {
-        match &self.totals {
-            Some(totals) => totals.add_owned(outcome),
-            None => self.visits.totals.add(outcome),
-        }
+        self.totals.add_owned(outcome);
         if self.batch.is_full() {
             self.make_room();
         }
@@ -265,6 +257,7 @@ impl Drop for ThreadVisits {
             self.visits.dropped_visits.fetch_add(left, Ordering::Relaxed);
         }
         self.release();
+        self.visits.totals.leave(&self.totals);
     }
 }
 

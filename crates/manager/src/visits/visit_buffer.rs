@@ -25,8 +25,8 @@ const POOL_BYTES_MAX: usize = 32 << 10;
 /// A small budget gives more for them, up to this share: a handful of batches must go round.
 const SMALL_BUDGET_SHARE: usize = 32;
 const POOL_BYTES_MIN: usize = 2048;
-/// Part of the budget that pays at most for what threads keep.
-pub(super) const THREADS_SHARE: usize = 8;
+/// Part of the budget that pays at most for what threads keep: they keep it whether or not the budget pays.
+pub(super) const THREADS_SHARE: usize = 128;
 const BATCHES_AIMED_AT: usize = 32;
 const BATCH_VISITS_MAX: usize = 128;
 const BATCH_VISITS_MIN: usize = 8;
@@ -273,7 +273,7 @@ impl VisitBuffer {
         self.unpaid_bytes.load(Ordering::Relaxed)
     }
 
-    /// How many of them units should make room for. Threads keep what they do whether or not the budget pays; but most of it is for units.
+    /// How many of them units should make room for: for some threads, where there is room for one.
     pub(crate) fn payable_bytes(&self, budget_bytes: usize) -> usize {
         let left = (budget_bytes / THREADS_SHARE).saturating_sub(self.paid_bytes.load(Ordering::Relaxed));
         self.unpaid_bytes().min(left)

@@ -141,8 +141,8 @@ impl Policy for Benefit {
         Prior::TABLE_BYTES
     }
 
-    fn fixed_bytes(&self) -> usize {
-        Victims::BYTES
+    fn list_bytes(&self, segments: usize) -> usize {
+        Victims::list_bytes(segments)
     }
 
     #[cfg(test)]

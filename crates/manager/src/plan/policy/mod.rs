@@ -59,8 +59,8 @@ pub trait Policy: Send {
         0
     }
 
-    /// Bytes of the policy's own state whatever the number of tables.
-    fn fixed_bytes(&self) -> usize {
+    /// Bytes of the policy's own lists where there are so many segments; none where there is none.
+    fn list_bytes(&self, _segments: usize) -> usize {
         0
     }
 

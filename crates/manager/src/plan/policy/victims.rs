@@ -5,6 +5,7 @@
 //! checked again before it is evicted. Between two evictions the hand sees some hundred segments, so the victim is the least valuable of
 //! about that many. No segment needs a place in a queue, and a visit moves nothing.
 
+use crate::memory::{list_bytes, list_places};
 use crate::names::SegmentRef;
 use crate::plan::allocation::Allocation;
 
@@ -37,11 +38,13 @@ fn worth(segment: SegmentRef, allocation: &Allocation) -> Option<f32> {
 }
 
 impl Victims {
-    /// Bytes of the list.
-    pub(super) const BYTES: usize = PLACES * size_of::<Victim>();
+    /// Bytes of the list where there are so many segments.
+    pub(super) fn list_bytes(segments: usize) -> usize {
+        list_bytes::<Victim>(segments.min(PLACES))
+    }
 
     pub(super) fn new() -> Self {
-        Self { places: Vec::with_capacity(PLACES), hand: SegmentRef::FIRST }
+        Self { places: Vec::new(), hand: SegmentRef::FIRST }
     }
 
     /// Looks at the next `segments` segments.
@@ -111,6 +114,7 @@ impl Victims {
     /// Forgets a table's segments.
     pub(super) fn remove_table(&mut self, table: u32) {
         self.places.retain(|place| place.segment.table != table);
+        self.places.shrink_to(list_places(self.places.len()));
     }
 
     /// Scales the list, as all worths were scaled.

@@ -13,6 +13,7 @@ use super::noted::NotedTables;
 use super::request::{LoadRequest, lacking_segment};
 use super::waiting::{Room, WaitingTables};
 use crate::chore::Chore;
+use crate::memory::{list_bytes, list_places};
 use crate::names::SegmentRef;
 use crate::plan::Allocation;
 use crate::registry::tables::{Table, Tables};
@@ -47,12 +48,14 @@ pub(crate) struct LoadQueue {
 }
 
 impl LoadQueue {
-    /// Bytes that the queue takes whatever the number of tables.
-    pub(crate) const FIXED_BYTES: usize = SEGMENTS_MAX * size_of::<SegmentRef>();
+    /// Bytes that the queue takes where there are so many segments.
+    pub(crate) fn list_bytes(segments: usize) -> usize {
+        list_bytes::<SegmentRef>(segments.min(SEGMENTS_MAX))
+    }
 
     pub(crate) fn new() -> Self {
         Self {
-            segments: VecDeque::with_capacity(SEGMENTS_MAX),
+            segments: VecDeque::new(),
             noted: NotedTables::default(),
             failing: FailingTables::default(),
             in_flight: InFlight::default(),
@@ -63,11 +66,12 @@ impl LoadQueue {
 
     /// Notes that a segment lacks a unit. `false` if the queue is full: note its table.
     pub(crate) fn push_segment(&mut self, segment: SegmentRef) -> bool {
+        let is_noted = self.segments.contains(&segment);
         let has_place = self.segments.len() < SEGMENTS_MAX;
-        if has_place {
+        if has_place && !is_noted {
             self.segments.push_back(segment);
         }
-        has_place
+        has_place || is_noted
     }
 
     /// The units to read next.
@@ -259,6 +263,7 @@ impl LoadQueue {
     /// Forgets a table, which is still known. O(noted and failing tables).
     pub(crate) fn remove_table(&mut self, tables: &mut Tables, table: u32) {
         self.segments.retain(|segment| segment.table != table);
+        self.segments.shrink_to(list_places(self.segments.len()));
         self.in_flight.forget_table(table);
         if !self.noted.remove(tables, table) {
             self.failing.remove(tables, table);

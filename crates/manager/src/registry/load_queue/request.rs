@@ -5,8 +5,8 @@ use std::sync::Arc;
 use springbloom_filter::{GroupShape, MAX_UNITS};
 
 use crate::budget::Reservation;
-use crate::lookup::group_cell::GroupCell;
-use crate::memory::{group_bytes, taken_bytes};
+use crate::lookup::group_cell::{GroupCell, NewGroup};
+use crate::memory::taken_bytes;
 use crate::names::SegmentRef;
 use crate::plan::{Allocation, SegmentState};
 use crate::registry::tables::Tables;
@@ -83,11 +83,6 @@ impl LoadRequest {
     pub(crate) fn buffer_bytes(&self) -> usize {
         taken_bytes(self.shape().unit_bytes())
     }
-
-    /// Bytes that must be free to read the last unit that the segment lacks: the group without it is there beside the one with it.
-    pub(crate) fn headroom_bytes(&self) -> usize {
-        self.buffer_bytes() + group_bytes(self.shape(), self.units - 1)
-    }
 }
 
 /// What was read of a segment.
@@ -111,6 +106,8 @@ pub(crate) struct LoadResult {
     pub buffer: Reservation,
     /// For the group that will hold the unit; rows reserve group by group.
     pub group: Option<Reservation>,
+    /// Units that were read into a group of their own, or which one could not be read.
+    pub new_group: Option<Result<NewGroup, (u8, UnitReadError)>>,
 }
 
 /// How many units a segment has and shall have.

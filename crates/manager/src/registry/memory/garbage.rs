@@ -38,7 +38,7 @@ mod tests {
     use springbloom_filter::{KeyDigest, ProbeLayout, UnitSettings};
 
     use super::*;
-    use crate::lookup::group_cell::GroupCell;
+    use crate::lookup::group_cell::{GroupCell, NewGroup};
     use crate::memory::group_bytes;
 
     #[test]
@@ -85,8 +85,18 @@ mod tests {
                 assert_eq!(passing(&slot), passed[usize::from(units)], "{units} units");
                 assert_eq!(budget.used_bytes_of(MemoryKind::Units), group_bytes(built.shape, units));
             }
+            for units in [1, settings.unit_count()] {
+                let mut new = NewGroup::new(built.shape, units, reserve(units));
+                let read = (0..units).zip(&built.units);
+                read.for_each(|(unit, bytes)| new.set_unit(unit, bytes).unwrap());
+                assert!(new.set_unit(units, &built.units[0]).is_err(), "there is no place for it");
+                garbage.take_group(slot.put(new));
+                assert_eq!(passing(&slot), passed[usize::from(units)], "{units} units");
+                assert_eq!(budget.used_bytes_of(MemoryKind::Units), group_bytes(built.shape, units));
+            }
             garbage.take_group(slot.clear());
             assert_eq!(passing(&slot), strangers.len());
+            drop(NewGroup::new(built.shape, 1, reserve(1)));
             assert_eq!(budget.used_bytes(), 0);
         }
     }

@@ -6,7 +6,7 @@ pub(crate) use garbage::Garbage;
 
 use std::sync::Arc;
 
-use crate::budget::{MemoryBudget, MemoryKind, Reservation};
+use crate::budget::{MemoryBudget, MemoryKind};
 use crate::visits::VisitBuffer;
 
 /// Of a budget that is mostly bookkeeping, one part in so many is left for all else: buffers, copies of groups.
@@ -22,23 +22,13 @@ pub(crate) struct Memory {
     pub(crate) visits: Arc<VisitBuffer>,
     /// Replaced groups that a lookup still probes.
     pub(crate) garbage: Garbage,
-    /// Bytes kept free of planned units for the copy that a growing group needs.
+    /// Bytes kept free of planned units for the buffer that a read needs.
     headroom_bytes: usize,
-    /// Of what is kept however few tables there are.
-    fixed_bytes: usize,
-    fixed_reservation: Option<Reservation>,
 }
 
 impl Memory {
-    pub(crate) fn new(budget: MemoryBudget, visits: Arc<VisitBuffer>, fixed_bytes: usize) -> Self {
-        Self {
-            visits,
-            garbage: Garbage::new(budget.clone()),
-            headroom_bytes: 0,
-            fixed_bytes,
-            fixed_reservation: budget.try_reserve(MemoryKind::Bookkeeping, fixed_bytes),
-            budget,
-        }
+    pub(crate) fn new(budget: MemoryBudget, visits: Arc<VisitBuffer>) -> Self {
+        Self { visits, garbage: Garbage::new(budget.clone()), headroom_bytes: 0, budget }
     }
 
     /// The budget to plan for: the one in force, or a lower one that was asked for.
@@ -60,14 +50,10 @@ impl Memory {
     }
 
     /// Frees what nobody else uses any more, and lowers a budget that could not be reached as far as bytes came free since.
-    pub(crate) fn collect(&mut self, has_tables: bool) {
+    pub(crate) fn collect(&mut self) {
         self.garbage.collect();
         self.visits.reclaim();
         if self.budget.budget_bytes() > self.budget.asked_bytes() {
-            if !has_tables {
-                // As in a manager that is made with such a budget.
-                self.fixed_reservation = None;
-            }
             self.budget.follow();
         }
     }
@@ -81,20 +67,6 @@ impl Memory {
     /// Bytes in use that evictions and the ends of reads free.
     pub(crate) fn movable_bytes(&self) -> usize {
         [MemoryKind::Units, MemoryKind::Loading].map(|kind| self.budget.used_bytes_of(kind)).iter().sum()
-    }
-
-    /// Whether there is room for what is kept however few tables there are.
-    pub(crate) fn reserve_fixed(&mut self) -> bool {
-        if self.fixed_reservation.is_none() {
-            // The budget may have grown since the manager was made.
-            self.fixed_reservation = self.budget.try_reserve(MemoryKind::Bookkeeping, self.fixed_bytes);
-        }
-        self.fixed_reservation.is_some()
-    }
-
-    /// Bytes of what is kept in any case that the budget had no room for.
-    pub(crate) fn unpaid_fixed_bytes(&self) -> usize {
-        if self.fixed_reservation.is_none() { self.fixed_bytes } else { 0 }
     }
 
     /// Whether bookkeeping may take so many bytes more, where the first few units of all segments take `few_units_bytes`. Bookkeeping alone

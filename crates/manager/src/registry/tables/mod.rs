@@ -100,10 +100,6 @@ impl Tables {
         (0..).zip(&self.slots).filter_map(|(slot, table)| Some((slot, table.as_ref()?)))
     }
 
-    pub(crate) fn are_none(&self) -> bool {
-        self.free_slots.len() == self.slots.len()
-    }
-
     pub(crate) fn has_free_slot(&self) -> bool {
         self.slots.len() < TABLES_MAX || !self.free_slots.is_empty()
     }
