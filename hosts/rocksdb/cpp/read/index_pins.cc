@@ -51,7 +51,8 @@ Indexes IndexOf(const BlockBasedTable::Rep& reader) {
     return Indexes();
   }
   const auto& pinning = options.metadata_cache_options;
-  const bool is_kept = pinning.partition_pinning == PinningTier::kAll && pinning.unpartitioned_pinning == PinningTier::kAll;
+  const bool is_partitioned = reader.index_type == BlockBasedTableOptions::kTwoLevelIndexSearch;
+  const bool is_kept = (is_partitioned ? pinning.partition_pinning : pinning.unpartitioned_pinning) == PinningTier::kAll;
   const uint64_t bytes = reader.table_properties->index_size;
   return Indexes{bytes, is_kept ? bytes : 0};
 }
