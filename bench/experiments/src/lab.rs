@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use springbloom_console::{distinct, output, require_regular};
 use springbloom_records::Record;
 
+use crate::catalogue;
 use crate::run::{Run, Size};
 
 /// Records of one size, by the name of their run.
@@ -40,8 +41,29 @@ pub(crate) fn save(folder: &Path, run: &Run, size: Size, record: &Record) -> Res
     let path = path_of(folder, run, size);
     let mut records: BTreeMap<_, _> = read_lines(&path)?.into_iter().collect();
     records.insert(run.name.clone(), record.clone());
+    write_lines(&path, &records)
+}
+
+fn write_lines(path: &Path, records: &BTreeMap<String, Record>) -> Result<()> {
     let lines = records.iter().map(|(run, record)| record.line(run)).collect::<Result<String>>()?;
-    output::write_whole(&path, lines.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
+    output::write_whole(path, lines.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Writes the records of all runs that are known in the present form, with the figures that are shown alone.
+pub(crate) fn tidy(folder: &Path, runs: &[&Run], size: Size) -> Result<()> {
+    for path in distinct(runs.iter().map(|run| path_of(folder, run, size))) {
+        let before: BTreeMap<_, _> = read_lines(&path)?.into_iter().collect();
+        let compact = |(name, record): (&String, &Record)| {
+            let run = runs.iter().find(|run| run.name == *name);
+            let record =
+                run.map_or(record.clone(), |run| record.clone().compact(&catalogue::figures_of(run)));
+            (name.clone(), record)
+        };
+        if !before.is_empty() {
+            write_lines(&path, &before.iter().map(compact).collect())?;
+        }
+    }
+    Ok(())
 }
 
 impl Lab {

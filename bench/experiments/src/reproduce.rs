@@ -72,6 +72,11 @@ impl Reproduce {
         } else {
             let records = folders::make_records_folder(self.records.as_deref())?;
             folders::require_writable(&records)?;
+            lab::tidy(
+                &records,
+                &catalogue::runs(&catalogue::experiments().iter().collect::<Vec<_>>()),
+                size,
+            )?;
             (records, Some(Runner::new(folders::make_databases_folder(self.dir.as_deref())?, size)?))
         };
         let mut lab = Lab::read(&records, size)?;

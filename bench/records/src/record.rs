@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use springbloom_console::{bad_input, output, require_regular};
 
-use crate::{Build, Figure, Machine};
+use crate::{Build, Figure, Labels, Machine, Unit};
 
 /// The form of records that this release writes and reads.
 pub const FORMAT: u32 = 1;
@@ -41,6 +41,43 @@ pub struct Record {
     pub figures: Vec<Figure>,
 }
 
+const EXPECTED: &str = "expected what --json of compare or simulate prints; move other files away, and measure damaged ones again";
+
+/// Figures of the same labels.
+#[derive(Serialize, Deserialize)]
+struct Group {
+    of: Labels,
+    /// The unit, and the value or the value with the least and the greatest.
+    figures: BTreeMap<String, (Unit, Vec<f64>)>,
+}
+
+impl Group {
+    /// In the order in which labels come first.
+    fn all(figures: &[Figure]) -> Vec<Self> {
+        let mut groups: Vec<Self> = Vec::new();
+        for Figure { name, of, value, unit, least, most } in figures {
+            let at = groups.iter().position(|group| group.of == *of).unwrap_or_else(|| {
+                groups.push(Self { of: of.clone(), figures: BTreeMap::new() });
+                groups.len() - 1
+            });
+            let numbers = [Some(*value), *least, *most].into_iter().flatten().collect();
+            groups[at].figures.insert(name.clone(), (*unit, numbers));
+        }
+        groups
+    }
+
+    fn figures(self) -> impl Iterator<Item = Figure> {
+        let Self { of, figures } = self;
+        figures.into_iter().filter_map(move |(name, (unit, numbers))| {
+            let figure = Figure::new(&name, of.clone(), *numbers.first()?, unit);
+            Some(match numbers[..] {
+                [_, least, most] => figure.between(least, most),
+                _ => figure,
+            })
+        })
+    }
+}
+
 /// More work beside a measurement distorts its times.
 const QUIET_CORES: f64 = 0.1;
 
@@ -51,10 +88,13 @@ impl Record {
         Ok(writeln!(out)?)
     }
 
-    /// It as one line of a file of records: JSON that begins with the name of its run.
+    /// It as one line of a file of records: JSON that begins with the name of its run, and has what figures have in common once.
     pub fn line(&self, run: &str) -> Result<String> {
-        let (run, record) = (serde_json::to_string(run)?, serde_json::to_string(self)?);
-        Ok(format!("{{\"run\":{run},{}\n", &record[1..]))
+        let groups = Group::all(&self.figures);
+        let record = Self { figures: Vec::new(), ..self.clone() };
+        let (run, record) = (serde_json::to_string(run)?, serde_json::to_string(&record)?);
+        let record = &record[1..record.len() - 1];
+        Ok(format!("{{\"run\":{run},{record},\"groups\":{}}}\n", serde_json::to_string(&groups)?))
     }
 
     /// The records in the lines of `text`, with the names of their runs.
@@ -62,11 +102,18 @@ impl Record {
         #[derive(Deserialize)]
         struct Named {
             run: String,
+            #[serde(default)]
+            groups: Vec<Group>,
         }
         let parse = |(at, line): (usize, &str)| {
-            let named = serde_json::from_str(line).map(|Named { run }| run);
-            let run = named.map_err(|error| bad_input(format!("it names no run ({error})")));
-            run.and_then(|run| Ok((run, Self::parse(line.as_bytes())?)))
+            let named = serde_json::from_str(line);
+            let named = named.map_err(|error| bad_input(format!("it names no run ({error})")));
+            named
+                .and_then(|Named { run, groups }| {
+                    let mut record = Self::parse(line.as_bytes())?;
+                    record.figures.extend(groups.into_iter().flat_map(Group::figures));
+                    Ok((run, record.with_each_once()?))
+                })
                 .with_context(|| format!("line {}", at + 1))
         };
         text.lines().enumerate().map(parse).collect()
@@ -97,22 +144,25 @@ impl Record {
         struct Format {
             format: u32,
         }
-        let expected = "expected what --json of compare or simulate prints; move other files away, and measure damaged ones again";
         let Format { format } = serde_json::from_slice(bytes)
-            .map_err(|error| bad_input(format!("this is no record ({error}): {expected}")))?;
+            .map_err(|error| bad_input(format!("this is no record ({error}): {EXPECTED}")))?;
         if format != FORMAT {
             return Err(bad_input(format!(
                 "this record has format {format}, expected {FORMAT}: measure again, or read it with the release that wrote it"
             )));
         }
         let record: Self = serde_json::from_slice(bytes)
-            .map_err(|error| bad_input(format!("this record is damaged ({error}): {expected}")))?;
+            .map_err(|error| bad_input(format!("this record is damaged ({error}): {EXPECTED}")))?;
+        record.with_each_once()
+    }
+
+    fn with_each_once(self) -> Result<Self> {
         let mut names = BTreeSet::new();
-        match record.figures.iter().find(|figure| !names.insert((&figure.name, &figure.of))) {
+        match self.figures.iter().find(|figure| !names.insert((&figure.name, &figure.of))) {
             Some(Figure { name, of, .. }) => Err(bad_input(format!(
-                "this record is damaged (the figure {name} of {of:?} is there twice): {expected}"
+                "this record is damaged (the figure {name} of {of:?} is there twice): {EXPECTED}"
             ))),
-            None => Ok(record),
+            None => Ok(self),
         }
     }
 
@@ -126,6 +176,8 @@ impl Record {
     /// It with the figures called `names` alone, and no more digits than a measurement has.
     #[must_use]
     pub fn compact(mut self, names: &[&str]) -> Self {
+        // What configurations were made of: their names say it, and the command.
+        self.settings.remove("own_settings");
         self.figures.retain(|figure| names.contains(&figure.name.as_str()));
         for Figure { value, least, most, .. } in &mut self.figures {
             for number in [Some(value), least.as_mut(), most.as_mut()].into_iter().flatten() {
@@ -158,7 +210,7 @@ pub(crate) fn fields(structure: &impl Serialize) -> Result<Map<String, Value>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Clock, Unit, labels};
+    use crate::{Clock, labels};
 
     fn record() -> Record {
         let of = |config: &str| labels([("config", config.to_owned())]);

@@ -4,11 +4,13 @@
 //! - `store`: a modelled store, and what its lookups ask for;
 //! - `cache`: RocksDB's LRU cache;
 //! - `stock`, `ours`: what is in memory, and what is read;
+//! - `indexes`: the part of it that is of indexes;
 //! - `picture`: the map as SVG.
 
 mod cache;
 mod cells;
 mod filters;
+mod indexes;
 mod ours;
 mod picture;
 mod stock;
@@ -27,8 +29,9 @@ use serde::Serialize;
 use springbloom_console::{Step, TextTable, output};
 use springbloom_records::{Clock, Figure, Unit, labels};
 
+use cache::Reads;
 use cells::{MEMORY, Popularity, RECORD_BYTES, Shape};
-use store::Store;
+use store::{Layout, Store};
 
 /// Show where Springbloom reads less than stock RocksDB with the same memory in all
 ///
@@ -42,6 +45,9 @@ pub struct Map {
     /// Write the map as a picture
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
+    /// Show which part of Springbloom's reads is of indexes, by length of keys and size of records
+    #[arg(long, conflicts_with_all = ["quick", "svg", "json"])]
+    indexes: bool,
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
@@ -57,7 +63,7 @@ struct Row {
     recommended: Vec<Option<f64>>,
     best_stock: Vec<Option<f64>>,
     springbloom: Vec<Option<f64>>,
-    /// With the best of two block sizes, and of whole indexes that stay in the cache or come and go in parts.
+    /// With the best of two block sizes, and of indexes that stay in the cache or come and go in parts.
     springbloom_by_hand: Vec<Option<f64>>,
     best_stock_is: Vec<String>,
 }
@@ -87,13 +93,14 @@ impl Row {
             fitting.min_by(|(one, _), (other, _)| one.total_cmp(other))
         };
         let memories = || 0..MEMORY.len();
+        let all = |reads: Option<Reads>| rounded(reads.map(Reads::all));
         let ours = |block_bytes| {
-            ours::reads(&store, block_bytes).map(|reads| reads.into_iter().map(rounded).collect::<Vec<_>>())
+            ours::reads(&store, Layout { block_bytes, index_entry_bytes: stock::INDEX_ENTRY_BYTES[1] })
         };
-        let [[springbloom, whole], large] = stock::BLOCK_BYTES.map(ours);
+        let [small, large] = stock::BLOCK_BYTES.map(ours);
         let least = |memory: usize| {
-            let all = large.iter().chain([&whole, &springbloom]).filter_map(|reads| reads[memory]);
-            all.min_by(f64::total_cmp)
+            let both = [&small, &large].into_iter().filter_map(|ours| all(ours.best[memory]));
+            both.min_by(f64::total_cmp)
         };
         Row {
             shape: shape.name(),
@@ -102,7 +109,7 @@ impl Row {
             recommended: stock[0].reads.iter().copied().map(rounded).collect(),
             best_stock: memories().map(|memory| rounded(best(memory).map(|(reads, _)| reads))).collect(),
             springbloom_by_hand: memories().map(least).collect(),
-            springbloom,
+            springbloom: small.default.iter().copied().map(all).collect(),
             best_stock_is: memories()
                 .map(|memory| best(memory).map_or("", |(_, name)| name).to_owned())
                 .collect(),
@@ -127,6 +134,9 @@ impl Row {
 impl Map {
     /// Models all cells, and prints them.
     pub fn run(&self) -> Result<()> {
+        if self.indexes {
+            return indexes::print();
+        }
         let clock = Clock::start();
         let mut wanted = Vec::new();
         for shape in Shape::ALL {

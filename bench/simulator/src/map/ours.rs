@@ -1,8 +1,8 @@
 //! Elastic filters, charged to the block cache: the part of it that reads least, with units where most absent keys are met.
 
-use super::cache::Requests;
+use super::cache::{Reads, Requests};
 use super::cells::MEMORY;
-use super::stock::{INDEX_ENTRY_BYTES, PINNED_BYTES, top_bytes};
+use super::stock::{PINNED_BYTES, top_bytes};
 use super::store::{Cached, Layout, Passes, Store};
 
 /// Bookkeeping of an open table, of one segment, and of a manager, as `ARCHITECTURE.md` describes them; measured (c1cc2b72).
@@ -32,9 +32,36 @@ impl Passes for Units {
     }
 }
 
-/// Reads per lookup at each memory, with blocks of this size: with parts of indexes that come and go, and with whole ones that stay.
-pub(super) fn reads(store: &Store, block_bytes: f64) -> [Vec<Option<f64>>; 2] {
-    let layout = Layout { block_bytes, index_entry_bytes: INDEX_ENTRY_BYTES[1] };
+/// Of a block cache, that indexes may take and stay.
+const INDEX_SHARE_MAX: f64 = 0.5;
+
+/// Reads per lookup at each memory.
+pub(super) struct Ours {
+    /// Indexes stay where they take no more than a part of the cache, or else come and go in parts.
+    pub(super) default: Vec<Option<Reads>>,
+    /// The better of both.
+    pub(super) best: Vec<Option<Reads>>,
+}
+
+/// With the best budget.
+pub(super) fn reads(store: &Store, layout: Layout) -> Ours {
+    let [parts, whole] = both(store, layout);
+    let index: f64 = store.levels.iter().map(|&level| store.blocks(level, layout.block_bytes)).sum();
+    let index = store.families as f64 * index * layout.index_entry_bytes;
+    let of = |at: usize| {
+        let stays = index <= INDEX_SHARE_MAX * MEMORY[at] * store.all_keys();
+        (if stays { whole[at] } else { parts[at] }, better(whole[at], parts[at]))
+    };
+    let (default, best) = (0..MEMORY.len()).map(of).unzip();
+    Ours { default, best }
+}
+
+fn better(one: Option<Reads>, other: Option<Reads>) -> Option<Reads> {
+    one.into_iter().chain(other).min_by(|one, other| one.all().total_cmp(&other.all()))
+}
+
+/// With parts of indexes that come and go, and with whole ones that stay.
+fn both(store: &Store, layout: Layout) -> [Vec<Option<Reads>>; 2] {
     let met = store.not_there_by_segment();
     let segments = met.iter().map(Vec::len).sum::<usize>() as f64;
     let bookkeeping =
@@ -44,7 +71,7 @@ pub(super) fn reads(store: &Store, block_bytes: f64) -> [Vec<Option<f64>>; 2] {
     let of_parts = families * top_bytes(store, index);
     let whole = families * (0..store.levels.len()).map(index).sum::<f64>() + store.tables() * PINNED_BYTES;
     let no_filters = vec![0.0; store.families];
-    let mut best = [of_parts, whole].map(|_| vec![None::<f64>; MEMORY.len()]);
+    let mut best = [of_parts, whole].map(|_| vec![None; MEMORY.len()]);
     for bits in BITS {
         let units = bits * store.all_keys() / 8.0;
         let budget = if bits > 0.0 { (bookkeeping + units) / (1.0 - NOT_FOR_UNITS) } else { 0.0 };
@@ -57,8 +84,7 @@ pub(super) fn reads(store: &Store, block_bytes: f64) -> [Vec<Option<f64>>; 2] {
                 if budget > SHARE_MAX * capacity {
                     continue;
                 }
-                let Some(reads) = requests.reads(capacity, pinned + budget) else { continue };
-                *best = Some(best.map_or(reads.all(), |best| best.min(reads.all())));
+                *best = better(*best, requests.reads(capacity, pinned + budget));
             }
         }
     }

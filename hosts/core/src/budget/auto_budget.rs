@@ -29,6 +29,8 @@ const SCANS_PART: u64 = 4;
 /// How often keys are counted, at least, and the most of a core that it may take.
 const COUNT_EVERY: Duration = Duration::from_millis(500);
 const COUNT_PARTS: u32 = 200;
+/// Of such a rise, at each count without refused tables.
+const LIFT_KEPT: f64 = 0.5;
 /// A budget moves by itself if it is off by more than this part.
 const MOVE_MIN: f64 = 0.02;
 /// Of blocks of data, about: what the cache reads to fill the room that filters leave it.
@@ -37,6 +39,7 @@ const BLOCK_BYTES: usize = 4096;
 /// What is known of the cache, and the budget in force.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CacheLook {
+    /// What indexes leave.
     pub(crate) capacity: usize,
     /// That filters may have.
     pub(crate) room: usize,
@@ -51,7 +54,7 @@ pub(crate) struct AutoBudget {
     count_at: Instant,
     /// Tables refused so far, once they were counted: those of an earlier budget say nothing of this one.
     refused_tables: Option<u64>,
-    /// Where tables are refused the budget rises to this; it falls slowly.
+    /// Where tables are refused the budget rises to this, until they are open and count with the bookkeeping.
     lifted_bytes: f64,
     asked_bytes: usize,
     /// The prior when what was measured before it said something last.
@@ -132,7 +135,7 @@ impl AutoBudget {
         }
         self.told_bytes = self.asked_bytes;
         Some(format!(
-            "the filter budget is {} bytes of a block cache of {capacity}, {:.1} bits for each of {} keys: another reads no fewer blocks",
+            "the filter budget is {} bytes of the {capacity} of block cache that indexes leave, {:.1} bits for each of {} keys: another reads no fewer blocks",
             self.asked_bytes,
             self.asked_bytes as f64 * 8.0 / self.keys.max(1) as f64,
             self.keys
@@ -146,7 +149,7 @@ impl AutoBudget {
         }
         self.keys = manager.keys();
         let refused_tables = manager.refused_tables();
-        self.lifted_bytes *= 0.99;
+        self.lifted_bytes *= LIFT_KEPT;
         if self.refused_tables.is_some_and(|before| refused_tables > before) {
             self.lifted_bytes = cache.in_force as f64 * 1.25;
         }

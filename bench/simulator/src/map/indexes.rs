@@ -1,0 +1,49 @@
+//! `springbloom map --indexes`: which part of the reads is of indexes once these are small.
+
+use std::io::Write;
+
+use anyhow::Result;
+use springbloom_console::{Step, TextTable, output};
+
+use super::cells::{MEMORY, Popularity, Shape};
+use super::ours;
+use super::store::{Layout, Store};
+
+/// Keys and bytes of an entry in an index with restart interval 16: random ones of 16 bytes, 24 digits, URLs.
+const KEYS: [(&str, f64); 3] = [("16 B", 5.5), ("24 digits", 6.8), ("URL of 80 B", 17.0)];
+const RECORD_BYTES: [f64; 5] = [100.0, 400.0, 1000.0, 4000.0, 16000.0];
+const MEMORY_SHOWN: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
+const BLOCK_BYTES: f64 = 4096.0;
+
+/// Models two shapes with the popularity of hot keys, and prints both.
+pub(super) fn print() -> Result<()> {
+    let shapes = [Shape::OneFamily, Shape::Halving];
+    let step = Step::start("modelling", (shapes.len() * RECORD_BYTES.len() * KEYS.len()) as u64);
+    let memories = MEMORY_SHOWN.map(|memory| format!("{memory} B/key"));
+    let titles = ["shape", "record", "key"].into_iter();
+    let mut table = TextTable::new(titles.chain(memories.iter().map(String::as_str)));
+    for shape in shapes {
+        for record_bytes in RECORD_BYTES {
+            let store = Store::new(shape, Popularity::Zipf99, record_bytes);
+            for (key, index_entry_bytes) in KEYS {
+                // A record that is larger than a block has one of its own.
+                let layout = Layout { block_bytes: record_bytes.max(BLOCK_BYTES), index_entry_bytes };
+                let ours = ours::reads(&store, layout).default;
+                let share = |memory: &f64| {
+                    let at = MEMORY.iter().position(|known| known == memory)?;
+                    let reads = ours[at].filter(|reads| reads.all() > 0.0)?;
+                    Some(format!("{:.0}% of {:.3}", 100.0 * reads.index / reads.all(), reads.all()))
+                };
+                let shares = MEMORY_SHOWN.iter().map(|memory| share(memory).unwrap_or("-".to_owned()));
+                let head = [shape.name().to_owned(), format!("{record_bytes} B"), key.to_owned()];
+                table.add_row(head.into_iter().chain(shares));
+                step.advance(1);
+            }
+        }
+    }
+    drop(step);
+    output::report(|out| {
+        writeln!(out, "part of the blocks read per lookup that are of indexes, Zipf .99, modelled")?;
+        Ok(writeln!(out, "{table}")?)
+    })
+}
