@@ -10,9 +10,13 @@
 mod support;
 
 use std::{
+    collections::BTreeMap,
     env,
     process::Command,
-    sync::{Arc, atomic::Ordering::Relaxed},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     time::{Duration, Instant},
 };
 
@@ -33,6 +37,8 @@ use support::{Meter, Until, flush, settings, settle};
 use xxhash_rust::xxh3::xxh3_64;
 
 const VALUE_BYTES: usize = 64;
+/// Of a key, in a table's blocks.
+const RECORD_BYTES: f64 = 98.0;
 const L0_BYTES: usize = 4 << 20;
 /// Of the data.
 const BLOCK_CACHE_SHARE: f64 = 0.05;
@@ -102,6 +108,8 @@ impl Workload {
 
 /// What SlateDB's cache takes for an elastic filter beside its head.
 const HEAD_BYTES: u64 = 160;
+/// Heads and indexes of the tables that come stay in the cache. The budget falls as heads come.
+const ROOM_NEXT_TO_WRITER: u64 = 1 << 30;
 
 /// Bytes of a tree: of its data, its indexes, its filter blocks.
 #[derive(Clone, Copy, Debug, Default)]
@@ -134,12 +142,15 @@ struct Opened {
     meter: Arc<Meter>,
     elastic: Option<ElasticFilters>,
     is_told: bool,
+    /// In SlateDB's cache.
+    largest_filter: Arc<AtomicU64>,
 }
 
 /// Room for filters alone, so that memory for filters is what is compared. SlateDB's own caches share it with indexes.
 struct Caches {
     filters: Arc<dyn DbCache>,
     others: Arc<dyn DbCache>,
+    largest_filter: Arc<AtomicU64>,
 }
 
 /// Without shards: a filter that is larger than one would never be cached.
@@ -147,11 +158,11 @@ fn cache(max_capacity: u64) -> Arc<dyn DbCache> {
     Arc::new(FoyerCache::new_with_opts(FoyerCacheOptions { max_capacity, shards: 1 }))
 }
 
-fn caches(block_bytes: u64, index_bytes: u64, filter_bytes: u64) -> Arc<dyn DbCache> {
+fn caches(block_bytes: u64, index_bytes: u64, filter_bytes: u64) -> Caches {
     let others = SplitCache::new()
         .with_block_cache(Some(cache(block_bytes)))
         .with_meta_cache(Some(cache(index_bytes)));
-    Arc::new(Caches { filters: cache(filter_bytes), others: Arc::new(others.build()) })
+    Caches { filters: cache(filter_bytes), others: Arc::new(others.build()), largest_filter: Arc::default() }
 }
 
 type Got = Result<Option<CachedEntry>, slatedb::Error>;
@@ -175,7 +186,9 @@ impl DbCache for Caches {
     }
 
     async fn fetch_filter(&self, key: CachedKey, loader: CacheLoader) -> Result<CacheFetch, slatedb::Error> {
-        self.filters.fetch_filter(key, loader).await
+        let fetched = self.filters.fetch_filter(key, loader).await?;
+        self.largest_filter.fetch_max(fetched.entry.size() as u64, Relaxed);
+        Ok(fetched)
     }
 
     /// Readers come here with blocks and indexes only.
@@ -199,6 +212,7 @@ impl Bench {
 
     fn policy(
         &self,
+        folder: &str,
         filters: Filters,
         meter: &Arc<Meter>,
         budget: u64,
@@ -219,8 +233,8 @@ impl Bench {
             None => builder.start(),
         };
         let policy = match self.scans {
-            true => elastic.prefix_policy(folder_of(filters), meter.clone(), extractor),
-            false => elastic.policy(folder_of(filters), meter.clone()),
+            true => elastic.prefix_policy(folder, meter.clone(), extractor),
+            false => elastic.policy(folder, meter.clone()),
         };
         (policy, Some(elastic))
     }
@@ -235,23 +249,25 @@ impl Bench {
         }
     }
 
-    async fn writer(&self, filters: Filters) -> (Db, Option<ElasticFilters>) {
+    /// Its tables have all these filters; a reader uses its own.
+    async fn writer(&self, folder: &str, filters: &[Filters]) -> (Db, Option<ElasticFilters>) {
         let meter = Meter::new(self.folder());
-        let (policy, elastic) = self.policy(filters, &meter, 1 << 20);
+        let policies = filters.iter().map(|&filters| self.policy(folder, filters, &meter, 1 << 20));
+        let (policies, elastic): (Vec<_>, Vec<_>) = policies.unzip();
         let settings = Settings {
             max_unflushed_bytes: 64 << 20,
             l0_max_ssts: 100,
             l0_max_ssts_per_key: 100,
             ..settings(2 * L0_BYTES)
         };
-        let db = Db::builder(folder_of(filters), meter).with_settings(settings);
-        let db = db.with_db_cache(cache(64 << 20), 0).with_filter_policies(vec![policy]);
-        (db.build().await.expect("it opens"), elastic)
+        let db = Db::builder(folder, meter).with_settings(settings);
+        let db = db.with_db_cache(cache(64 << 20), 0).with_filter_policies(policies);
+        (db.build().await.expect("it opens"), elastic.into_iter().flatten().next())
     }
 
     /// Writes all keys in random order. Waits for compactions after each table, so that all trees are the same.
-    async fn load(&self, filters: Filters) -> Tree {
-        let (db, elastic) = self.writer(filters).await;
+    async fn load(&self, folder: &str, filters: &[Filters]) -> Tree {
+        let (db, elastic) = self.writer(folder, filters).await;
         let mut order: Vec<u64> = (0..self.keys).collect();
         order.shuffle(&mut SmallRng::seed_from_u64(self.seed));
         let begin = Instant::now();
@@ -275,16 +291,12 @@ impl Bench {
         }
         let (l0, runs) = (manifest.l0().len(), manifest.compacted().len());
         db.close().await.expect("the store works");
-        println!(
-            "# {}: {l0} tables in level 0, {runs} runs, {tree:?}, {:.0?}",
-            name_of(filters),
-            begin.elapsed()
-        );
+        println!("# {folder}: {l0} tables in level 0, {runs} runs, {tree:?}, {:.0?}", begin.elapsed());
         if let Some(elastic) = elastic {
             elastic.wait_written().await;
             println!("# {:?}", elastic.requested());
         }
-        let mut objects = self.folder().list(Some(&folder_of(filters).into()));
+        let mut objects = self.folder().list(Some(&folder.into()));
         while let Some(object) = objects.next().await {
             let path = object.expect("the store works").location;
             let bytes = self.folder().get(&path).await.expect("listed").bytes().await.expect("listed");
@@ -294,27 +306,38 @@ impl Bench {
     }
 
     /// Filters take so many bits per key or prefix, heads and bookkeeping included. Indexes have room of their own.
-    async fn open(&self, store: Arc<dyn ObjectStore>, filters: Filters, tree: Tree, bits: f64) -> Opened {
+    async fn open(
+        &self,
+        store: Arc<dyn ObjectStore>,
+        folder: &str,
+        filters: Filters,
+        tree: Tree,
+        bits: f64,
+    ) -> Opened {
         let meter = Meter::new(store);
         let filter_bytes = (bits * self.entries as f64 / 8.0) as u64;
         let in_cache =
             if filters == ELASTIC { tree.filters + tree.tables * HEAD_BYTES } else { filter_bytes };
-        let (policy, elastic) = self.policy(filters, &meter, filter_bytes.saturating_sub(in_cache));
+        let (policy, elastic) = self.policy(folder, filters, &meter, filter_bytes.saturating_sub(in_cache));
         // A cache counts some bytes more for each entry.
-        let in_cache = in_cache + in_cache / 8;
-        let cache = caches((tree.data as f64 * BLOCK_CACHE_SHARE) as u64, 2 * tree.indexes, in_cache);
+        let in_cache = match filters {
+            ELASTIC if tree.indexes == ROOM_NEXT_TO_WRITER => ROOM_NEXT_TO_WRITER,
+            _ => in_cache + in_cache / 8,
+        };
+        let caches = caches((tree.data as f64 * BLOCK_CACHE_SHARE) as u64, 2 * tree.indexes, in_cache);
+        let largest_filter = caches.largest_filter.clone();
         let options = DbReaderOptions {
             manifest_poll_interval: Duration::from_secs(2),
             skip_wal_replay: true,
             ..DbReaderOptions::default()
         };
-        let db = DbReader::builder(folder_of(filters), meter.clone())
+        let db = DbReader::builder(folder, meter.clone())
             .with_reader_mode(DbReaderMode::ManagedCheckpoint)
             .with_options(options)
-            .with_db_cache(cache, 0)
+            .with_db_cache(Arc::new(caches), 0)
             .with_filter_policies(vec![policy]);
         let db = db.build().await.expect("it opens");
-        Opened { db, scans: self.scans, meter, elastic, is_told: self.is_told }
+        Opened { db, scans: self.scans, meter, elastic, is_told: self.is_told, largest_filter }
     }
 
     async fn load_all(&self) -> [Tree; 11] {
@@ -323,7 +346,7 @@ impl Bench {
             if self.only_elastic && filters != ELASTIC {
                 continue;
             }
-            trees[filters as usize] = self.load(filters).await;
+            trees[filters as usize] = self.load(&folder_of(filters), &[filters]).await;
         }
         trees
     }
@@ -343,7 +366,9 @@ impl Bench {
         for &bits in bits {
             for kind in [Kind::Fresh, Kind::Popular, Kind::Mixed] {
                 for filters in self.candidates(bits) {
-                    let opened = self.open(self.copy.clone(), filters, trees[filters as usize], bits).await;
+                    let opened = self
+                        .open(self.copy.clone(), &folder_of(filters), filters, trees[filters as usize], bits)
+                        .await;
                     let mut workload = self.workload(kind, self.seed + 1);
                     opened.look_up(&mut workload, WARMING, 1).await;
                     let what = format!("{bits} | {} | {kind:?}", name_of(filters));
@@ -366,8 +391,8 @@ impl Bench {
     }
 
     /// Overwrites keys for a while. Compactions go on.
-    async fn write(&self, filters: Filters, begin: Instant) {
-        let (db, elastic) = self.writer(filters).await;
+    async fn write(&self, folder: &str, filters: &[Filters], begin: Instant) {
+        let (db, elastic) = self.writer(folder, filters).await;
         let mut random = SmallRng::seed_from_u64(self.seed);
         while begin.elapsed().as_secs() < WRITER_SECONDS {
             let mut batch = WriteBatch::new();
@@ -381,43 +406,56 @@ impl Bench {
         }
     }
 
-    /// Looks up fresh absent keys meanwhile.
-    async fn read(&self, reader: u64, filters: Filters, tree: Tree, bits: f64, begin: Instant) {
-        let opened = self.open(self.folder(), filters, tree, bits).await;
-        let mut workload = self.workload(Kind::Fresh, self.seed + 10 + reader);
+    /// Looks up fresh absent keys meanwhile. Each piece counts for the memory that each key of the tables has then.
+    async fn read(&self, folder: &str, filters: Filters, tree: Tree, bits: f64, begin: Instant) {
+        let opened = self.open(self.folder(), folder, filters, tree, bits).await;
+        let mut workload = self.workload(Kind::Fresh, self.seed + 10);
         opened.slow();
-        let (mut times, before) = (Vec::new(), opened.meter.reads());
+        let (memory, mut pieces, mut tables) = (bits * self.entries as f64, BTreeMap::<_, Cost>::new(), 0);
         while begin.elapsed().as_secs() < WRITER_SECONDS {
-            times.extend(opened.look_up(&mut workload, 256, self.at_once_next_to_writer).await);
+            let infos: Vec<_> =
+                opened.db.manifest().all_sst_views().map(|view| view.sst.info.filter_offset).collect();
+            if let Some(elastic) = opened.elastic.as_ref().filter(|_| infos.len() != tables) {
+                tables = infos.len();
+                let heads = tables as u64 * (HEAD_BYTES + opened.largest_filter.load(Relaxed));
+                let budget = (memory / 8.0) as usize - heads as usize;
+                tokio::task::block_in_place(|| elastic.set_budget_bytes(budget));
+            }
+            let keys = infos.iter().sum::<u64>() as f64 / RECORD_BYTES;
+            let cost = opened.measure(&mut workload, 256, self.at_once_next_to_writer).await;
+            pieces.entry((memory / keys).log2().floor() as i32).or_default().add(cost);
         }
-        let what = format!("{bits} | {} | reader {reader}, {}", name_of(filters), times.len());
-        report(&what, opened.cost(before, times));
-        let manifest = opened.db.manifest();
-        let tables: Vec<u64> = manifest
-            .all_sst_views()
-            .map(|view| view.sst.info.filter_offset / (16 + VALUE_BYTES as u64))
-            .collect();
-        println!("# keys of tables: {tables:?}");
-        if let Some(elastic) = &opened.elastic {
-            let stats = elastic.stats();
-            println!(
-                "# {} tables known, {} segments, {} refused, {:?} of {}, {:?}",
-                stats.tables,
-                stats.segments,
-                stats.refused_tables,
-                stats.used,
-                stats.budget_bytes,
-                elastic.requested()
+        for (bits_of_key, cost) in pieces.into_iter().rev() {
+            let from = f64::from(bits_of_key).exp2();
+            let what = format!(
+                "{bits} | {} | {from} to {} bits for a key of tables, {}",
+                name_of(filters),
+                2.0 * from,
+                cost.times.len()
             );
+            report(&what, cost);
+        }
+        if let Some(elastic) = &opened.elastic {
+            let (stats, requested) = (elastic.stats(), elastic.requested());
+            println!("# {:?} of {}, {requested:?}", stats.used, stats.budget_bytes);
         }
     }
 }
 
-/// Per lookup; times in microseconds, sorted.
+/// Of lookups that took these times in microseconds.
+#[derive(Default)]
 struct Cost {
-    gets: f64,
-    bytes: f64,
+    gets: u64,
+    bytes: u64,
     times: Vec<f64>,
+}
+
+impl Cost {
+    fn add(&mut self, other: Self) {
+        self.gets += other.gets;
+        self.bytes += other.bytes;
+        self.times.extend(other.times);
+    }
 }
 
 impl Opened {
@@ -452,19 +490,11 @@ impl Opened {
         found.expect("the store works")
     }
 
-    /// Of lookups that took these times, since the store had so many reads.
-    fn cost(&self, (gets, bytes): (u64, u64), mut times: Vec<f64>) -> Cost {
-        let (gets_after, bytes_after) = self.meter.reads();
-        let per_lookup = |count: u64| count as f64 / times.len() as f64;
-        let (gets, bytes) = (per_lookup(gets_after - gets), per_lookup(bytes_after - bytes));
-        times.sort_by(f64::total_cmp);
-        Cost { gets, bytes, times }
-    }
-
     async fn measure(&self, workload: &mut Workload, lookups: usize, at_once: usize) -> Cost {
-        let before = self.meter.reads();
+        let (gets, bytes) = self.meter.reads();
         let times = self.look_up(workload, lookups, at_once).await;
-        self.cost(before, times)
+        let (gets_after, bytes_after) = self.meter.reads();
+        Cost { gets: gets_after - gets, bytes: bytes_after - bytes, times }
     }
 }
 
@@ -475,7 +505,9 @@ fn heading(title: &str) {
     );
 }
 
-fn report(what: &str, Cost { gets, bytes, times }: Cost) {
+fn report(what: &str, Cost { gets, bytes, mut times }: Cost) {
+    times.sort_by(f64::total_cmp);
+    let [gets, bytes] = [gets, bytes].map(|count| count as f64 / times.len() as f64);
     let mean = times.iter().sum::<f64>() / times.len() as f64;
     let [p50, p99] = [0.5, 0.99].map(|share| times[((times.len() - 1) as f64 * share) as usize]);
     let dollars = gets * DOLLARS_PER_GET * 1e6;
@@ -550,7 +582,7 @@ async fn main() {
     if !["memory", "restart", "writer"].iter().any(|part| parts.contains(part)) {
         return;
     }
-    let trees = bench.load_all().await;
+    let trees = if parts == "writer" { [Tree::default(); 11] } else { bench.load_all().await };
     if parts.contains("memory") {
         heading("Memory");
         bench.measure_memory(&trees, &bits).await;
@@ -558,7 +590,9 @@ async fn main() {
     if parts.contains("restart") {
         heading("The first lookups after a start, of fresh absent keys: 15 ms a request, 16 lookups at once");
         for (bits, filters) in little_and_much.clone() {
-            let opened = bench.open(bench.copy.clone(), filters, trees[filters as usize], bits).await;
+            let opened = bench
+                .open(bench.copy.clone(), &folder_of(filters), filters, trees[filters as usize], bits)
+                .await;
             opened.slow();
             let (mut workload, mut until) = (bench.workload(Kind::Fresh, bench.seed + 2), 0);
             for lookups in [100, 400, 1500, 4000] {
@@ -570,12 +604,16 @@ async fn main() {
     }
     if parts.contains("writer") {
         heading(&format!(
-            "Two readers next to a writer, fresh absent keys: 15 ms a request, {at_once_next_to_writer} lookups at once"
+            "A reader with each of two filters of the same tables next to a writer, fresh absent keys: 15 ms a request, {at_once_next_to_writer} lookups at once"
         ));
-        for (bits, filters) in little_and_much {
-            let (tree, begin) = (trees[filters as usize], Instant::now());
-            let reader = |number| bench.read(number, filters, tree, bits, begin);
-            tokio::join!(bench.write(filters, begin), reader(1), reader(2));
+        for (bits, rival) in little_and_much.filter(|&(_, filters)| filters != ELASTIC) {
+            let pair = [rival, ELASTIC];
+            let folder = &format!("{bits}-{rival}");
+            let mut tree = bench.load(folder, &pair).await;
+            tree.indexes = ROOM_NEXT_TO_WRITER;
+            let begin = Instant::now();
+            let read = |filters| bench.read(folder, filters, tree, bits, begin);
+            tokio::join!(bench.write(folder, &pair, begin), read(rival), read(ELASTIC));
         }
     }
 }

@@ -25,6 +25,9 @@ use crate::{
 /// Elastic filters under one memory budget.
 pub struct ElasticFilters(Arc<Filters>);
 
+/// The bookkeeping of a segment takes about as much as one of its units then.
+const SEGMENT_KEYS_MIN: u32 = 512;
+
 /// Settings of [`ElasticFilters`].
 #[derive(Clone, Debug)]
 pub struct Builder {
@@ -54,11 +57,11 @@ impl Builder {
         Self { budget_bytes, ..self }
     }
 
-    /// Keys, or prefixes, for which units are loaded together, in new tables; 65,536 at most. A unit takes one bit for each. With fewer,
+    /// Keys, or prefixes, for which units are loaded together, in new tables; 512 to 65,536. A unit takes one bit for each. With fewer,
     /// units fit small budgets better and follow what is asked; with more, bookkeeping takes less of the budget and a GET brings more.
-    /// Default: 8,192.
+    /// A table of more than 4,096 such segments makes a GET for each unit. Default: 8,192.
     pub fn segment_keys(self, segment_keys: u32) -> Self {
-        Self { segment_keys: segment_keys.max(1), ..self }
+        Self { segment_keys: segment_keys.max(SEGMENT_KEYS_MIN), ..self }
     }
 
     /// Starts the filters.

@@ -126,7 +126,7 @@ async fn the_last_of_policy_and_reader_ends_what_they_share() {
 
 /// GETs of lookups by readers that are open together.
 async fn gets_of_readers(store: &Arc<dyn ObjectStore>, budget_bytes: usize, share_policy: bool) -> u64 {
-    const READERS: u64 = 20;
+    const READERS: u64 = 60;
     let meter = Meter::new(store.clone());
     let metered: Arc<dyn ObjectStore> = meter.clone();
     let elastic = start(budget_bytes);
@@ -138,8 +138,8 @@ async fn gets_of_readers(store: &Arc<dyn ObjectStore>, budget_bytes: usize, shar
     }
     drop(first);
     let mut before = 0;
-    for round in 0..60 {
-        if round == 20 {
+    for round in 0..20 {
+        if round == 7 {
             // When the first units are there depends on what else the machine does.
             assert!(elastic.wait_idle(Duration::from_secs(30)).await);
             before = meter.reads().0;

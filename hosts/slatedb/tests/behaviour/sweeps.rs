@@ -6,6 +6,7 @@ use crate::support::flush;
 use futures::{StreamExt, TryStreamExt};
 use slatedb::{
     Db, Settings, WriteBatch,
+    admin::{Admin, CloneSourceSpec},
     object_store::{ObjectStore, ObjectStoreExt, memory::InMemory, path::Path},
 };
 use springbloom_slatedb::{ElasticFilters, SweepError, Swept, sweep};
@@ -55,6 +56,36 @@ async fn a_sweep_finds_the_tables_of_any_path() {
         assert_eq!(swept, Swept { kept: 0, deleted: 1 }, "{path:?}");
         assert_eq!(objects(&*store, "springbloom/").await, []);
     }
+}
+
+/// Their tables are in the folder of the other database, and its units too.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_clone_uses_the_units_of_the_database_that_it_is_of() {
+    let (path, clone) = ("orders", "copy");
+    let store = written(path).await;
+    let admin = Admin::builder(clone, store.clone()).build();
+    let built = admin.create_clone_builder_from_source(CloneSourceSpec::new(path)).build().await;
+    built.expect("the store works");
+    for swept in [path, clone] {
+        let swept = sweep(swept, store.clone(), Duration::ZERO).await.expect("the store works");
+        assert_eq!(swept.deleted, 0);
+    }
+    let elastic = ElasticFilters::builder().start();
+    let settings = Settings { compactor_options: None, ..Settings::default() };
+    let db = Db::builder(clone, store.clone()).with_settings(settings);
+    let db = db.with_filter_policies(vec![elastic.policy(clone, store.clone())]).build().await;
+    let db = db.expect("it opens");
+    let absent = async || {
+        for key in 0..2000u32 {
+            let found = elastic.get(&db, [&key.to_be_bytes()[..], b"-"].concat()).await;
+            assert_eq!(found.expect("the store works"), None);
+        }
+        assert!(elastic.wait_idle(Duration::from_secs(30)).await);
+        elastic.stats().outcomes.rejected
+    };
+    let (first, second) = (absent().await, absent().await);
+    assert!(second - first > 3800, "{} of 4000 questions", second - first);
+    db.close().await.expect("the store works");
 }
 
 /// As when units were copied without their tables, or the tables are in another store.
