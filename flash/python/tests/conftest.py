@@ -56,3 +56,26 @@ def small_disk(tmp_path):
         pytest.skip("mounting a small file system needs root")
     yield folder
     subprocess.check_call(["umount", "-l", folder])
+
+
+class Clock:
+    """The clock of the machine, which may be wrong, and what its kernel counts while it runs."""
+
+    seconds = 1.7e9
+    wrong = 0.0
+    started = 1.7e9
+    run = 1
+
+    def off(self, seconds):
+        """The machine is off for a while."""
+        self.seconds += seconds
+        self.started, self.run = self.seconds, self.run + 1
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr("time.time", lambda: clock.seconds + clock.wrong)
+    monkeypatch.setattr("springflash._ages.clock_gettime", lambda _: clock.seconds - clock.started)
+    monkeypatch.setattr("springflash._ages._run_of_machine", lambda: str(clock.run))
+    return clock

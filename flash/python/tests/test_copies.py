@@ -69,19 +69,17 @@ def test_an_index_copies_itself_while_it_is_open(tmp_path):
         assert copy.get_many(KEYS) == KEYS and copy.verify()
 
 
-def test_a_rotating_filter_copies_itself_with_its_ages(tmp_path, monkeypatch):
-    now = [1e9]
-    monkeypatch.setattr("time.time", lambda: now[0])
+def test_a_rotating_filter_copies_itself_with_its_ages(tmp_path, clock):
     settings = {"capacity": 1000, "generations": 3, "max_age": 10}
     with RotatingFilter(tmp_path / "live", **settings) as live:
         live.add("old")
-        now[0] += 11
+        clock.seconds += 11
         live.add("young")
         live.copy(tmp_path / "copy")
         live.add("later")
     with RotatingFilter(tmp_path / "copy", **settings) as copy:
         assert copy.contains_many(["old", "young", "later"]) == [True, True, False]
-        now[0] += 20
+        clock.seconds += 20
         assert copy.contains_many(["old", "young"]) == [False, True]
     assert sorted(os.listdir(tmp_path)) == ["copy", "live"]
 

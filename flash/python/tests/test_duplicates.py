@@ -61,6 +61,11 @@ def test_what_is_left_is_what_a_set_leaves(tmp_path, form, paragraphs):
             if not asked or any(not paragraphs or part.strip() for part in new):
                 left.append("\n".join(new))
         expected.append(left)
+    blank = [0, 0, 0]
+    if form.startswith("txt"):
+        # A blank line is no document.
+        blank = [sum(not text.strip() for text in texts) for texts in shards]
+        expected = [[text for text in left if text.strip()] for left in expected]
     files = [tmp_path / f"shard {n}.{form}" for n in range(3)]
     for file, texts in zip(files, shards):
         write(file, texts)
@@ -68,8 +73,9 @@ def test_what_is_left_is_what_a_set_leaves(tmp_path, form, paragraphs):
     with FlashIndex(tmp_path / "index") as index:
         counts = deduplicate(index, files, tmp_path / "out", paragraphs=paragraphs, progress=lambda *now: told.append(now))
         assert [read(tmp_path / "out" / file.name) for file in files] == expected
-        assert counts.documents == 7500 and counts.kept_documents == sum(map(len, expected))
-        assert told[-1] == ("shard 2." + form, 2500)
+        assert counts.documents == 7500 - sum(blank) and counts.blank_lines == sum(blank)
+        assert counts.kept_documents == sum(map(len, expected))
+        assert told[-1] == ("shard 2." + form, 2500 - blank[2])
         again = deduplicate(index, files, tmp_path / "again", paragraphs=paragraphs)
         assert again == counts and [read(tmp_path / "again" / file.name) for file in files] == expected
         other = tmp_path / f"other.{form}"
@@ -229,7 +235,7 @@ def test_wrong_input_is_refused_with_its_place(tmp_path, child):
             deduplicate(index, [tmp_path / "a.jsonl", tmp_path / "x" / "a.jsonl"], tmp_path / "out")
         with pytest.raises(ValueError, match="overwritten"):
             deduplicate(index, [tmp_path / "a.jsonl"], tmp_path)
-        with pytest.raises(ValueError, match="no column"):
+        with pytest.raises(ValueError, match="no columns are named"):
             deduplicate(index, [tmp_path / "d.parquet"], tmp_path / "out", field="body")
     told = subprocess.run(
         [Path(sys.executable).with_name("springflash-duplicates"), tmp_path / "index", tmp_path / "out", tmp_path / "none.txt"],
@@ -549,7 +555,7 @@ def test_equal_names_in_two_folders_need_a_root(tmp_path):
     assert code == 2 and "overwritten" in told and read(shards[0]) == ["a", "same"]
 
 
-@pytest.mark.parametrize("bad", ["", " ", "{", "[1]", "5", '{"text": null}', '{"body": "a"}', '{"text": "a"', "\0", "x" * 3_000_000])
+@pytest.mark.parametrize("bad", ["{", "[1]", "5", '{"text": null}', '{"body": "a"}', '{"text": "a"', "\0", "x" * 3_000_000])
 @pytest.mark.parametrize("form", ["jsonl", "json.zst"])
 def test_a_bad_line_stops_with_its_place_or_is_left_out_and_counted(tmp_path, form, bad):
     shard = tmp_path / f"a.{form}"
@@ -559,7 +565,7 @@ def test_a_bad_line_stops_with_its_place_or_is_left_out_and_counted(tmp_path, fo
     assert code == 2 and f"{shard}:2: " in told and "--on-bad-line skip" in told, told
     for _ in range(2):
         code, told = program(tmp_path, shard, "--on-bad-line", "skip", "--memory", 16)
-        assert code == 4 and told == "kept 2 of 3 documents, 2 of 3 paragraphs; 1 bad lines were left out\n"
+        assert code == 4 and told == "kept 2 of 3 documents, 2 of 3 paragraphs; left out: 1 bad lines\n"
         assert read(tmp_path / "out" / shard.name) == ["a", "b"]
 
 
@@ -691,3 +697,102 @@ def test_a_package_that_is_missing_is_named(tmp_path, child):
         write(tmp_path / f"a.{form}", ["a"])
         told = child(NEEDS, tmp_path / "index", tmp_path / "out", tmp_path / f"a.{form}").communicate()
         assert extra in told[1] and told[1].count("\n") == 1, told
+
+
+def test_blank_lines_are_no_documents_and_are_counted(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"\na\n\n \t\r\nb\na\n\n")
+    (tmp_path / "b.jsonl").write_bytes(b'{"text": "c"}\n\n{"text": ""}\n  \n')
+    for _ in range(2):
+        code, told = program(tmp_path, tmp_path / "a.txt", tmp_path / "b.jsonl")
+        assert code == 0 and told == "kept 4 of 5 documents, 4 of 5 paragraphs; left out: 6 blank lines\n", told
+    assert (tmp_path / "out/a.txt").read_bytes() == b"a\nb\n"
+    assert (tmp_path / "out/b.jsonl").read_bytes() == b'{"text": "c"}\n{"text": ""}\n'
+
+
+def test_a_finished_output_is_not_replaced_by_another_index_or_shard(tmp_path):
+    for folder, text in [("one", "a\nb\n"), ("two", "c\nb\n")]:
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "s.txt").write_text(text)
+    assert program(tmp_path, tmp_path / "one" / "s.txt")[0] == 0
+    output = tmp_path / "out" / "s.txt"
+    (tmp_path / "first.txt").write_text("x\n")
+    for index, shards in [("index", ["two/s.txt"]), ("other", ["one/s.txt"]), ("other", ["first.txt", "two/s.txt"])]:
+        command = [PROGRAM, tmp_path / index, tmp_path / "out", *(tmp_path / shard for shard in shards)]
+        told = subprocess.run(command, capture_output=True, text=True)
+        assert told.returncode == 2 and "s.txt" in told.stderr and "another output" in told.stderr + "another output" * (index == "index"), told
+        assert output.read_text() == "a\nb\n" and [path.name for path in output.parent.iterdir()] == ["s.txt"]
+    # The other index finishes its own, elsewhere, and does not replace this one then.
+    assert subprocess.call([PROGRAM, tmp_path / "other", tmp_path / "elsewhere", tmp_path / "two" / "s.txt"]) == 0
+    command[3:] = [tmp_path / "two" / "s.txt"]
+    told = subprocess.run(command, capture_output=True, text=True)
+    assert told.returncode == 2 and "another output folder" in told.stderr and output.read_text() == "a\nb\n", told
+    # The same command does nothing.
+    before = output.stat()
+    assert program(tmp_path, tmp_path / "one" / "s.txt")[0] == 0 and output.stat().st_ino == before.st_ino
+
+
+def test_an_output_within_the_index_is_refused(tmp_path):
+    (tmp_path / "a.txt").write_text("a\n")
+    for output in ("index", "index/out"):
+        told = subprocess.run([PROGRAM, tmp_path / "index", tmp_path / output, tmp_path / "a.txt"], capture_output=True, text=True)
+        assert told.returncode == 2 and "expected one outside the index" in told.stderr, told
+    assert program(tmp_path, tmp_path / "a.txt")[0] == 0
+
+
+def test_a_run_that_was_killed_while_its_index_was_made_goes_on(tmp_path, child):
+    (tmp_path / "a.txt").write_text("a\na\n")
+    (tmp_path / "index").mkdir()
+    for name in ("unfinished", "records", "buckets"):
+        (tmp_path / "index" / name).write_bytes(b"")
+    assert program(tmp_path, tmp_path / "a.txt") == (0, "kept 1 of 2 documents, 1 of 2 paragraphs\n")
+    assert not (tmp_path / "index" / "unfinished").exists()
+    for n in range(6):
+        making = child("import sys; from springflash import FlashIndex; print(1); FlashIndex(sys.argv[1])", tmp_path / f"killed {n}")
+        making.stdout.readline()
+        while n > 0 and not (tmp_path / f"killed {n}").exists():
+            assert making.poll() is None
+        making.kill()
+        making.wait()
+        FlashIndex(tmp_path / f"killed {n}").close()
+
+
+INTERRUPTED = """
+import sys
+class Finder:
+    def find_spec(name, *_):
+        if name == sys.argv.pop():
+            raise KeyboardInterrupt
+        sys.argv.append(NAME)
+sys.meta_path.insert(0, Finder)
+NAME = sys.argv[-1]
+from springflash_duplicates import main
+main()
+"""
+
+
+@pytest.mark.parametrize("module", ["springflash", "springflash._index", "springflash.duplicates", "argparse"])
+def test_an_interrupt_of_an_import_ends_the_program_as_later_ones_do(child, module):
+    told = child(INTERRUPTED, module)
+    assert told.communicate()[1] == "springflash-duplicates: interrupted; repeat it with the same command\n" and told.returncode == 130
+
+
+def test_many_short_lines_take_no_more_memory_than_is_asked_for(tmp_path, child):
+    (tmp_path / "a.txt").write_bytes(b"".join(b"%d\n" % n for n in range(2_000_000)))
+    (tmp_path / "one.txt").write_bytes(b"one\n")
+    peaks = [
+        int(child(PEAK, PROGRAM, tmp_path / f"{shard}.index", tmp_path / "out", tmp_path / shard, "--memory", 16).communicate()[0])
+        for shard in ("one.txt", "a.txt")
+    ]
+    print(peaks)
+    assert peaks[1] <= peaks[0] + 16 + 8, f"{peaks} MiB for one line and for two million"
+
+
+def test_numbers_of_many_digits_and_columns_of_one_name(tmp_path):
+    digits = "9" * 5000
+    (tmp_path / "a.jsonl").write_text('{"n": %s, "text": "a\\na"}\n{"text": "a"}\n' % digits)
+    assert program(tmp_path, tmp_path / "a.jsonl", "--paragraphs")[0] == 0
+    assert (tmp_path / "out" / "a.jsonl").read_text() == '{"n": %s, "text": "a"}\n' % digits
+    table = pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], names=["text", "text"])
+    pa.parquet.write_table(table, tmp_path / "b.parquet")
+    code, told = program(tmp_path, tmp_path / "b.parquet")
+    assert code == 2 and "2 columns are named 'text', expected one" in told

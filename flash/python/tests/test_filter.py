@@ -382,20 +382,15 @@ def test_a_filter_that_was_forgotten_is_closed(tmp_path):
     assert "a" in FlashFilter(tmp_path / "set")
 
 
-def test_old_generations_expire(tmp_path, monkeypatch):
-    now = [1e9]
-    monkeypatch.setattr("time.time", lambda: now[0])
+def test_old_generations_expire(tmp_path, clock):
     settings = {"capacity": 1000, "generations": 3, "max_age": 10}
     with RotatingFilter(tmp_path / "set", **settings) as seen:
         seen.add("first")
-        now[0] += 11
+        clock.seconds += 11
         seen.add("second")
         assert seen.contains_many(["first", "second", "third"]) == [True, True, False]
     with RotatingFilter(tmp_path / "set", **settings) as seen:
-        now[0] += 11
-        seen.add("first")
-        # The clock goes on from there, so it is believed.
-        now[0] += 3
+        clock.seconds += 11
         seen.add("first")
         seen.rotate()
         seen.rotate()
@@ -407,29 +402,22 @@ def test_old_generations_expire(tmp_path, monkeypatch):
     assert sum(name.isdigit() for name in os.listdir(tmp_path / "set")) == 3
 
 
-def test_keys_expire_by_the_clock_whether_or_not_others_come(tmp_path, monkeypatch):
-    now = [1e9]
-    monkeypatch.setattr("time.time", lambda: now[0])
+def test_keys_expire_by_the_clock_whether_or_not_others_come(tmp_path, clock):
     settings = {"capacity": 1000, "generations": 4, "max_age": 10}
     with RotatingFilter(tmp_path / "set", **settings) as seen:
         seen.add("idle")
-        now[0] += 29
+        clock.seconds += 29
         assert "idle" in seen
-        now[0] += 11
+        clock.seconds += 11
         assert "idle" not in seen and seen.contains_many(["idle"]) == [False] and seen.info().keys == 0
         seen.commit()
         seen.add("next")
         assert "next" in seen and "idle" not in seen
-        # The clock goes on from there, so it is believed.
-        now[0] += 3
-        seen.add("next")
         assert [name for name in os.listdir(tmp_path / "set") if name.isdigit()] == [max(seen._generations)]
     for pause in (32, 50):
-        now[0] += pause
+        clock.seconds += pause
         with RotatingFilter(tmp_path / "set", **settings) as seen:
             assert ("next" in seen) == (pause == 32) and "idle" not in seen
-            seen.add("x")
-            now[0] += 3
             seen.add("x")
             assert sum(name.isdigit() for name in os.listdir(tmp_path / "set")) == (2 if pause == 32 else 1)
 

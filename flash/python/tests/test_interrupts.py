@@ -397,16 +397,14 @@ def test_a_rotation_that_failed_in_any_step_is_completed_by_the_next_call(tmp_pa
         assert "second" in seen and "third" in seen and len(os.listdir(tmp_path / "set")) == 2
 
 
-def test_a_rotation_that_is_completed_late_does_not_age_the_keys_that_come_then(tmp_path, monkeypatch):
-    now = [1e9]
-    monkeypatch.setattr("time.time", lambda: now[0])
+def test_a_rotation_that_is_completed_late_does_not_age_the_keys_that_come_then(tmp_path, monkeypatch, clock):
     with RotatingFilter(tmp_path / "set", capacity=1000, max_age=10) as seen:
         with monkeypatch.context() as patched, pytest.raises(OSError):
             patched.setattr("os.rename", lambda *_: os.stat(tmp_path / "nothing"))
             seen.rotate()
-        now[0] += 15
+        clock.seconds += 15
         seen.add("key")
-        now[0] += 9
+        clock.seconds += 9
         assert "key" in seen
 
 

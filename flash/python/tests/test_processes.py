@@ -518,11 +518,8 @@ def test_a_generation_that_is_a_link_is_forgotten_without_what_it_points_to(tmp_
     assert (tmp_path / "others" / "precious").exists() and sorted(path.name for path in (tmp_path / "moved").iterdir()) == files
 
 
-def test_a_rotation_by_the_clock_that_finds_no_room_says_how_many_keys_were_added(tmp_path, monkeypatch):
+def test_a_rotation_by_the_clock_that_finds_no_room_says_how_many_keys_were_added(tmp_path, monkeypatch, clock):
     import springflash._rotating as rotating
-
-    now = time.time()
-    monkeypatch.setattr(time, "time", lambda: now)
 
     def full(*_, **__):
         error = FullError("no room")
@@ -530,8 +527,7 @@ def test_a_rotation_by_the_clock_that_finds_no_room_says_how_many_keys_were_adde
         raise error
 
     def later(done, total):
-        nonlocal now
-        now += 11
+        clock.seconds += 11
         monkeypatch.setattr(rotating, "FlashFilter", full)
 
     keys = [b"%d" % n for n in range(20_000)]

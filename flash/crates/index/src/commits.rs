@@ -117,8 +117,7 @@ impl Commits {
                 name: wal.name().to_owned(),
                 part: "the write-ahead log",
                 got: "no commit of an index".to_owned(),
-                expected: "at least one; an index whose creation was interrupted has none and can be deleted"
-                    .to_owned(),
+                expected: "at least one".to_owned(),
             });
         };
         let commits = Commits { salt: wal.salt(), state: Mutex::new((wal, acknowledged)) };

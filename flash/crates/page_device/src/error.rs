@@ -108,11 +108,8 @@ pub enum FlashError {
     #[error("{name} is not empty: it holds {got}, expected an empty folder or one that does not exist")]
     NotEmpty { name: String, got: String },
 
-    /// Its making was interrupted, or some of its files were lost.
-    #[error(
-        "{name} has no {missing}, only {got}: either its making was interrupted, then remove it and make it again, or files were lost, \
-         then restore them from a copy"
-    )]
+    /// Some of its files were lost.
+    #[error("{name} has no {missing}, only {got}: files were lost; restore them from a copy")]
     Incomplete { name: String, missing: String, got: String },
 
     /// The structure changed while it was scanned.

@@ -21,6 +21,9 @@ pub enum Access {
     Create,
 }
 
+/// In a folder from before the first file of what is made there until that is complete.
+const UNFINISHED: &str = "unfinished";
+
 /// The devices of one folder. Holds the folder's lock.
 pub struct FileStorage {
     folder: PathBuf,
@@ -34,7 +37,8 @@ pub struct FileStorage {
 impl FileStorage {
     /// Opens `folder`.
     ///
-    /// # Errors [`FlashError::InUse`] if another process holds a conflicting lock, [`FlashError::NoLocks`] or [`FlashError::Io`].
+    /// # Errors [`FlashError::InUse`] if another process holds a conflicting lock, [`FlashError::NotFound`] if the creation of what is there
+    /// was killed, [`FlashError::NoLocks`] or [`FlashError::Io`].
     pub fn open(folder: &Path, access: Access, engine: IoEngine) -> Result<FileStorage, FlashError> {
         let name = folder.display().to_string();
         let failed = |action| FlashError::io(action, &name);
@@ -42,6 +46,9 @@ impl FileStorage {
             if access == Access::Create { make(folder).map_err(failed("create"))? } else { Vec::new() };
         let is_writable = access != Access::Read;
         let lock = FolderLock::new(folder, is_writable)?;
+        if access != Access::Create && folder.join(UNFINISHED).exists() {
+            return Err(FlashError::NotFound { name, expected: "complete set or index" });
+        }
         Ok(FileStorage { folder: folder.to_owned(), engine, is_writable, made, lock })
     }
 
@@ -57,8 +64,8 @@ impl FileStorage {
         Ok(Arc::new(FileStorage::open(folder, access, IoEngine::Auto)?))
     }
 
-    /// Creates a structure with `make` in `folder`, which must be empty or absent. If `make` fails, removes its files and the folders that
-    /// were created for it.
+    /// Creates a structure with `make` in `folder`, which must be empty or absent, or hold what a creation left that was killed. If `make`
+    /// fails, removes its files and the folders that were created for it.
     ///
     /// # Errors [`FlashError::NotEmpty`] if the folder contains anything.
     pub fn make<T>(
@@ -66,16 +73,35 @@ impl FileStorage {
         make: impl FnOnce(Arc<dyn Storage>) -> Result<T, FlashError>,
     ) -> Result<T, FlashError> {
         let storage = Arc::new(FileStorage::open(folder, Access::Create, IoEngine::Auto)?);
+        let unfinished = folder.join(UNFINISHED);
+        if unfinished.exists() {
+            storage.remove_files();
+        }
         require_empty(&*storage)?;
-        make(storage.clone()).inspect_err(|_| storage.undo_creation())
+        let name = unfinished.display().to_string();
+        let make_whole = || {
+            let begun = File::create(&unfinished).and_then(|_| storage.lock.folder().sync_all());
+            begun.map_err(FlashError::io("create", &name))?;
+            let made = make(storage.clone())?;
+            let finished = std::fs::remove_file(&unfinished).and_then(|()| storage.lock.folder().sync_all());
+            finished.map_err(FlashError::io("remove", &name))?;
+            Ok(made)
+        };
+        make_whole().inspect_err(|_| storage.undo_creation())
+    }
+
+    fn remove_files(&self) {
+        // What stays is in the way of the next creation, which says so.
+        for name in self.names().unwrap_or_default() {
+            let _ = self.remove(&name);
+        }
     }
 
     /// Undoes a failed creation: removes everything in the folder, and the folders that did not exist before.
     fn undo_creation(&self) {
         // Errors here are ignored. The caller gets the error of the creation.
-        for name in self.names().unwrap_or_default() {
-            let _ = self.remove(&name);
-        }
+        self.remove_files();
+        let _ = self.remove(UNFINISHED);
         for folder in self.made.iter().rev() {
             let _ = std::fs::remove_dir(folder);
         }
@@ -180,6 +206,7 @@ impl Storage for FileStorage {
         for entry in std::fs::read_dir(&self.folder)? {
             names.push(entry?.file_name().to_string_lossy().into_owned());
         }
+        names.retain(|name| name != UNFINISHED);
         names.sort();
         Ok(names)
     }
@@ -241,6 +268,26 @@ mod tests {
         assert!(FileStorage::make(&empty, full).is_err());
         assert_eq!(std::fs::read_dir(&empty).unwrap().count(), 0);
         assert!(matches!(open(&folder.path().join("none"), Access::Read), Err(FlashError::Io { .. })));
+    }
+
+    #[test]
+    fn a_creation_that_was_killed_is_begun_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let killed = std::panic::catch_unwind(|| {
+            FileStorage::make(folder.path(), |storage| -> Result<(), FlashError> {
+                storage.create("half", 4096).unwrap();
+                panic!("killed");
+            })
+        });
+        assert!(killed.is_err() && folder.path().join("half").exists());
+        for access in [Access::Read, Access::Write] {
+            assert!(matches!(open(folder.path(), access), Err(FlashError::NotFound { .. })), "{access:?}");
+        }
+        FileStorage::make(folder.path(), |storage| Ok(storage.create("whole", 4096).map(drop).unwrap()))
+            .unwrap();
+        let names = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        assert_eq!(names.collect::<Vec<_>>(), ["whole"]);
+        assert!(open(folder.path(), Access::Write).is_ok());
     }
 
     #[test]

@@ -1,130 +1,141 @@
 from __future__ import annotations
 
 import json
+import math
 import os
-from collections.abc import Iterable
+import zlib
+from collections.abc import Sequence
 from pathlib import Path as Folder
-from typing import Any
+from time import CLOCK_BOOTTIME, clock_gettime
+from typing import Any, NamedTuple
 
 from ._files import sync
 
-#: The file of what is known of the clock, and the next one until it is complete.
+#: The file of what is known of ages, and the next one until it is complete.
 CLOCK, NEXT_CLOCK = "clock", "clock.new"
-#: A reading this part of `max_age` after the last one may be wrong until a later one agrees with it.
-_STEPS = 4
+#: Seconds between what the clock says and what is expected that mean nothing.
+_SLACK = 1.0
+
+
+def _run_of_machine() -> str:
+    """The same until the machine starts again."""
+    try:
+        return Folder("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return os.urandom(16).hex()
+
+
+class _Step(NamedTuple):
+    """The clock says another time than expected: it was set, or the machine was off."""
+
+    #: The difference, the smallest that was seen.
+    seconds: float
+    #: How long the clock has gone on since.
+    steady: float
+    #: Generations that have lived through it if the machine was off: those that were there when the filter was opened.
+    older: Sequence[str]
 
 
 class Ages:
-    """How old generations are, by a clock that may be wrong for a while. Times are in microseconds.
+    """How long generations have lived. Never more than they have, whatever the clock of the machine says while it runs.
 
-    What can be undone follows the last reading: which keys are found, and when a generation begins. What cannot be undone follows the
-    readings that others agree with: a reading that steps back, or far ahead, counts only when the clock has gone on from there for a
-    quarter of `max_age`.
+    The kernel counts the seconds in which the machine runs or sleeps; nobody can set that. Only for the time in which it was off there is
+    nothing but the clock: when a filter is opened and the clock is ahead of what is expected, the difference is believed when the clock has
+    gone on from there for a quarter of `max_age`. A clock that is set back until then takes it back. What is believed too late or not
+    at all keeps keys for longer.
     """
 
-    def __init__(self, folder: Folder, max_age: float | None, names: list[str], now: int) -> None:
+    def __init__(self, folder: Folder, max_age: float | None) -> None:
         self._folder = folder
-        self._max_age = None if max_age is None else max_age * 1e6
+        self._max_age = math.inf if max_age is None else max_age
+        self._run, now = _run_of_machine(), clock_gettime(CLOCK_BOOTTIME)
         found = self._found()
-        #: The last reading that others agree with. The name of a generation is one, of an earlier release as well.
-        self._steady = int(found.get("steady", names[-1] if names else now))
-        #: The first and the last of the readings that agree with each other, but not with that one.
-        self._doubtful: list[int] = [int(time) for time in found.get("doubtful", [])]
-        #: When generations began that have a later time in their name: the clock was ahead.
-        self._begun: dict[str, int] = {name: int(time) for name, time in found.get("begun", {}).items()}
-        #: Generations that began by a doubtful reading. They push no other one out.
-        self._early: set[str] = set(found.get("early", []))
-        #: What was saved last.
-        self._saved: dict[str, Any] = found
+        is_same_run = found.get("run") == self._run and found["counted"] <= now
+        #: The kernel's count at the last look.
+        self._counted: float = found["counted"] if is_same_run else now
+        #: Of each generation, at the last look.
+        self._ages: dict[str, float] = found.get("ages", {})
+        #: What the clock should have said at the last look, and how far it was ahead.
+        self._expected: float | None = found.get("expected")
+        self._ahead: float = found.get("ahead", 0.0)
+        self._step = _Step(*found["step"]) if found.get("step") else None
+        self._is_opening = True
+        #: What was expected when that was saved.
+        self._saved = 0.0
 
     def _found(self) -> dict[str, Any]:
         """What was saved, or nothing if that is damaged."""
         try:
-            found = json.loads((self._folder / CLOCK).read_bytes())
-            numbers = [found["steady"], *found["doubtful"], *found["begun"].values()]
-            is_whole = len(found["doubtful"]) in (0, 2) and all(type(number) is int for number in numbers)
-            return found if is_whole and all(type(name) is str for name in found["early"]) else {}
-        except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
+            check, _, text = (self._folder / CLOCK).read_bytes().partition(b" ")
+            return json.loads(text) if int(check, 16) == zlib.crc32(text) else {}  # type: ignore[no-any-return]
+        except (FileNotFoundError, ValueError):
             return {}
 
-    def save(self, names: Iterable[str]) -> None:
+    def save(self) -> None:
         """Makes what is known durable."""
-        known = self._known(names)
-        if self._max_age is not None and known != self._saved:
-            self._write(self._folder, known)
-            self._saved = known
+        self.copy(self._folder)
+        self._saved = self._expected or 0.0
 
-    def copy(self, folder: Folder, names: Iterable[str]) -> None:
-        """Writes what is known to the folder of a copy."""
-        if self._max_age is not None:
-            self._write(folder, self._known(names))
-
-    def _known(self, names: Iterable[str]) -> dict[str, Any]:
-        here = set(names)
-        return {
-            "steady": self._steady,
-            "doubtful": self._doubtful,
-            "begun": {name: time for name, time in self._begun.items() if name in here},
-            "early": sorted(self._early & here),
+    def copy(self, folder: Folder) -> None:
+        """Makes it durable in the folder of a copy."""
+        if not self._ages or self._max_age == math.inf:
+            return
+        known = {
+            "run": self._run,
+            "counted": self._counted,
+            "expected": self._expected,
+            "ahead": self._ahead,
+            "step": self._step,
+            "ages": self._ages,
         }
-
-    @staticmethod
-    def _write(folder: Folder, known: dict[str, Any]) -> None:
-        with open(folder / NEXT_CLOCK, "w") as file:
-            json.dump(known, file)
+        text = json.dumps(known).encode()
+        with open(folder / NEXT_CLOCK, "wb") as file:
+            file.write(b"%x %s" % (zlib.crc32(text), text))
             file.flush()
             os.fsync(file.fileno())
         os.rename(folder / NEXT_CLOCK, folder / CLOCK)
         sync(folder)
 
-    def observe(self, now: int, names: list[str]) -> None:
-        """Takes a reading into account."""
-        if self._max_age is None:
-            return
-        step = self._max_age / _STEPS
-        before = (self._doubtful[:1], len(self._begun), len(self._early))
-        since = None
-        if self._steady <= now <= self._steady + step:
-            self._steady, self._doubtful, since = now, [], now
-        elif self._doubtful and self._doubtful[0] <= now and not self._doubtful[0] < self._steady <= now:
-            first, last = self._doubtful
-            if now - first < step:
-                self._doubtful = [first, now]
-            else:
-                # The clock has gone on from the first, so it is believed: up to now, or to where the next step is a large one.
-                is_near = now - last <= step
-                self._steady, self._doubtful, since = (now, [], first) if is_near else (last, [now, now], first)
-        else:
-            self._doubtful = [now, now]
-        if since is not None:
-            self._begun |= {name: since for name in names if self.begun(name) > now}
-            self._early = {name for name in self._early if name in self._begun or int(name) > self._steady}
-        is_other = before != (self._doubtful[:1], len(self._begun), len(self._early))
-        if is_other or abs(self._steady - self._saved.get("steady", 0)) > step / _STEPS:
-            self.save(names)
+    def _passed(self) -> float:
+        return max(0.0, clock_gettime(CLOCK_BOOTTIME) - self._counted)
 
-    def begun(self, name: str) -> int:
-        return self._begun.get(name, int(name))
+    def observe(self, clock: float, names: list[str]) -> None:
+        """Takes a reading of the clock into account."""
+        passed, step = self._passed(), self._step
+        self._counted += passed
+        self._ages = {name: self._ages[name] + passed if name in self._ages else 0.0 for name in names}
+        expected = clock if self._expected is None else self._expected + passed
+        ahead = clock - expected
+        older: Sequence[str] = names if self._is_opening else []
+        if step is not None and ahead * step.seconds > 0 and abs(ahead) >= abs(step.seconds) - _SLACK:
+            # Between two openings the clock alone has gone on.
+            steady = step.steady + passed + (max(0.0, ahead - self._ahead) if self._is_opening else 0.0)
+            step = _Step(min(step.seconds, ahead, key=abs), steady, step.older)
+            if steady >= self._max_age / 4:
+                self._add(step)
+                expected, ahead, step = expected + step.seconds, ahead - step.seconds, None
+        elif step is not None:
+            older, step = step.older or older, None
+        if step is None and abs(ahead) > _SLACK:
+            step = _Step(ahead, 0.0, older)
+        is_told = self._is_opening or (step is None) != (self._step is None) or expected - self._saved > self._max_age / 16
+        self._expected, self._ahead, self._step, self._is_opening = expected, ahead, step, False
+        if is_told:
+            self.save()
 
-    def next_name(self, names: Iterable[str], now: int) -> str:
-        """A name for a generation that begins now. Names rise even if the clock does not."""
-        last = int(max(names, default="0"))
-        return f"{max(last + 1, now, self._steady):020}"
+    def _add(self, step: _Step) -> None:
+        """Counts time in which the machine was off."""
+        for name, age in self._ages.items():
+            if name in step.older:
+                # The newest one then may have taken keys since. None comes after this, so it is no older than one that ends now.
+                limit = self._max_age if name == step.older[-1] else math.inf
+                self._ages[name] = max(age, min(age + step.seconds, limit))
 
-    def begins(self, name: str, names: Iterable[str]) -> None:
-        """A generation is to begin because the newest is old. That may be wrong."""
-        if self._doubtful:
-            self._early.add(name)
-            self.save([*names, name])
+    def begins(self, name: str) -> None:
+        """A generation begins now."""
+        self._ages[name] = -self._passed()
+        self.save()
 
-    def is_older(self, name: str, ages: int, now: int) -> bool:
-        """Whether a generation began at least `ages` times `max_age` ago, by the reading `now`."""
-        return self._max_age is not None and now - self.begun(name) >= ages * self._max_age
-
-    def is_surely_older(self, name: str, ages: int) -> bool:
-        """The same by readings that others agree with."""
-        return self.is_older(name, ages, self._steady)
-
-    def beyond(self, names: list[str], kept: int) -> list[str]:
-        """The oldest generations, which the `kept` newest push out."""
-        return [name for name in names if name not in self._early][:-kept]
+    def is_older(self, name: str, ages: int) -> bool:
+        """Whether a generation began at least `ages` times `max_age` ago."""
+        return name in self._ages and self._ages[name] + self._passed() >= ages * self._max_age

@@ -26,11 +26,6 @@ _NEW, _GONE = "new-", "gone-"
 _GENERATION = re.compile(rf"({_NEW}|{_GONE})?[0-9]{{20}}")
 
 
-def _now() -> int:
-    """Microseconds, as in the names of generations."""
-    return int(time.time() * 1e6)
-
-
 def _remove(generation: Folder) -> None:
     if generation.is_symlink():
         # What a link points to belongs to others.
@@ -53,14 +48,13 @@ class RotatingFilter(Closes):
     """A set whose old keys expire: generations of :class:`FlashFilter` in one folder. New keys go to the newest one.
 
     A generation ends when it holds ``capacity`` keys, when it is ``max_age`` seconds old, or by :meth:`rotate`. The newest
-    ``generations`` are kept, for ``generations * max_age`` seconds by the clock of the machine, whether or not keys come. So a key stays
-    for at least ``generations - 1`` of them: for 30 to 40 days with ``generations=4`` and ``max_age=10 * 86400``. Each is
+    ``generations`` are kept, for ``generations * max_age`` seconds, whether or not keys come. So a key stays for at least
+    ``generations - 1`` of them: for 30 to 40 days with ``generations=4`` and ``max_age=10 * 86400``. Each is
     built for its share of ``false_positive_rate``. Disk and ``memory`` (bytes) are those of each, times ``generations``.
     A lookup of an absent key reads a page of each. One process has it open.
 
-    The clock may be wrong for a while. A reading that goes back, or ahead by more than a quarter of ``max_age``, hides or shows keys, and
-    deletes none until the clock has gone on from there for a quarter of ``max_age``; until then one more generation may take room. A
-    generation that began while the clock was ahead counts as begun when that was seen. A clock that is wrong for longer is believed.
+    The kernel counts these seconds while the machine runs or sleeps, so setting the clock changes nothing. Time in which the machine was
+    off is what the clock tells at the next opening, once it has gone on from there for a quarter of ``max_age``; until then keys stay.
     """
 
     def __init__(
@@ -110,7 +104,7 @@ class RotatingFilter(Closes):
         #: The name of the one that a rotation makes, until that is complete.
         self._next: str | None = None
         self._is_settled = False
-        self._ages = Ages(self._folder, self._max_age, [name for name in found if name.isdigit()], _now())
+        self._ages = Ages(self._folder, self._max_age)
         self._keep_up()
 
     @property
@@ -140,28 +134,26 @@ class RotatingFilter(Closes):
         self._require_open()
         if not self._is_settled:
             self._settle()
-        names, now = [*self._generations], _now()
-        self._ages.observe(now, names)
-        if not names or self._ages.is_older(names[-1], 1, now):
-            self._begin(now, is_by_clock=True)
-        elif self._ages.beyond(names, self._kept) or any(self._ages.is_surely_older(name, self._kept) for name in names):
+        names = [*self._generations]
+        self._ages.observe(time.time(), names)
+        if not names or self._ages.is_older(names[-1], 1):
+            self._begin()
+        elif len(names) > self._kept or any(self._ages.is_older(name, self._kept) for name in names):
             self._settle()
 
     def rotate(self) -> None:
         """Begins a generation, and forgets the oldest if there are too many. After an interrupt, a call again completes it."""
         with self._lock:
             self._require_open()
-            self._begin(_now(), is_by_clock=False)
+            self._begin()
 
-    def _begin(self, now: int, is_by_clock: bool) -> None:
+    def _begin(self) -> None:
         if self._next is None:
             for generation in [*self._generations.values()][-1:]:
                 generation.commit()
             self._is_settled = False
-            name = self._ages.next_name(self._generations, now)
-            if is_by_clock and self._generations:
-                self._ages.begins(name, self._generations)
-            self._next = name
+            # Names rise even if the clock does not.
+            self._next = f"{max(int(max(self._generations, default='0')) + 1, int(time.time() * 1e6)):020}"
         self._settle()
 
     def _settle(self) -> None:
@@ -171,7 +163,7 @@ class RotatingFilter(Closes):
         for name in filter(_GENERATION.fullmatch, sorted(os.listdir(self._folder))):
             if not name.isdigit():
                 _remove(self._folder / name)
-            elif self._ages.is_surely_older(name, self._kept):
+            elif self._ages.is_older(name, self._kept):
                 # First, as the next one may need its room.
                 self._forget(name)
             else:
@@ -179,10 +171,11 @@ class RotatingFilter(Closes):
         if self._next is not None and self._next not in names:
             self._make(self._next)
             names.append(self._next)
+            self._ages.begins(self._next)
         sync(self._folder)
-        for name in self._ages.beyond(names, self._kept):
+        for name in names[: -self._kept]:
             self._forget(name)
-            names.remove(name)
+        names = names[-self._kept :]
         for name in names:
             if name not in self._generations or self._generations[name].closed:
                 # In no variable: the traceback of an interrupt would keep it, and so the filter open.
@@ -210,8 +203,8 @@ class RotatingFilter(Closes):
     def _live(self) -> list[FlashFilter]:
         """Newest first, without those that have expired or are being forgotten."""
         self._require_open()
-        generations, now = reversed(self._generations.items()), _now()
-        return [generation for name, generation in generations if not self._ages.is_older(name, self._kept, now) and not generation.closed]
+        generations = reversed(self._generations.items())
+        return [generation for name, generation in generations if not self._ages.is_older(name, self._kept) and not generation.closed]
 
     def add(self, key: Key) -> None:
         """Adds a key to the newest generation, also if an older one has it: it lives from now on."""
@@ -328,7 +321,7 @@ class RotatingFilter(Closes):
             try:
                 for name, generation in self._generations.items():
                     generation.copy(new / name, progress)
-                self._ages.copy(new, self._generations)
+                self._ages.copy(new)
                 sync(new)
                 os.rename(new, copy)
             except BaseException:
@@ -343,6 +336,6 @@ class RotatingFilter(Closes):
             with contextlib.ExitStack() as closing:
                 closing.callback(self._folder_lock.release)
                 if not self._folder_lock.is_released:
-                    closing.callback(self._ages.save, [*self._generations])
+                    closing.callback(self._ages.save)
                 for generation in self._generations.values():
                     closing.callback(generation.close)

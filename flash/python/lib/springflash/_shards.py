@@ -27,6 +27,8 @@ _JSON = (".jsonl", ".json", ".ndjson")
 #: Documents of a batch, and bytes of it, so that long documents take no more memory.
 _BATCH_DOCUMENTS = 8192
 _BATCH_BYTES = 8 << 20
+#: Bytes that are split into lines at a time: a short line takes ten times its bytes.
+_BLOCK_BYTES = 1 << 17
 
 #: A byte that is no UTF-8, as a line has it. An escape in JSON can be the same, so what JSON reads has a mark before the byte. No escapes
 #: are like both, as JSON makes one character of such a pair.
@@ -35,6 +37,8 @@ _MARKED_BYTE = re.compile(_MARK + _BYTE.pattern)
 #: Half of a pair that JSON had as an escape, without the other one.
 _SURROGATE = re.compile(rb"(\xed[\xa0-\xbf][\x80-\xbf])")
 
+#: Of numbers only that they are there matters; Python refuses to read one of thousands of digits.
+_JSON_TEXT = json.JSONDecoder(parse_int=str)
 #: What is between the keys and values of a JSON object.
 _BETWEEN = re.compile(r"\s*[{,:]?\s*")
 
@@ -55,8 +59,7 @@ class Shard(NamedTuple):
     batches: Iterator[list[bytes]]
     #: Writes those of the last batch that are kept: their places in it, and their texts.
     write: Callable[[list[tuple[int, bytes]]], object]
-    #: Lines or rows that are no documents, and were skipped.
-    skipped: Callable[[], int]
+    left_out: _LeftOut
 
 
 def opened(file: Path, name: str, target: Path, how: How) -> contextlib.AbstractContextManager[Shard]:
@@ -70,17 +73,17 @@ def opened(file: Path, name: str, target: Path, how: How) -> contextlib.Abstract
     return _lines(file, Path(name).name, target, how, is_json=kind in _JSON)
 
 
-class _Skipped:
-    """What is no document: an error, or counted."""
+class _LeftOut:
+    """Lines and rows that are no documents."""
 
     def __init__(self, how: How) -> None:
         self._how = how
-        self.count = 0
+        self.bad = self.blank = 0
 
     def take(self, place: str, reason: object) -> None:
         if self._how.on_bad_line == "stop":
             raise ValueError(f"{place}: {reason}; --on-bad-line skip leaves such lines out") from None
-        self.count += 1
+        self.bad += 1
 
 
 @contextlib.contextmanager
@@ -147,9 +150,9 @@ def _lines(file: Path, name: str, target: Path, how: How, is_json: bool) -> Iter
             output = enter(io.BufferedWriter(_Output(target)))
             if file.suffix == ".gz":
                 source = enter(gzip.GzipFile(fileobj=source))
-                # A packed file tells its name, which is that of the shard.
-                output = enter(gzip.GzipFile(name, "wb", fileobj=output))
-        bad = _Skipped(how)
+                # A packed file tells its name, which is that of the shard. Without a time, equal ones are the same bytes.
+                output = enter(gzip.GzipFile(name, "wb", fileobj=output, mtime=0))
+        left_out = _LeftOut(how)
         batch: list[tuple[bytes, bytes]] = []
 
         def read() -> Iterator[list[bytes]]:
@@ -159,10 +162,13 @@ def _lines(file: Path, name: str, target: Path, how: How, is_json: bool) -> Iter
                     batch.clear()
                     for line in lines:
                         number += 1
+                        if line is not None and not line.strip():
+                            left_out.blank += 1
+                            continue
                         try:
                             batch.append((line if line is not None and not is_json else _document(line, how), line or b""))
                         except ValueError as error:
-                            bad.take(f"{file}:{number}", error)
+                            left_out.take(f"{file}:{number}", error)
                     yield [text for text, _ in batch]
 
         def write(kept: list[tuple[int, bytes]]) -> None:
@@ -171,7 +177,7 @@ def _lines(file: Path, name: str, target: Path, how: How, is_json: bool) -> Iter
                 output.write(line if text == before else _replaced(line, how.field, text) if is_json else text)
                 output.write(b"\n")
 
-        yield Shard(read(), write, lambda: bad.count)
+        yield Shard(read(), write, left_out)
 
 
 def _batches(source: Any, line_bytes: int) -> Iterator[list[bytes | None]]:
@@ -180,8 +186,9 @@ def _batches(source: Any, line_bytes: int) -> Iterator[list[bytes | None]]:
     if start[:2] in (b"\xff\xfe", b"\xfe\xff") and 0 in start[2:]:
         raise ValueError("it is UTF-16, expected UTF-8; iconv -f UTF-16 -t UTF-8 converts it")
     parts: list[bytes] = []
-    size = 0
-    rest_of_it = iter(lambda: source.read(_BATCH_BYTES), b"")
+    done: list[bytes | None] = []
+    size = held = 0
+    rest_of_it = iter(lambda: source.read(_BLOCK_BYTES), b"")
     for block in itertools.chain([start.removeprefix(b"\xef\xbb\xbf")], rest_of_it):
         first, *rest = block.split(b"\n")
         size += len(first)
@@ -189,27 +196,29 @@ def _batches(source: Any, line_bytes: int) -> Iterator[list[bytes | None]]:
         parts = [*parts, first] if size <= line_bytes else []
         if not rest:
             continue
-        done: list[bytes | None] = [b"".join(parts) if size <= line_bytes else None]
+        done.append(b"".join(parts) if size <= line_bytes else None)
         done += [line if len(line) <= line_bytes else None for line in rest[:-1]]
+        held += size + len(block)
         parts, size = [rest[-1]], len(rest[-1])
-        for at in range(0, len(done), _BATCH_DOCUMENTS):
-            yield done[at : at + _BATCH_DOCUMENTS]
+        if len(done) >= _BATCH_DOCUMENTS or held >= min(_BATCH_BYTES, line_bytes):
+            for at in range(0, len(done), _BATCH_DOCUMENTS):
+                yield done[at : at + _BATCH_DOCUMENTS]
+            done, held = [], 0
     if size > 0:
-        yield [b"".join(parts) if size <= line_bytes else None]
+        done.append(b"".join(parts) if size <= line_bytes else None)
+    yield done
 
 
 def _document(line: bytes | None, how: How) -> bytes:
     """The text of a JSON line."""
     if line is None:
         raise ValueError(f"the line has more than {how.line_bytes} bytes, more memory (--memory) lets it be read")
-    if not line.strip():
-        raise ValueError("the line is blank, expected a JSON object")
     try:
         decoded, is_marked = line.decode(), False
     except UnicodeDecodeError:
         decoded, is_marked = _BYTE.sub(_MARK + r"\1", line.decode("utf-8", "surrogateescape")), True
     try:
-        row = json.loads(decoded)
+        row = _JSON_TEXT.decode(decoded)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"the line is no JSON object ({error})") from None
     text = row.get(how.field) if isinstance(row, dict) else None
@@ -226,7 +235,7 @@ def _document(line: bytes | None, how: How) -> bytes:
 def _replaced(line: bytes, field: str, text: bytes) -> bytes:
     """The object with another text. All else stays as it is written: numbers may have more digits than a float."""
     row = line.decode("utf-8", "surrogateescape")
-    decode = json.JSONDecoder().raw_decode
+    decode = _JSON_TEXT.raw_decode
     first = last = end = 0
     while not row.startswith("}", at := _next(row, end)):
         key, at = decode(row, at)
@@ -282,15 +291,15 @@ def _parquet(file: Path, target: Path, how: How) -> Iterator[Shard]:
         with _reading(file):
             # Reads a row group in pieces.
             source = enter(pyarrow.parquet.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False))
-        column = source.schema_arrow.get_field_index(how.field)
-        if column < 0:
-            raise ValueError(f"{file}: there is no column {how.field!r}")
+        column, columns = source.schema_arrow.get_field_index(how.field), source.schema_arrow.names.count(how.field)
+        if columns != 1:
+            raise ValueError(f"{file}: {columns or 'no'} columns are named {how.field!r}, expected one")
         kind = source.schema_arrow.field(column).type
         if not _is_text(pyarrow, kind):
             raise ValueError(f"{file}: the column {how.field!r} has the type {kind}, expected string or binary")
         output = enter(io.BufferedWriter(_Output(target)))
         sink = enter(pyarrow.parquet.ParquetWriter(output, source.schema_arrow))
-        bad = _Skipped(how)
+        left_out = _LeftOut(how)
         #: The last batch, the rows of it that are documents, and their texts.
         last: list[Any] = [None, [], []]
 
@@ -302,7 +311,7 @@ def _parquet(file: Path, target: Path, how: How) -> Iterator[Shard]:
                     last[:] = [rows, [], texts]
                     for n, text in enumerate(rows.column(column).to_pylist(), number):
                         if text is None:
-                            bad.take(str(file), f"row {n} has no text in {how.field!r}")
+                            left_out.take(str(file), f"row {n} has no text in {how.field!r}")
                             continue
                         last[1].append(n - number)
                         texts.append(text.encode() if isinstance(text, str) else text)
@@ -324,7 +333,7 @@ def _parquet(file: Path, target: Path, how: How) -> Iterator[Shard]:
                 left = left.set_column(column, left.schema.field(column), pyarrow.array(texts, kind))
             sink.write(left)
 
-        yield Shard(read(), write, lambda: bad.count)
+        yield Shard(read(), write, left_out)
 
 
 def _is_text(pyarrow: Any, kind: Any) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import filecmp
 import hashlib
 import io
 import itertools
@@ -52,6 +53,7 @@ class Counts(NamedTuple):
     paragraphs: int = 0
     kept_paragraphs: int = 0
     skipped_lines: int = 0
+    blank_lines: int = 0
 
 
 class _Recent:
@@ -92,10 +94,11 @@ def deduplicate(
 
     The name of a shard is that of its file, or with ``root`` its path below that folder, for equal names in several folders. Shards need
     different names, also those of different runs: other documents under the name of a finished shard are a ``ValueError``, and its output
-    stays. The output of a shard appears when it is complete and durable.
+    stays. So does any file that another index or program left in its place. The output of a shard appears when it is complete and durable.
 
-    A line that is blank or no JSON object with text, or a row without text, is a ``ValueError``, or with ``on_bad_line="skip"`` left out
-    and counted. So is a line of more than an eighth of ``memory``, the bytes that a call takes in addition to the index.
+    A line that is no JSON object with text, or a row without text, is a ``ValueError``, or with ``on_bad_line="skip"`` left out and
+    counted. So is a line of more than an eighth of ``memory``, the bytes that a call takes in addition to the index. Blank lines are left
+    out and counted.
     ``progress(shard, documents)`` follows each batch.
     """
     if on_bad_line not in ("stop", "skip"):
@@ -108,16 +111,25 @@ def deduplicate(
             target = (folder / name).parent
             if target.exists() and place.parent.samefile(target):
                 raise ValueError(f"{file} would be overwritten, expected an output folder of its own")
+    if index.path.resolve() in (folder.resolve(), *folder.resolve().parents):
+        raise ValueError(f"the output folder is {folder}, expected one outside the index")
     folder.mkdir(parents=True, exist_ok=True)
     lock = FolderLock(folder)
     try:
         _recover(index, forms)
+        for name in files:
+            if os.path.lexists(folder / name) and _record(name) not in index:
+                raise _in_the_way(folder / name)
         run = _Run(index, folder, paragraphs, How(field, on_bad_line, memory // 8), _Recent(memory // 2), progress)
         for name, file in files.items():
             run.shard(name, file, forms[name])
         return run.counts
     finally:
         lock.release()
+
+
+def _in_the_way(target: Path) -> ValueError:
+    return ValueError(f"{target} is there, and not as this index made it; use its own index, another output folder, or move it away")
 
 
 def _named_shards(files: list[Path], root: str | os.PathLike[str] | None) -> dict[str, Path]:
@@ -154,10 +166,17 @@ class _Run:
 
     def shard(self, name: str, file: Path, form: list[Any]) -> None:
         """Writes the output of a shard, and makes it a finished one."""
-        index, target = self._index, self._folder / name
-        finished = index.get(_record(name))
+        target = self._folder / name
         _make(target.parent)
         unfinished = target.with_name(f".{target.name}.unfinished")
+        try:
+            self._write(name, file, form, target, unfinished)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+    def _write(self, name: str, file: Path, form: list[Any], target: Path, unfinished: Path) -> None:
+        index = self._index
+        finished = index.get(_record(name))
         content = hashlib.blake2b(digest_size=20)
         first = 0
         with opened(file, name, unfinished, self._how) as shard:
@@ -180,12 +199,16 @@ class _Run:
                 self.counts = Counts(*map(sum, zip(self.counts, of_batch)))
                 if self._progress is not None:
                     self._progress(name, first)
-            self.counts = self.counts._replace(skipped_lines=self.counts.skipped_lines + shard.skipped())
+            left_out = Counts(skipped_lines=shard.left_out.bad, blank_lines=shard.left_out.blank)
+            self.counts = Counts(*map(sum, zip(self.counts, left_out)))
         read = content.hexdigest()
         if finished not in (None, read.encode()):
-            unfinished.unlink()
             how = "give it a name that no shard had, or use a new index and output"
             raise ValueError(f"{file} has other documents than the finished shard of its name, or is read in another way; {how}")
+        if finished is not None and target.exists():
+            if not filecmp.cmp(unfinished, target, shallow=False):
+                raise _in_the_way(target)
+            return
         with open(unfinished, "rb") as written, named(unfinished):
             os.fsync(written.fileno())
         if finished is None:
@@ -311,8 +334,8 @@ def main() -> None:
         "--on-bad-line",
         choices=["stop", "skip"],
         default="stop",
-        help="what to do at a line that is blank or no JSON object with text, a row without text, or a line that is too long: stop with "
-        "code 2 (default), or leave it out, count it, and end with code 4",
+        help="what to do at a line that is no JSON object with text, a row without text, or a line that is too long: stop with code 2 "
+        "(default), or leave it out, count it, and end with code 4",
     )
     parser.add_argument(
         "--memory",
@@ -358,8 +381,10 @@ def main() -> None:
                 progress=bar,
             )
         documents = f"{kept.kept_documents} of {kept.documents} documents"
-        skipped = f"; {kept.skipped_lines} bad lines were left out" if kept.skipped_lines else ""
-        print(f"kept {documents}, {kept.kept_paragraphs} of {kept.paragraphs} paragraphs{skipped}", flush=True)
+        left_out = [(kept.skipped_lines, "bad"), (kept.blank_lines, "blank")]
+        told_lines = ", ".join(f"{count} {kind} lines" for count, kind in left_out if count)
+        left = f"; left out: {told_lines}" if told_lines else ""
+        print(f"kept {documents}, {kept.kept_paragraphs} of {kept.paragraphs} paragraphs{left}", flush=True)
         if kept.skipped_lines:
             sys.exit(4)
     except _TOLD as last:
@@ -368,7 +393,7 @@ def main() -> None:
         while not first.__suppress_context__ and isinstance(first.__context__, _TOLD):
             first = first.__context__
         if isinstance(first, KeyboardInterrupt):
-            _exit(130, "interrupted; repeat it with the same command")
+            raise first from None
         reason = "there is not enough memory" if isinstance(first, MemoryError) else first
         _exit(2 if isinstance(first, ValueError) else 1, reason)
 
