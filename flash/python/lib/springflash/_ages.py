@@ -71,7 +71,7 @@ class Ages:
         """What was saved, or nothing if that is damaged."""
         try:
             check, _, text = (self._folder / CLOCK).read_bytes().partition(b" ")
-            return json.loads(text) if int(check, 16) == zlib.crc32(text) else {}  # type: ignore[no-any-return]
+            return json.loads(text) if int(check, 16) == zlib.crc32(text) else {}
         except (FileNotFoundError, ValueError):
             return {}
 
