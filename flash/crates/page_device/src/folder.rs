@@ -283,8 +283,10 @@ mod tests {
         for access in [Access::Read, Access::Write] {
             assert!(matches!(open(folder.path(), access), Err(FlashError::NotFound { .. })), "{access:?}");
         }
-        FileStorage::make(folder.path(), |storage| Ok(storage.create("whole", 4096).map(drop).unwrap()))
-            .unwrap();
+        let whole = |storage: Arc<dyn Storage>| {
+            storage.create("whole", 4096).map_err(FlashError::io("create", "whole"))
+        };
+        FileStorage::make(folder.path(), whole).unwrap();
         let names = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
         assert_eq!(names.collect::<Vec<_>>(), ["whole"]);
         assert!(open(folder.path(), Access::Write).is_ok());

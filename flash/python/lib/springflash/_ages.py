@@ -34,6 +34,8 @@ class _Step(NamedTuple):
     steady: float
     #: Generations that have lived through it if the machine was off: those that were there when the filter was opened.
     older: Sequence[str]
+    #: The one of them that may have taken keys since.
+    open: str | None
 
 
 class Ages:
@@ -60,6 +62,8 @@ class Ages:
         self._ahead: float = found.get("ahead", 0.0)
         self._step = _Step(*found["step"]) if found.get("step") else None
         self._is_opening = True
+        #: Whether the last look was the first one at a step: no generation has taken keys since.
+        self._is_new_step = False
         #: What was expected when that was saved.
         self._saved = 0.0
 
@@ -67,7 +71,7 @@ class Ages:
         """What was saved, or nothing if that is damaged."""
         try:
             check, _, text = (self._folder / CLOCK).read_bytes().partition(b" ")
-            return json.loads(text) if int(check, 16) == zlib.crc32(text) else {}  # type: ignore[no-any-return]
+            return json.loads(text) if int(check, 16) == zlib.crc32(text) else {}
         except (FileNotFoundError, ValueError):
             return {}
 
@@ -110,14 +114,15 @@ class Ages:
         if step is not None and ahead * step.seconds > 0 and abs(ahead) >= abs(step.seconds) - _SLACK:
             # Between two openings the clock alone has gone on.
             steady = step.steady + passed + (max(0.0, ahead - self._ahead) if self._is_opening else 0.0)
-            step = _Step(min(step.seconds, ahead, key=abs), steady, step.older)
+            step = step._replace(seconds=min(step.seconds, ahead, key=abs), steady=steady)
             if steady >= self._max_age / 4:
                 self._add(step)
                 expected, ahead, step = expected + step.seconds, ahead - step.seconds, None
         elif step is not None:
             older, step = step.older or older, None
         if step is None and abs(ahead) > _SLACK:
-            step = _Step(ahead, 0.0, older)
+            step = _Step(ahead, 0.0, older, older[-1] if older else None)
+        self._is_new_step = step is not None and step.older is names
         is_told = self._is_opening or (step is None) != (self._step is None) or expected - self._saved > self._max_age / 16
         self._expected, self._ahead, self._step, self._is_opening = expected, ahead, step, False
         if is_told:
@@ -127,13 +132,15 @@ class Ages:
         """Counts time in which the machine was off."""
         for name, age in self._ages.items():
             if name in step.older:
-                # The newest one then may have taken keys since. None comes after this, so it is no older than one that ends now.
-                limit = self._max_age if name == step.older[-1] else math.inf
+                # It ends now, so what it took is younger than that.
+                limit = self._max_age if name == step.open else math.inf
                 self._ages[name] = max(age, min(age + step.seconds, limit))
 
     def begins(self, name: str) -> None:
         """A generation begins now."""
         self._ages[name] = -self._passed()
+        if self._step is not None and self._is_new_step:
+            self._step = self._step._replace(open=None)
         self.save()
 
     def is_older(self, name: str, ages: int) -> bool:
