@@ -604,7 +604,8 @@ async fn main() {
     }
     if parts.contains("writer") {
         heading(&format!(
-            "A reader with each of two filters of the same tables next to a writer, fresh absent keys: 15 ms a request, {at_once_next_to_writer} lookups at once"
+            "Readers with two filters of the same tables next to a writer, fresh absent keys: 15 ms a request, \
+             {at_once_next_to_writer} lookups at once"
         ));
         for (bits, rival) in little_and_much.filter(|&(_, filters)| filters != ELASTIC) {
             let pair = [rival, ELASTIC];
