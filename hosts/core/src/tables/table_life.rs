@@ -1,7 +1,7 @@
 //! What a table goes through, whatever it waits with and has once it is open: it *waits* for its directory, *reads* it, is *open*, or is
 //! *closed*.
 //!
-//! The mutex of `waits` decides between an opening and a closing: whoever takes out what it holds has won, and no file is touched meanwhile.
+//! The mutex of `waits` decides between an opening and a closing: who takes out what it holds has won, and no file is touched meanwhile.
 
 use std::sync::{
     Arc, OnceLock,

@@ -58,7 +58,7 @@ fn main() {
 }
 
 fn variant(name: &str, sources: &[(&str, String)], life: &str) -> String {
-    let mut module = format!("#[allow(dead_code, unused_mut)]\nmod {name} {{\n");
+    let mut module = format!("#[allow(dead_code, unused_mut, clippy::all)]\nmod {name} {{\n");
     for (file, code) in sources {
         write!(module, "mod {file} {{\n{code}\n}}\n").expect("text grows");
     }

@@ -103,8 +103,8 @@ class Charge {
     return bytes_.load();
   }
 
-  // Any thread may end the charge while another one moves it by an earlier permit, which stops then. Gives the bytes given back, or about to
-  // be.
+  // Any thread may end the charge while another one moves it by an earlier permit, which stops then. Gives the bytes given back, or about
+  // to be.
   uint64_t End(uint64_t permit) {
     const uint64_t bytes = bytes_.load();
     {

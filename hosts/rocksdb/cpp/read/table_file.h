@@ -21,8 +21,8 @@ bool ReadInto(const rocksdb::RandomAccessFileReader& file, const rocksdb::IOOpti
               uint8_t* into);
 
 // Owns the stock reader, which has the file open, and has a share in what reading uses: units are read with no descriptor more, and though
-// the file may have lost its name (a secondary instance whose primary compacted, a folder that was renamed). The table's reader has a share,
-// and so has the core.
+// the file may have lost its name (a secondary instance whose primary compacted, a folder that was renamed). The table's reader and the
+// core have shares.
 class TableFile final : public sb_file {
  public:
   struct Release {

@@ -215,7 +215,9 @@ fn a_database_that_loses_all_its_tables_waits_for_no_read() {
 
 /// Opens all tables, and gives the reads for each of them: of RocksDB's threads, and of the filters' until nothing is left to load.
 fn reads_to_open(options: &Options, path: &Path, elastic: Option<&ElasticFilters>) -> [f64; 2] {
-    [0, 1].map(|of| springbloom_test_take_reads(of));
+    for of_filters in [0, 1] {
+        springbloom_test_take_reads(of_filters);
+    }
     let db = DB::open(options, path).expect("open");
     let by_rocksdb = springbloom_test_take_reads(0);
     elastic.iter().for_each(|elastic| assert!(elastic.wait_idle(IDLE_TIMEOUT)));

@@ -1,4 +1,4 @@
-//! The life of a table (`hosts/core`: `table_life.rs`, `gate.rs`) under a scheduler that tries orders of its threads: a thread of the engine
+//! The life of a table (`hosts/core`: `table_life.rs`, `gate.rs`) under a scheduler that tries orders of its threads: one of the engine
 //! opens and closes tables and their database, one of the pool reads directories and does chores, one moves the budget.
 //!
 //! Each run is one order of threads, drawn with at most [`PREEMPTIONS`] that take a thread's turn away, and one history of the table. The
