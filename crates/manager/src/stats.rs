@@ -89,8 +89,8 @@ pub struct Stats {
     pub thread_panics: u64,
     /// Visits that the policy does not learn of, because the budget had no room for a buffer.
     pub dropped_visits: u64,
-    /// Bytes outside of the budget. Those of threads that looked up, until units make room for them, or because threads take an eighth of
-    /// the budget already. About 3,000 of the manager itself, while no table is known and the budget has no room for them.
+    /// Bytes outside of the budget: those of threads that looked up, until units make room for them, or because threads take a 128th of
+    /// the budget already.
     pub unpaid_bytes: usize,
     /// The policy learns from one visit in so many, because lookups make them faster than it takes them in.
     pub sampled_one_in: u32,
