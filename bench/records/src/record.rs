@@ -176,8 +176,8 @@ impl Record {
     /// It with the figures called `names` alone, and no more digits than a measurement has.
     #[must_use]
     pub fn compact(mut self, names: &[&str]) -> Self {
-        // What configurations were made of: their names say it, and the command.
-        self.settings.remove("own_settings");
+        // What the command and the names of configurations say.
+        self.settings.retain(|name, _| !["own_settings", "elastic", "levels"].contains(&name.as_str()));
         self.figures.retain(|figure| names.contains(&figure.name.as_str()));
         for Figure { value, least, most, .. } in &mut self.figures {
             for number in [Some(value), least.as_mut(), most.as_mut()].into_iter().flatten() {

@@ -135,7 +135,8 @@ impl AutoBudget {
         }
         self.told_bytes = self.asked_bytes;
         Some(format!(
-            "the filter budget is {} bytes of the {capacity} of block cache that indexes leave, {:.1} bits for each of {} keys: another reads no fewer blocks",
+            "the filter budget is {} bytes of the {capacity} of block cache that indexes leave, {:.1} bits for each of {} keys: another \
+             reads no fewer blocks",
             self.asked_bytes,
             self.asked_bytes as f64 * 8.0 / self.keys.max(1) as f64,
             self.keys

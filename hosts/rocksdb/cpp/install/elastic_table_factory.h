@@ -94,8 +94,8 @@ class ElasticTableFactory final : public release::BlockBasedTableFactory {
     const rocksdb::Cache* used_cache_ = nullptr;  // alive while there is a use
   };
 
-  // Opens stock readers, which keep the index in the block cache or do not. Stock code asks no filter of a table, and none that was planted,
-  // unless it was opened with a filter policy.
+  // Opens stock readers, which keep the index in the block cache or do not. Stock code asks no filter of a table, and none that was
+  // planted, unless it was opened with a filter policy.
   std::shared_ptr<const rocksdb::BlockBasedTableFactory> StockReaders(bool keeps_index) const;
   // A stock reader, once.
   rocksdb::Status OpenStock(const rocksdb::ReadOptions& read_options, const rocksdb::TableReaderOptions& reader_options,

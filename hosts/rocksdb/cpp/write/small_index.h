@@ -1,6 +1,7 @@
 // The index of new tables where the block cache pays for filters: every byte of index takes one from data.
 #pragma once
 
+#include "rocksdb/advanced_cache.h"
 #include "rocksdb/table.h"
 
 namespace springbloom {
@@ -17,7 +18,9 @@ inline void ShrinkIndex(rocksdb::BlockBasedTableOptions* options) {
   if (has_cache && is_default && options->index_type != BlockBasedTableOptions::kHashSearch) {
     options->index_block_restart_interval = kSmallIndexRestartInterval;
   }
-  if (has_cache && options->cache_index_and_filter_blocks && options->index_type == BlockBasedTableOptions::kBinarySearch) {
+  // A lookup brings one block more then, for which a cache with a strict limit may have no room.
+  const bool takes_parts = has_cache && options->cache_index_and_filter_blocks && !options->block_cache->HasStrictCapacityLimit();
+  if (takes_parts && options->index_type == BlockBasedTableOptions::kBinarySearch) {
     options->index_type = BlockBasedTableOptions::kTwoLevelIndexSearch;
   }
 }
