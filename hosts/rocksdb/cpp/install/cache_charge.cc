@@ -67,10 +67,10 @@ class Charge {
   Charge(const Charge&) = delete;
   Charge& operator=(const Charge&) = delete;
 
-  // What indexes leave of it, whether they stay or not.
+  // What indexes leave of it, whether they stay or not. Where they are larger than it, filters and data still share half.
   uint64_t Capacity() const {
     const uint64_t capacity = cache_->GetCapacity();
-    return capacity - std::min(capacity, IndexBytesIn(cache_.get()));
+    return capacity - std::min(capacity / 2, IndexBytesIn(cache_.get()));
   }
 
   // What the charge may take: at most so many eighths of the cache, and no more than what others leave that they have pinned, less an
