@@ -155,6 +155,7 @@ class Database {
 
   // Tables keep the extractor that they were written with.
   void Change(const Extractor& extractor, const std::string& text) {
+    outlived_.push_back(options_.prefix_extractor);
     CheckOk(db_->SetOptions({{"prefix_extractor", text}}), "SetOptions");
     options_.prefix_extractor = extractor;
   }
@@ -273,6 +274,8 @@ class Database {
   const Installed* in_force_ = nullptr;
   const std::string path_;
   Random& random_;
+  // RocksDB's memtables call the extractor that they began with, and keep its address alone.
+  std::vector<Extractor> outlived_;
   std::unique_ptr<DB> db_;
   Model model_;
   uint64_t timestamp_ = 0;
