@@ -1,7 +1,7 @@
 //! The life of a table (`hosts/core`: `table_life.rs`, `gate.rs`) under a scheduler that tries orders of its threads: one of the engine
 //! opens and closes tables and their database, one of the pool reads directories and does chores, one moves the budget.
 //!
-//! Each run is one order of threads, drawn with at most [`PREEMPTIONS`] that take a thread's turn away, and one history of the table. The
+//! Each run is one order of threads, in which at most three lose their turn, and one history of the table. The
 //! product's own code runs; `build.rs` puts it under the scheduler's locks, and plants faults, all of which must be found.
 
 #![cfg(test)]
