@@ -37,8 +37,8 @@ _MARKED_BYTE = re.compile(_MARK + _BYTE.pattern)
 #: Half of a pair that JSON had as an escape, without the other one.
 _SURROGATE = re.compile(rb"(\xed[\xa0-\xbf][\x80-\xbf])")
 
-#: Of numbers only that they are there matters; Python refuses to read one of thousands of digits.
-_JSON_TEXT = json.JSONDecoder(parse_int=str)
+#: Of numbers only that they are no texts matters; Python refuses to make an int of thousands of digits.
+_JSON_TEXT = json.JSONDecoder(parse_int=float)
 #: What is between the keys and values of a JSON object.
 _BETWEEN = re.compile(r"\s*[{,:]?\s*")
 
