@@ -438,23 +438,36 @@ def test_a_rotating_filter_that_is_open_or_was_closed_says_so(tmp_path):
 
 
 @pytest.mark.parametrize("kind", [FlashFilter, FlashIndex])
-def test_a_making_that_was_interrupted_says_what_to_do(tmp_path, kind):
+def test_a_making_that_was_interrupted_is_begun_again(tmp_path, kind):
     settings = {"capacity": 1000} if kind is FlashFilter else {}
     kind(tmp_path / "it", **settings).close()
-    # In the order in which they are made. The first manifest is the second file.
+    # In the order in which they are made, after the mark. The first manifest is the second file.
     names = ["filter-0000", "wal-a", "wal-b"] if kind is FlashFilter else ["records", "buckets", "manifest-b", "wal-a", "wal-b"]
     files = {name: (tmp_path / "it" / name).read_bytes() for name in names}
-    for count in range(1, len(names) + 1):
-        for blank in (False, True):
-            part = tmp_path / f"{count} {blank}"
+    for count in range(len(names) + 1):
+        for mode in "rwcx":
+            part = tmp_path / f"{count} {mode}"
             part.mkdir()
+            (part / "unfinished").touch()
             for name in names[:count]:
-                is_blank = name.startswith("wal") or blank and name == names[count - 1]
-                (part / name).write_bytes(bytes(len(files[name])) if is_blank else files[name])
-            for mode in "rwcx":
-                error = FileExistsError if mode == "x" else DamagedError
-                with pytest.raises(error, match=f"{count} {blank}.*{names[0] if mode == 'x' else 'remove it and make it again'}"):
-                    kind(part, mode, **settings)
+                (part / name).write_bytes(bytes(len(files[name])) if name.startswith("wal") else files[name])
+            if mode in "rw":
+                with pytest.raises(FileNotFoundError, match=f"{count} {mode} holds no complete"):
+                    kind(part, mode)
+            else:
+                kind(part, mode, **settings).close()
+                kind(part, "r").close()
+                assert not (part / "unfinished").exists()
+
+
+@pytest.mark.parametrize("kind", [FlashFilter, FlashIndex])
+def test_files_that_were_lost_are_told(tmp_path, kind):
+    settings = {"capacity": 1000} if kind is FlashFilter else {}
+    kind(tmp_path / "it", **settings).close()
+    (tmp_path / "it" / "wal-b").unlink()
+    for mode in "rwc":
+        with pytest.raises(DamagedError, match="it has no wal-b, only .* were lost; restore them from a copy"):
+            kind(tmp_path / "it", mode, **settings)
 
 
 @pytest.mark.parametrize("name", ["notes", "new-mine", "gone-mine", "0042", "filter-0000"])

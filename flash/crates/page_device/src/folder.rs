@@ -37,8 +37,8 @@ pub struct FileStorage {
 impl FileStorage {
     /// Opens `folder`.
     ///
-    /// # Errors [`FlashError::InUse`] if another process holds a conflicting lock, [`FlashError::NotFound`] if the creation of what is there
-    /// was killed, [`FlashError::NoLocks`] or [`FlashError::Io`].
+    /// # Errors [`FlashError::InUse`] if another process holds a conflicting lock, [`FlashError::NotFound`] if the creation of what is
+    /// there was killed, [`FlashError::NoLocks`] or [`FlashError::Io`].
     pub fn open(folder: &Path, access: Access, engine: IoEngine) -> Result<FileStorage, FlashError> {
         let name = folder.display().to_string();
         let failed = |action| FlashError::io(action, &name);
