@@ -121,6 +121,9 @@ impl Tasks {
             }
             if check.is_due() {
                 self.contained(|| tables.files.forget_deleted());
+                if let Some(warm_starts) = &tables.warm_starts {
+                    self.contained(|| warm_starts.look_for_locks());
+                }
                 self.contained(|| tables.databases.tell_in_background(&tables.manager));
             }
             if save.as_mut().is_some_and(Timer::is_due)

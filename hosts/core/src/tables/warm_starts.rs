@@ -169,6 +169,21 @@ impl WarmStarts {
         }
     }
 
+    /// Has it found out for each folder that may be written whether its lock file is held. A close would look through all open files, and
+    /// closing many stores through many times as many.
+    pub(crate) fn look_for_locks(&self) {
+        let mut unknown = Vec::new();
+        for Folders { database, folders } in
+            self.folders.lock().values().filter(|of| of.database.is_for_writing())
+        {
+            let asking = folders.iter().filter(|folder| folder.asks_for_lock());
+            unknown.extend(asking.map(|folder| (database.clone(), folder.clone())));
+        }
+        for (database, folder) in unknown {
+            database.run(&self.manager, move |_| _ = folder.is_lock_held());
+        }
+    }
+
     /// Whether a file is about to be written.
     #[cfg(test)]
     pub(crate) fn is_saving(&self) -> bool {

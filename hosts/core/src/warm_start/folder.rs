@@ -35,6 +35,7 @@ pub(crate) struct Folder {
     is_saving: AtomicBool,
     /// Whether the lock file of the database is held here. Empty: not known yet.
     is_lock_held: OnceLock<bool>,
+    is_lock_sought: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -57,6 +58,7 @@ impl Folder {
             is_changed: AtomicBool::new(false),
             is_saving: AtomicBool::new(false),
             is_lock_held: OnceLock::new(),
+            is_lock_sought: AtomicBool::new(false),
         }
     }
 
@@ -94,13 +96,18 @@ impl Folder {
     }
 
     /// Whether the lock file of the database is held here. Accesses the file system, once.
-    fn is_lock_held(&self) -> bool {
+    pub(crate) fn is_lock_held(&self) -> bool {
         *self.is_lock_held.get_or_init(|| lock_file::is_held(self.engine, &self.path))
     }
 
     /// The same, if that is known.
     pub(crate) fn known_lock(&self) -> Option<bool> {
         self.is_lock_held.get().copied()
+    }
+
+    /// Whether somebody is to find it out, who was not asked yet.
+    pub(crate) fn asks_for_lock(&self) -> bool {
+        self.known_lock().is_none() && !self.is_lock_sought.swap(true, Ordering::AcqRel)
     }
 
     fn load(&self, manager: &Manager, state: &mut State) {
