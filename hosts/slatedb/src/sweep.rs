@@ -107,8 +107,12 @@ pub async fn sweep(
     for object in &units {
         let is_old = (chrono::Utc::now() - object.last_modified).to_std().is_ok_and(|age| age >= min_age);
         if is_old && name_of(object).is_some_and(|name| !kept.contains(&name)) {
-            store.delete(&object.location).await?;
-            swept.deleted += 1;
+            match store.delete(&object.location).await {
+                Ok(()) => swept.deleted += 1,
+                // Another sweep deleted it meanwhile, or this one at an attempt whose answer was lost.
+                Err(object_store::Error::NotFound { .. }) => (),
+                Err(error) => return Err(error.into()),
+            }
         } else {
             swept.kept += 1;
         }

@@ -7,7 +7,7 @@ use futures::{StreamExt, TryStreamExt};
 use slatedb::{
     Db, Settings, WriteBatch,
     admin::{Admin, CloneSourceSpec},
-    object_store::{ObjectStore, ObjectStoreExt, memory::InMemory, path::Path},
+    object_store::{ObjectStore, ObjectStoreExt, local::LocalFileSystem, memory::InMemory, path::Path},
 };
 use springbloom_slatedb::{ElasticFilters, SweepError, Swept, sweep};
 
@@ -86,6 +86,24 @@ async fn a_table_without_a_filter_keeps_no_units() {
     }
     let swept = sweep(path, store.clone(), Duration::ZERO).await.expect("the store works");
     assert_eq!(swept, Swept { kept: 0, deleted: 2 });
+}
+
+/// A folder says that what is to be deleted is not there, as Google Cloud does.
+#[tokio::test]
+async fn sweeps_at_once_delete_each_object_once() {
+    const DEAD: usize = 200;
+    let folder = tempfile::tempdir().expect("there is room");
+    let store: Arc<dyn ObjectStore> =
+        Arc::new(LocalFileSystem::new_with_prefix(folder.path()).expect("it exists"));
+    let db = Db::builder("orders", store.clone()).build().await.expect("it opens");
+    db.close().await.expect("the store works");
+    for dead in 0..DEAD {
+        let name = Path::from("orders").join("springbloom").join(format!("{dead:016x}-{dead:032x}"));
+        store.put(&name, b"units".to_vec().into()).await.expect("the store works");
+    }
+    let sweeps = (0..3).map(|_| sweep("orders", store.clone(), Duration::ZERO));
+    let swept = futures::future::join_all(sweeps).await.into_iter();
+    assert_eq!(swept.map(|swept| swept.expect("the store works").deleted).sum::<usize>(), DEAD);
 }
 
 /// Their tables are in the folder of the other database, and its units too.
