@@ -7,7 +7,7 @@ use futures::{StreamExt, TryStreamExt};
 use slatedb::{
     Db, Settings, WriteBatch,
     admin::{Admin, CloneSourceSpec},
-    object_store::{ObjectStore, ObjectStoreExt, memory::InMemory, path::Path},
+    object_store::{ObjectStore, ObjectStoreExt, local::LocalFileSystem, memory::InMemory, path::Path},
 };
 use springbloom_slatedb::{ElasticFilters, SweepError, Swept, sweep};
 
@@ -56,6 +56,54 @@ async fn a_sweep_finds_the_tables_of_any_path() {
         assert_eq!(swept, Swept { kept: 0, deleted: 1 }, "{path:?}");
         assert_eq!(objects(&*store, "springbloom/").await, []);
     }
+}
+
+/// As one with few keys, or one that another policy or none wrote. The keys may be those of tables that have filters.
+#[tokio::test]
+async fn a_table_without_a_filter_keeps_no_units() {
+    let path = "orders";
+    let store = written(path).await;
+    let (tables, units) = (objects(&*store, "compacted/").await, objects(&*store, "springbloom/").await);
+    let name = units[0].filename().expect("it has one");
+    let (keys, _) = name.split_once('-').expect("keys, and what is random");
+    let dead = Path::from(path).join("springbloom").join(format!("{keys}-{:032x}", 1));
+    store.put(&dead, b"units".to_vec().into()).await.expect("the store works");
+    let settings = Settings { compactor_options: None, min_filter_keys: u32::MAX, ..Settings::default() };
+    let db = Db::builder(path, store.clone()).with_settings(settings).build().await.expect("it opens");
+    for table in 0..2u32 {
+        let mut batch = WriteBatch::new();
+        [table, 1999 + table].into_iter().for_each(|key| batch.put(key.to_be_bytes(), b"value"));
+        db.write(batch).await.expect("the store works");
+        flush(&db).await;
+    }
+    db.close().await.expect("the store works");
+    let swept = sweep(path, store.clone(), Duration::ZERO).await.expect("the store works");
+    assert_eq!(swept, Swept { kept: 2, deleted: 1 });
+    assert_eq!(objects(&*store, "springbloom/").await, units);
+
+    for table in tables {
+        store.delete(&table).await.expect("the store works");
+    }
+    let swept = sweep(path, store.clone(), Duration::ZERO).await.expect("the store works");
+    assert_eq!(swept, Swept { kept: 0, deleted: 2 });
+}
+
+/// A folder says that what is to be deleted is not there, as Google Cloud does.
+#[tokio::test]
+async fn sweeps_at_once_delete_each_object_once() {
+    const DEAD: usize = 200;
+    let folder = tempfile::tempdir().expect("there is room");
+    let store: Arc<dyn ObjectStore> =
+        Arc::new(LocalFileSystem::new_with_prefix(folder.path()).expect("it exists"));
+    let db = Db::builder("orders", store.clone()).build().await.expect("it opens");
+    db.close().await.expect("the store works");
+    for dead in 0..DEAD {
+        let name = Path::from("orders").join("springbloom").join(format!("{dead:016x}-{dead:032x}"));
+        store.put(&name, b"units".to_vec().into()).await.expect("the store works");
+    }
+    let sweeps = (0..3).map(|_| sweep("orders", store.clone(), Duration::ZERO));
+    let swept = futures::future::join_all(sweeps).await.into_iter();
+    assert_eq!(swept.map(|swept| swept.expect("the store works").deleted).sum::<usize>(), DEAD);
 }
 
 /// Their tables are in the folder of the other database, and its units too.
