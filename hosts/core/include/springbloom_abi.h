@@ -57,7 +57,7 @@ typedef struct {
   // of room, by any thread within a call of the cache, whose locks it holds: it must call nothing of the engine. `free` is called with
   // `context` after the last alarm, which may come after `release`.
   void* (*charge)(const void* cache, void (*alarm)(void*) SB_NOEXCEPT, void (*free)(void*) SB_NOEXCEPT, void* context)SB_NOEXCEPT;
-  uint64_t (*capacity)(void* charge) SB_NOEXCEPT;  // of the cache, less the indexes of open tables that it is asked for
+  uint64_t (*capacity)(void* charge) SB_NOEXCEPT;  // of the cache
   // Bytes that the charge may take: those that nobody else needs to have in the cache, at most so many eighths of its capacity. May take
   // long. To be called often: `alarm` is called only for a while after it.
   uint64_t (*room)(void* charge, unsigned eighths) SB_NOEXCEPT;

@@ -188,9 +188,8 @@ impl ElasticFiltersBuilder {
     }
 
     /// Whether new tables get an index that needs little memory, where the block cache pays for the budget:
-    /// `index_block_restart_interval=16`, and partitions where indexes are in the block cache, which stay there while they take no more
-    /// than half of it. Default: yes. Other values that the options have stay. Existing tables keep their index until a compaction
-    /// rewrites them.
+    /// `index_block_restart_interval=16`. Default: yes. Another value that the options have stays. Existing tables keep their index until a
+    /// compaction rewrites them.
     pub fn small_index(mut self, small: bool) -> Self {
         self.settings.small_index = small;
         self

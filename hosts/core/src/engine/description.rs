@@ -49,7 +49,7 @@ pub struct CacheCalls {
         extern "C" fn(*mut c_void),
         *mut c_void,
     ) -> *mut c_void,
-    /// Capacity of the cache, less the indexes of open tables that it is asked for.
+    /// Capacity of the cache.
     pub capacity: unsafe extern "C" fn(charge: *mut c_void) -> u64,
     /// Bytes that the charge may take, so many eighths of the capacity at most.
     pub room: unsafe extern "C" fn(charge: *mut c_void, eighths: c_uint) -> u64,

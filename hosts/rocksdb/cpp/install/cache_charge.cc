@@ -9,7 +9,6 @@
 
 #include "cache/cache_key.h"
 #include "cache/typed_cache.h"
-#include "read/index_pins.h"
 
 namespace springbloom {
 
@@ -67,11 +66,7 @@ class Charge {
   Charge(const Charge&) = delete;
   Charge& operator=(const Charge&) = delete;
 
-  // What indexes leave of it, whether they stay or not. Where they are larger than it, filters and data still share half.
-  uint64_t Capacity() const {
-    const uint64_t capacity = cache_->GetCapacity();
-    return capacity - std::min(capacity / 2, IndexBytesIn(cache_.get()));
-  }
+  uint64_t Capacity() const { return cache_->GetCapacity(); }
 
   // What the charge may take: at most so many eighths of the cache, and no more than what others leave that they have pinned, less an
   // eighth of the cache for blocks that come and go. Where a cache with a strict limit has no room, RocksDB fails reads and a repair drops

@@ -9,7 +9,6 @@
 #include "file/writable_file_writer.h"
 #include "prefixes.h"
 #include "read/give_way.h"
-#include "read/index_pins.h"
 #include "rocksdb/env.h"
 #include "rocksdb/utilities/options_type.h"
 #include "write/unit_block_policy.h"
@@ -165,7 +164,7 @@ Status ElasticTableFactory::ConfigureOptions(const rocksdb::ConfigOptions& confi
                                              std::unordered_map<std::string, std::string>* unused) {
   {
     std::lock_guard<std::mutex> lock(stock_readers_mutex_);
-    stock_readers_[0] = stock_readers_[1] = nullptr;
+    stock_readers_ = nullptr;
   }
   if (unused != nullptr || config_options.ignore_unknown_options) {
     return BlockBasedTableFactory::ConfigureOptions(config_options, given, unused);
@@ -232,10 +231,8 @@ std::string ElasticTableFactory::GetPrintableOptions() const {
   if (const FiltersRef filters = Connected()) {
     options += "  springbloom.budget: " + std::to_string(sb_filters_budget_bytes(filters.get())) + "\n";
     options += "  springbloom.settings: " + SettingsText(filters.get()) + "\n";
-    const rocksdb::BlockBasedTableOptions of_new_tables = NewTableOptions();
     options += "  springbloom.index_block_restart_interval_of_new_tables: " +
-               std::to_string(of_new_tables.index_block_restart_interval) + "\n";
-    options += "  springbloom.index_type_of_new_tables: " + std::to_string(of_new_tables.index_type) + "\n";
+               std::to_string(NewTableOptions().index_block_restart_interval) + "\n";
   }
   return options;
 }
@@ -255,29 +252,30 @@ bool ElasticTableFactory::Filterable(const FiltersRef& filters, const rocksdb::C
   return TableOptions().filter_policy != nullptr;
 }
 
-std::shared_ptr<const rocksdb::BlockBasedTableFactory> ElasticTableFactory::StockReaders(bool keeps_index) const {
-  std::lock_guard<std::mutex> lock(stock_readers_mutex_);
-  auto& readers = stock_readers_[keeps_index ? 1 : 0];
-  if (readers == nullptr) {
-    rocksdb::BlockBasedTableOptions options(TableOptions());
-    if (options.filter_policy == nullptr) {
-      options.filter_policy = std::make_shared<NoFilterPolicy>();
-    }
-    if (keeps_index) {
-      KeepIndex(&options);
-    }
-    readers = std::make_shared<rocksdb::BlockBasedTableFactory>(options);
+std::shared_ptr<const rocksdb::BlockBasedTableFactory> ElasticTableFactory::StockReaders() const {
+  const rocksdb::BlockBasedTableOptions& options = TableOptions();
+  if (options.filter_policy != nullptr) {
+    return nullptr;
   }
-  return readers;
+  std::lock_guard<std::mutex> lock(stock_readers_mutex_);
+  if (stock_readers_ == nullptr) {
+    rocksdb::BlockBasedTableOptions with_policy(options);
+    with_policy.filter_policy = std::make_shared<NoFilterPolicy>();
+    stock_readers_ = std::make_shared<rocksdb::BlockBasedTableFactory>(with_policy);
+  }
+  return stock_readers_;
 }
 
 Status ElasticTableFactory::OpenStock(const rocksdb::ReadOptions& read_options, const rocksdb::TableReaderOptions& reader_options,
                                       std::unique_ptr<rocksdb::RandomAccessFileReader>&& file, uint64_t file_size,
                                       std::unique_ptr<rocksdb::TableReader>* table_reader,
-                                      bool prefetch_index_and_filter_in_cache, bool keeps_index) const {
-  return StockReaders(keeps_index)
-      ->NewTableReader(read_options, reader_options, std::move(file), file_size, table_reader,
-                       prefetch_index_and_filter_in_cache);
+                                      bool prefetch_index_and_filter_in_cache) const {
+  if (const auto factory = StockReaders()) {
+    return factory->NewTableReader(read_options, reader_options, std::move(file), file_size, table_reader,
+                                   prefetch_index_and_filter_in_cache);
+  }
+  return BlockBasedTableFactory::NewTableReader(read_options, reader_options, std::move(file), file_size, table_reader,
+                                                prefetch_index_and_filter_in_cache);
 }
 
 rocksdb::TableBuilder* ElasticTableFactory::NewTableBuilder(const rocksdb::TableBuilderOptions& builder_options,
@@ -319,16 +317,8 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
       inner_options.tail_size = unit_table->BytesBehind(file_size);
     }
   }
-  const bool is_looked_up = !reader_options.skip_filters && ColumnFamilyRef::IsOfDatabase(reader_options);
-  std::optional<ColumnFamilyRef> known;
-  bool keeps_index = false;
-  if (unit_table && is_looked_up && sb_filters_shrinks_index(filters.get())) {
-    known.emplace(filters, reader_options, is_for_writing_.load(std::memory_order_relaxed));
-    keeps_index = IndexMayStay(TableOptions(), inner_options.tail_size, file_size,
-                               (*known)->table_bytes->Of(reader_options.ioptions, file->file_name()));
-  }
   Status s = NewStockReader(filters, read_options, inner_options, std::move(file), file_size, table_reader,
-                            prefetch_index_and_filter_in_cache, keeps_index);
+                            prefetch_index_and_filter_in_cache);
   if (!s.ok()) {
     return s;
   }
@@ -351,7 +341,7 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
     return s;
   }
   // Opened with skip_filters, the reader answers no lookup that a filter may answer. A table with units has no filter of RocksDB's.
-  if (!is_looked_up || rep.filter != nullptr) {
+  if (reader_options.skip_filters || !ColumnFamilyRef::IsOfDatabase(reader_options) || rep.filter != nullptr) {
     return s;
   }
   ColumnFamilyRef family(filters, reader_options, is_for_writing_.load(std::memory_order_relaxed));
@@ -392,14 +382,14 @@ Status ElasticTableFactory::NewStockReader(const FiltersRef& filters, const rock
                                            const rocksdb::TableReaderOptions& reader_options,
                                            std::unique_ptr<rocksdb::RandomAccessFileReader>&& file, uint64_t file_size,
                                            std::unique_ptr<rocksdb::TableReader>* table_reader,
-                                           bool prefetch_index_and_filter_in_cache, bool keeps_index) const {
+                                           bool prefetch_index_and_filter_in_cache) const {
   if (filters == nullptr) {
     return BlockBasedTableFactory::NewTableReader(read_options, reader_options, std::move(file), file_size, table_reader,
                                                   prefetch_index_and_filter_in_cache);
   }
   const std::string name = file->file_name();
-  Status s = OpenStock(read_options, reader_options, std::move(file), file_size, table_reader, prefetch_index_and_filter_in_cache,
-                       keeps_index);
+  Status s =
+      OpenStock(read_options, reader_options, std::move(file), file_size, table_reader, prefetch_index_and_filter_in_cache);
   TryWhileFiltersGiveWay(
       filters.get(), [&] { return s.IsMemoryLimit(); }, [&] { return s.ok(); },
       [&] {
@@ -410,7 +400,7 @@ Status ElasticTableFactory::NewStockReader(const FiltersRef& filters, const rock
         s = rocksdb::RandomAccessFileReader::Create(reader_options.ioptions.fs, name, options, &again, nullptr);
         if (s.ok()) {
           s = OpenStock(read_options, reader_options, std::move(again), file_size, table_reader,
-                        prefetch_index_and_filter_in_cache, keeps_index);
+                        prefetch_index_and_filter_in_cache);
         }
       });
   return s;
@@ -422,8 +412,8 @@ Status ElasticTableFactory::NewUnfilteredReader(const FiltersRef& filters, const
                                                 std::unique_ptr<rocksdb::RandomAccessFileReader>&& file, uint64_t file_size,
                                                 std::unique_ptr<rocksdb::TableReader>* table_reader,
                                                 bool prefetch_index_and_filter_in_cache) const {
-  Status s = OpenStock(read_options, reader_options, std::move(file), file_size, table_reader, prefetch_index_and_filter_in_cache,
-                       /*keeps_index=*/false);
+  Status s =
+      OpenStock(read_options, reader_options, std::move(file), file_size, table_reader, prefetch_index_and_filter_in_cache);
   if (!s.ok() || reader_options.skip_filters || !ColumnFamilyRef::IsOfDatabase(reader_options) ||
       !UnitTable::IsIn(*(*table_reader)->GetTableProperties()) || RepOf(**table_reader).filter != nullptr ||
       !Filterable(filters, reader_options.internal_comparator.user_comparator())) {

@@ -94,20 +94,18 @@ class ElasticTableFactory final : public release::BlockBasedTableFactory {
     const rocksdb::Cache* used_cache_ = nullptr;  // alive while there is a use
   };
 
-  // Opens stock readers, which keep the index in the block cache or do not. Stock code asks no filter of a table, and none that was
-  // planted, unless it was opened with a filter policy.
-  std::shared_ptr<const rocksdb::BlockBasedTableFactory> StockReaders(bool keeps_index) const;
+  // Opens stock readers. Stock code asks no filter of a table, and none that was planted, unless it was opened with a filter policy.
+  std::shared_ptr<const rocksdb::BlockBasedTableFactory> StockReaders() const;
   // A stock reader, once.
   rocksdb::Status OpenStock(const rocksdb::ReadOptions& read_options, const rocksdb::TableReaderOptions& reader_options,
                             std::unique_ptr<rocksdb::RandomAccessFileReader>&& file, uint64_t file_size,
-                            std::unique_ptr<rocksdb::TableReader>* table_reader, bool prefetch_index_and_filter_in_cache,
-                            bool keeps_index) const;
+                            std::unique_ptr<rocksdb::TableReader>* table_reader, bool prefetch_index_and_filter_in_cache) const;
   // The same with tries while filters give way to what it puts into the block cache.
   rocksdb::Status NewStockReader(const FiltersRef& filters, const rocksdb::ReadOptions& read_options,
                                  const rocksdb::TableReaderOptions& reader_options,
                                  std::unique_ptr<rocksdb::RandomAccessFileReader>&& file, uint64_t file_size,
-                                 std::unique_ptr<rocksdb::TableReader>* table_reader, bool prefetch_index_and_filter_in_cache,
-                                 bool keeps_index) const;
+                                 std::unique_ptr<rocksdb::TableReader>* table_reader,
+                                 bool prefetch_index_and_filter_in_cache) const;
   rocksdb::Status NewUnfilteredReader(const FiltersRef& filters, const rocksdb::ReadOptions& read_options,
                                       const rocksdb::TableReaderOptions& reader_options,
                                       std::unique_ptr<rocksdb::RandomAccessFileReader>&& file, uint64_t file_size,
@@ -123,9 +121,9 @@ class ElasticTableFactory final : public release::BlockBasedTableFactory {
   // Options are validated for a database that is opened to write, and for no other.
   mutable std::atomic<bool> is_for_writing_{false};
   mutable std::atomic<bool> told_of_table_without_units_{false};
-  // Made when the first such table is opened after the options changed: without and with the index kept.
+  // Made when the first table is opened after the options changed; null where this factory has a filter policy itself.
   mutable std::mutex stock_readers_mutex_;
-  mutable std::shared_ptr<const rocksdb::BlockBasedTableFactory> stock_readers_[2];
+  mutable std::shared_ptr<const rocksdb::BlockBasedTableFactory> stock_readers_;
 };
 
 }  // namespace springbloom

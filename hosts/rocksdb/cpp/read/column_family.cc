@@ -42,12 +42,10 @@ bool MayWait(const rocksdb::FileSystem& file_system) {
 
 }  // namespace
 
-ColumnFamily::ColumnFamily(FiltersRef given, const TableReaderOptions& options, bool is_for_writing,
-                           std::shared_ptr<TableBytes> bytes)
+ColumnFamily::ColumnFamily(FiltersRef given, const TableReaderOptions& options, bool is_for_writing)
     : filters(std::move(given)),
       comparator(options.internal_comparator.user_comparator()),
       objects(std::make_shared<const ReadObjects>(options)),
-      table_bytes(std::move(bytes)),
       session_(options.cur_db_session_id),
       column_family_(release::ColumnFamilyOf(options)),
       family_(sb_column_family_open(filters.get(), Bytes(session_), Bytes(FolderOfDatabase(options)), is_for_writing ? 1 : 0,
@@ -102,10 +100,7 @@ ColumnFamilyRef::ColumnFamilyRef(const FiltersRef& filters, const TableReaderOpt
         std::find_if(all.begin(), all.end(), [&](const ColumnFamily& family) { return family.Matches(filters, options); });
     is_new = found == all.end();
     if (is_new) {
-      const auto sibling = std::find_if(
-          all.begin(), all.end(), [&](const ColumnFamily& family) { return family.Session() == options.cur_db_session_id; });
-      auto bytes = sibling == all.end() ? std::make_shared<TableBytes>() : sibling->table_bytes;
-      found = all.emplace(found, filters, options, is_for_writing, std::move(bytes));
+      found = all.emplace(found, filters, options, is_for_writing);
       found->place_ = found;
     }
     ++found->readers_;

@@ -10,7 +10,6 @@
 
 #include "owners.h"
 #include "options/cf_options.h"
-#include "read/index_pins.h"
 #include "read/read_objects.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb_release.h"
@@ -22,9 +21,8 @@ namespace springbloom {
 // files any more.
 class ColumnFamily {
  public:
-  // `is_for_writing`: whether the database may have been opened to write. `bytes`: shared by the column families of a database.
-  ColumnFamily(FiltersRef filters, const rocksdb::TableReaderOptions& options, bool is_for_writing,
-               std::shared_ptr<TableBytes> bytes);
+  // `is_for_writing`: whether the database may have been opened to write.
+  ColumnFamily(FiltersRef filters, const rocksdb::TableReaderOptions& options, bool is_for_writing);
   ~ColumnFamily();
   ColumnFamily(const ColumnFamily&) = delete;
   ColumnFamily& operator=(const ColumnFamily&) = delete;
@@ -49,7 +47,6 @@ class ColumnFamily {
   const FiltersRef filters;
   const rocksdb::Comparator* const comparator;
   const std::shared_ptr<const ReadObjects> objects;
-  const std::shared_ptr<TableBytes> table_bytes;
 
  private:
   friend class ColumnFamilyRef;

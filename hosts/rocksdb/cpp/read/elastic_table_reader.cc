@@ -4,7 +4,6 @@
 
 #include "db/dbformat.h"
 #include "read/give_way.h"
-#include "read/index_pins.h"
 #include "read/lookup_digest.h"
 #include "monitoring/perf_context_imp.h"
 #include "monitoring/statistics_impl.h"
@@ -32,9 +31,7 @@ ElasticTableReader::ElasticTableReader(std::unique_ptr<rocksdb::TableReader> sto
       stock_(file_->Stock()),
       units_(std::move(family)),
       has_range_tombstones_(RepOf(Inner()).fragmented_range_dels != nullptr),
-      level_(level) {
-  CountIndex(RepOf(Inner()));
-}
+      level_(level) {}
 
 int ElasticTableReader::Open(int contents, int why, const UnitTable::Head& head) {
   const rocksdb::BlockBasedTable::Rep& stock = RepOf(Inner());
@@ -63,7 +60,6 @@ int ElasticTableReader::Open(int contents, int why, const UnitTable::Head& head)
 
 ElasticTableReader::~ElasticTableReader() {
   const bool obsolete = obsolete_.load(std::memory_order_relaxed);
-  ForgetIndex(RepOf(Inner()));
   // Nothing begins to read the file from here on.
   if (PrefixFilter* const prefixes = Prefixes()) {
     prefixes->Close(obsolete);

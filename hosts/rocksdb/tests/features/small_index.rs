@@ -1,9 +1,9 @@
 //! The index of new tables, where a block cache pays for the budget.
 
-use rocksdb::{BlockBasedIndexType, BlockBasedOptions, Cache, DB, Options, WriteOptions, statistics::Ticker};
+use rocksdb::{BlockBasedIndexType, BlockBasedOptions, Cache, DB, Options, WriteOptions};
 use springbloom_rocksdb::{ElasticFilters, ElasticFiltersBuilder, inspect};
 
-use crate::common::{faults::SharedCache, folder, installed, log_of, stock, tables::table_paths};
+use crate::common::{folder, installed, log_of, stock, tables::table_paths};
 
 const RECORDS: u32 = 20_000;
 
@@ -87,9 +87,6 @@ fn an_index_is_small_where_a_cache_pays_for_the_budget() {
     assert!(small.bytes * 2 < stock.bytes && !small.is_partitioned, "{small:?} and {stock:?}");
     let parts = index_with(&partitioned);
     let small_parts = index_with(&installed(&build(builder()), &partitioned));
-    // A whole one would come and go as one block.
-    let cached = options(&cache, |table| table.set_cache_index_and_filter_blocks(true));
-    assert_eq!(index_with(&installed(&build(builder()), &cached)), small_parts);
     assert!(
         small_parts.bytes * 2 < parts.bytes && small_parts.is_partitioned,
         "{small_parts:?} and {parts:?}"
@@ -104,48 +101,14 @@ fn an_index_is_small_where_a_cache_pays_for_the_budget() {
     }
 }
 
-/// Index blocks that lookups and a scan read of a database that is open, after others pushed them out of the cache.
-fn index_reads(builder: ElasticFiltersBuilder, mut options: Options) -> u64 {
-    let folder = folder();
-    options.enable_statistics();
-    let options = installed(&build(builder), &options);
-    fill(&DB::open(&options, folder.path()).expect("open"));
-    let db = DB::open(&options, folder.path()).expect("open");
-    check(&db);
-    let before = options.get_ticker_count(Ticker::BlockCacheIndexMiss);
-    check(&db);
-    options.get_ticker_count(Ticker::BlockCacheIndexMiss) - before
-}
-
-#[test]
-fn an_index_stays_in_a_cache_of_which_it_takes_no_more_than_half() {
-    let builder = || ElasticFilters::builder().budget_bytes(16 << 10).charge_to_block_cache(true);
-    let in_cache = |cache: &Cache| options(cache, |table| table.set_cache_index_and_filter_blocks(true));
-    // It takes 14 KB.
-    let [large, small] = [64 << 10, 24 << 10].map(Cache::new_lru_cache);
-    assert_eq!(index_reads(builder(), in_cache(&large)), 0);
-    // What is closed takes no part any more.
-    assert_eq!(index_reads(builder(), in_cache(&large)), 0);
-    assert!(index_reads(builder(), in_cache(&small)) > 0);
-    assert!(index_reads(builder().small_index(false), in_cache(&large)) > 0);
-    // A cache with a strict limit may have no room for partitions when a lookup needs them.
-    let mut options = in_cache(&large);
-    let _strict = SharedCache::strict(&mut options, 1 << 20, 0, 0);
-    assert!(!index_with(&installed(&build(builder()), &options)).is_partitioned);
-}
-
 #[test]
 fn options_that_the_program_set_stay() {
     let cache = Cache::new_lru_cache(8 << 20);
-    let changes: [fn(&mut BlockBasedOptions); 4] = [
+    let changes: [fn(&mut BlockBasedOptions); 3] = [
         |table| table.set_index_block_restart_interval(4),
         |table| {
             table.set_index_type(BlockBasedIndexType::TwoLevelIndexSearch);
             table.set_index_block_restart_interval(2);
-        },
-        |table| {
-            table.set_cache_index_and_filter_blocks(true);
-            table.set_index_type(BlockBasedIndexType::HashSearch);
         },
         // Its restart interval can only be 1.
         |table| table.set_index_type(BlockBasedIndexType::HashSearch),
