@@ -32,28 +32,19 @@ impl Passes for Units {
     }
 }
 
-/// Of a block cache, that indexes may take and stay.
-const INDEX_SHARE_MAX: f64 = 0.5;
-
 /// Reads per lookup at each memory.
 pub(super) struct Ours {
-    /// Indexes stay where they take no more than a part of the cache, or else come and go in parts.
+    /// Indexes come and go in parts.
     pub(super) default: Vec<Option<Reads>>,
-    /// The better of both.
+    /// The same, or with whole indexes that stay, where that is better.
     pub(super) best: Vec<Option<Reads>>,
 }
 
 /// With the best budget.
 pub(super) fn reads(store: &Store, layout: Layout) -> Ours {
     let [parts, whole] = both(store, layout);
-    let index: f64 = store.levels.iter().map(|&level| store.blocks(level, layout.block_bytes)).sum();
-    let index = store.families as f64 * index * layout.index_entry_bytes;
-    let of = |at: usize| {
-        let stays = index <= INDEX_SHARE_MAX * MEMORY[at] * store.all_keys();
-        (if stays { whole[at] } else { parts[at] }, better(whole[at], parts[at]))
-    };
-    let (default, best) = (0..MEMORY.len()).map(of).unzip();
-    Ours { default, best }
+    let best = parts.iter().zip(whole).map(|(&parts, whole)| better(whole, parts)).collect();
+    Ours { default: parts, best }
 }
 
 fn better(one: Option<Reads>, other: Option<Reads>) -> Option<Reads> {
