@@ -5,7 +5,7 @@
 //! 3. the source reads it, without any lock (`Job::read`);
 //! 4. the registry takes in what was read in one call (`take_in_units`): it builds the group that lookups find from then on.
 //!
-//! A group grows by a copy with one unit more. Where there is no room for both, it makes room and is read anew: its segment has no units
+//! A group grows by a copy with one unit more. Where there is no room for both, it makes room and is read again: its segment has no units
 //! for a moment, but no part of the budget stays free for copies.
 //!
 //! Invariant: a job's bytes (what is read and the group that will hold it) are reserved before they are allocated.

@@ -77,7 +77,7 @@ pub fn group_bytes(shape: GroupShape, units: u8) -> usize {
     }
 }
 
-/// Places of a list with so many elements, which doubles as it grows.
+/// Places of a list with this number of elements, which doubles as it grows.
 pub(crate) fn list_places(elements: usize) -> usize {
     match elements {
         0 => 0,
@@ -85,7 +85,7 @@ pub(crate) fn list_places(elements: usize) -> usize {
     }
 }
 
-/// Bytes of a list with so many elements.
+/// Bytes of a list with this number of elements.
 pub(crate) fn list_bytes<T>(elements: usize) -> usize {
     taken_bytes(list_places(elements) * size_of::<T>())
 }

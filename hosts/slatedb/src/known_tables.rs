@@ -19,7 +19,8 @@ use springbloom_manager::{Manager, Reservation, TableHandle, TableId, allocated_
 
 use crate::{absent_share::AbsentShare, head::UnitsName};
 
-/// A look at all tables comes after so many questions to one of them, but not before a pause of as many times what the last look took.
+/// All tables are looked at after this number of questions to one of them. The pause between two looks is at least as many times as long as
+/// the last one took.
 const LOOK_AFTER: u32 = 64;
 const LOOK_PAUSE_MIN: Duration = Duration::from_millis(5);
 const LOOK_PAUSE_TIMES: u32 = 50;

@@ -179,7 +179,7 @@ impl Planner {
         Allocation::table_bytes(segments) + self.policy.table_bytes(segments)
     }
 
-    /// Bytes of the plan's lists where there are so many segments.
+    /// Bytes of the plan's lists for this number of segments.
     pub(crate) fn list_bytes(&self, segments: usize) -> usize {
         let changed = segments.min(self.policy.changes_max());
         self.policy.list_bytes(segments) + list_bytes::<SegmentRef>(changed)

@@ -5,7 +5,7 @@ use crate::manifest::Manifest;
 use crate::partitions::{Bucket, Partitions};
 use crate::record_log::RecordLog;
 
-/// State of the writer, beside the table. The writer is the thread that holds it.
+/// State of the writer, apart from the table. The writer is the thread that holds it.
 pub(crate) struct Writer {
     pub(crate) pending_entries: u64,
     /// Memory of the pending entries, in bytes.

@@ -194,8 +194,8 @@ fn a_log_that_ends_before_the_checkpoint_is_an_error_at_opening() {
     assert!(matches!(result.err(), Some(FlashError::Damaged { .. })));
 }
 
-#[test]
-fn a_log_that_is_shorter_than_what_was_acknowledged_is_told_with_its_length() {
+/// Of an index that was not closed, with a record for nearly each page.
+fn acknowledged() -> Arc<SimStorage> {
     let storage = steady();
     let index = created(&storage);
     for n in 0..100 {
@@ -203,6 +203,12 @@ fn a_log_that_is_shorter_than_what_was_acknowledged_is_told_with_its_length() {
         index.commit().unwrap();
     }
     drop(index);
+    storage
+}
+
+#[test]
+fn a_log_that_is_shorter_than_what_was_acknowledged_is_told_with_its_length() {
+    let storage = acknowledged();
     // The manifest is of the empty index.
     storage.truncate("records", 60 * INDEX_PAGE_BYTES);
     let result = FlashIndex::open_in(storage, small().1);
@@ -214,13 +220,7 @@ fn a_log_that_is_shorter_than_what_was_acknowledged_is_told_with_its_length() {
 
 #[test]
 fn a_lost_page_that_was_acknowledged_is_an_error_at_opening() {
-    let storage = steady();
-    let index = created(&storage);
-    for n in 0..100 {
-        index.put(&key(n), &value(n, 1, 3000)).unwrap();
-        index.commit().unwrap();
-    }
-    drop(index);
+    let storage = acknowledged();
     // The last page is not written yet. Its records are in the write-ahead log.
     for page in [50, 98] {
         storage.damage("records", page * INDEX_PAGE_BYTES, |bytes| bytes[9] ^= 4);

@@ -39,7 +39,6 @@ const BLOCK_BYTES: usize = 4096;
 /// What is known of the cache, and the budget in force.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CacheLook {
-    /// What indexes leave.
     pub(crate) capacity: usize,
     /// That filters may have.
     pub(crate) room: usize,
@@ -135,8 +134,7 @@ impl AutoBudget {
         }
         self.told_bytes = self.asked_bytes;
         Some(format!(
-            "the filter budget is {} bytes of the {capacity} of block cache that indexes leave, {:.1} bits for each of {} keys: another \
-             reads no fewer blocks",
+            "the filter budget is {} bytes of a block cache of {capacity}, {:.1} bits for each of {} keys: another reads no fewer blocks",
             self.asked_bytes,
             self.asked_bytes as f64 * 8.0 / self.keys.max(1) as f64,
             self.keys

@@ -69,7 +69,7 @@ impl ChargedCaches {
         !self.known.lock().iter().any(Known::is_in_use)
     }
 
-    /// The charges to the caches in use. They end with these, whoever knows them.
+    /// The charges to the caches in use. They end with the caches, even while this list is held.
     pub(crate) fn in_use(&self) -> Vec<Arc<CacheCharge>> {
         let mut known = self.known.lock();
         known.retain(Known::is_in_use);

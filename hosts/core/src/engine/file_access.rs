@@ -93,7 +93,7 @@ impl FileAccess {
     }
 
     /// Closes the access: no file is accessed from here on. `may_wait`: nor is one being accessed when this returns, and nothing of the
-    /// engine's is kept; else whoever accesses one keeps it for so long.
+    /// engine's is kept; else a thread that accesses one keeps it until it is done.
     pub(crate) fn close(&self, may_wait: bool) {
         if may_wait {
             self.gate.close();

@@ -153,7 +153,7 @@ class Charge {
     return permit >= permit_;
   }
 
-  // Whoever needs the room takes part: a thread that loses its core meanwhile holds a single entry back.
+  // Each thread that needs the room takes part: a thread that loses its core meanwhile holds a single entry back.
   void Shrink(uint64_t bytes) {
     for (;;) {
       Entry last;

@@ -35,7 +35,7 @@ class TableFile final : public sb_file {
   }
 
   rocksdb::TableReader* Stock() const { return stock_.get(); }
-  // Another share, owned by whoever is given it.
+  // Another share, which the caller owns.
   const sb_file* Share() const {
     AddShare(this);
     return this;

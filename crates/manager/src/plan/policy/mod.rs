@@ -59,7 +59,7 @@ pub trait Policy: Send {
         0
     }
 
-    /// Bytes of the policy's own lists where there are so many segments; none where there is none.
+    /// Bytes of the policy's own lists for this number of segments; 0 if it has none.
     fn list_bytes(&self, _segments: usize) -> usize {
         0
     }

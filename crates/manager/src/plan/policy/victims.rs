@@ -38,7 +38,7 @@ fn worth(segment: SegmentRef, allocation: &Allocation) -> Option<f32> {
 }
 
 impl Victims {
-    /// Bytes of the list where there are so many segments.
+    /// Bytes of the list for this number of segments.
     pub(super) fn list_bytes(segments: usize) -> usize {
         list_bytes::<Victim>(segments.min(PLACES))
     }

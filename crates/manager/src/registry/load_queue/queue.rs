@@ -48,7 +48,7 @@ pub(crate) struct LoadQueue {
 }
 
 impl LoadQueue {
-    /// Bytes that the queue takes where there are so many segments.
+    /// Bytes of the queue for this number of segments.
     pub(crate) fn list_bytes(segments: usize) -> usize {
         list_bytes::<SegmentRef>(segments.min(SEGMENTS_MAX))
     }

@@ -169,7 +169,7 @@ pub(crate) fn live() {
     }
     policy.join().expect("it ends");
     pool.join().expect("it ends");
-    assert_eq!(engine.shares.load(SeqCst), 0, "shares are kept for ever");
+    assert_eq!(engine.shares.load(SeqCst), 0, "shares are kept");
     let are_open = tables.each_ref().map(|table| table.units().is_some());
     assert_eq!(were_open, are_open, "a closed table was opened");
 }
