@@ -15,6 +15,8 @@ pub struct UsedBytes {
     pub buffers: usize,
     /// Units being read.
     pub loading: usize,
+    /// Indexes of tables, resident or being read.
+    pub indexes: usize,
     /// Replaced groups that a lookup still probes.
     pub garbage: usize,
 }
@@ -69,6 +71,8 @@ pub struct Stats {
     pub failing_tables: usize,
     /// Segments of all tables known.
     pub segments: usize,
+    /// Tables whose index is resident.
+    pub resident_indexes: usize,
     /// Residency by level, shallow levels first, tables of unknown level last.
     pub levels: Vec<LevelUnits>,
     /// The same for each scope that has tables.

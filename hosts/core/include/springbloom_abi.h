@@ -192,6 +192,8 @@ typedef struct {
   // Reads the head of the units with such contents, and gives it to `take`, once. Else: SB_CORRUPT, SB_UNREADABLE, SB_NO_SUCH_UNITS.
   int (*read_head)(const sb_file* file, int32_t contents, void* context,
                    void (*take)(void* context, const sb_head* head) SB_NOEXCEPT) SB_NOEXCEPT;
+  // Reads the table's whole index, and gives `take` what the adapter makes of it, once. Null: the adapter cannot.
+  int (*read_index)(const sb_file* file, void* context, void (*take)(void* context, sb_bytes index) SB_NOEXCEPT) SB_NOEXCEPT;
   void (*share)(const sb_file* file) SB_NOEXCEPT;    // takes another share
   void (*release)(const sb_file* file) SB_NOEXCEPT;  // gives a share back: the last one closes the file
 } sb_file_calls;
@@ -207,6 +209,7 @@ typedef struct {
   int32_t contents;          // SB_KEYS or SB_PREFIXES: which units are meant
   sb_comparator comparator;  // valid until the table is closed
   sb_bytes family;           // name of the column family that wrote the table, for metrics; empty: unknown
+  uint64_t index_bytes;      // of its index in memory, about, if the budget may pay for it; else 0
 } sb_table_spec;
 
 // A column family has its first table open. `session`: the engine's name for this opening of the database; `folder`: where the database
@@ -276,6 +279,11 @@ void sb_table_record_missing(const sb_table* table, uint32_t segment) SB_NOEXCEP
 void sb_table_record_found(const sb_table* table, uint32_t segment) SB_NOEXCEPT;
 // Whether the table has the key was not found out: that takes a block which is not in memory, and the lookup was not to read it.
 void sb_table_record_not_read(const sb_table* table, uint32_t segment) SB_NOEXCEPT;
+// The table's index, as `read_index` gave it, if it is resident: a share, which is given back with sb_index_release, and its bytes until
+// then. Null: it is not. No lock, no allocation, no I/O.
+typedef struct sb_index sb_index;
+const sb_index* sb_table_index(const sb_table* table, sb_bytes* bytes) SB_NOEXCEPT;
+void sb_index_release(const sb_index* index) SB_NOEXCEPT;
 
 #ifdef __cplusplus
 }

@@ -18,6 +18,8 @@
 #include "table/block_based/filter_block_reader_common.h"
 #include "table/block_based/filter_policy_internal.h"
 #include "table/block_based/parsed_full_filter_block.h"
+#include "table/block_fetcher.h"
+#include "table/persistent_cache_options.h"
 #include "table/internal_iterator.h"
 #include "table/table_builder.h"
 #include "table/table_reader.h"
@@ -148,6 +150,29 @@ class PrefixBlockReader : public rocksdb::FilterBlockReaderCommon<rocksdb::Parse
 #endif
 };
 
+// An index reader that forwards to another one, which it owns.
+class ForwardingIndexReader : public rocksdb::BlockBasedTable::IndexReader {
+ public:
+  using IndexReader = rocksdb::BlockBasedTable::IndexReader;
+  explicit ForwardingIndexReader(std::unique_ptr<IndexReader> inner) : inner_(std::move(inner)) {}
+
+  rocksdb::Status CacheDependencies(const rocksdb::ReadOptions& read_options, bool pin,
+                                    rocksdb::FilePrefetchBuffer* tail_prefetch_buffer) override {
+    return inner_->CacheDependencies(read_options, pin, tail_prefetch_buffer);
+  }
+#if SPRINGBLOOM_ROCKSDB >= 90500
+  void EraseFromCacheBeforeDestruction(uint32_t uncache_aggressiveness) override {
+    inner_->EraseFromCacheBeforeDestruction(uncache_aggressiveness);
+  }
+#endif
+
+ protected:
+  IndexReader& Inner() const { return *inner_; }
+
+ private:
+  const std::unique_ptr<IndexReader> inner_;
+};
+
 template <typename Class, typename Argument>
 Argument ArgumentOf(void (Class::*function)(Argument));
 
@@ -215,6 +240,37 @@ inline rocksdb::IOStatus PrepareIOOptions(const rocksdb::RandomAccessFileReader&
   return file.PrepareIOOptions(read_options, options);
 #endif
 }
+
+// Whether the options ask for an index that is none of RocksDB's.
+template <typename TableOptions>
+bool HasOwnIndex([[maybe_unused]] const TableOptions& options) {
+  if constexpr (requires { options.user_defined_index_factory; }) {
+    return options.user_defined_index_factory != nullptr;
+  } else {
+    return false;
+  }
+}
+
+// Reads an index block, or a partition of one, without any cache. False where it cannot be read, or is damaged.
+#if SPRINGBLOOM_ROCKSDB >= 100402
+inline constexpr bool kCanReadIndexBlocks = true;
+inline bool ReadIndexBlock(const rocksdb::BlockBasedTable::Rep& table, const rocksdb::ImmutableOptions& options,
+                           rocksdb::RandomAccessFileReader* file, const rocksdb::BlockHandle& handle,
+                           rocksdb::BlockContents* contents) {
+  const rocksdb::PersistentCacheOptions no_cache;
+  rocksdb::BlockFetcher fetcher(file, /*prefetch_buffer=*/nullptr, table.footer, rocksdb::ReadOptions(), handle, contents,
+                                options, /*do_uncompress=*/true, /*maybe_compressed=*/table.decompressor != nullptr,
+                                rocksdb::BlockType::kIndex, table.decompressor.get(), no_cache);
+  return fetcher.ReadBlockContents().ok();
+}
+#else
+// It takes other arguments.
+inline constexpr bool kCanReadIndexBlocks = false;
+inline bool ReadIndexBlock(const rocksdb::BlockBasedTable::Rep&, const rocksdb::ImmutableOptions&,
+                           rocksdb::RandomAccessFileReader*, const rocksdb::BlockHandle&, rocksdb::BlockContents*) {
+  return false;
+}
+#endif
 
 // Keeps the first fault that a reader of a log finds.
 class LogFault : public rocksdb::log::Reader::Reporter {

@@ -10,6 +10,8 @@ use super::bytes::Bytes;
 type ReadFn = unsafe extern "C" fn(*const File, u64, usize, c_int, *mut u8) -> c_int;
 type TakeHeadFn = unsafe extern "C" fn(*mut c_void, *const Head);
 type ReadHeadFn = unsafe extern "C" fn(*const File, i32, *mut c_void, TakeHeadFn) -> c_int;
+type TakeBytesFn = unsafe extern "C" fn(*mut c_void, Bytes);
+type ReadIndexFn = unsafe extern "C" fn(*const File, *mut c_void, TakeBytesFn) -> c_int;
 type ShareFn = unsafe extern "C" fn(*const File);
 
 /// What can be done with it: `sb_file_calls`.
@@ -18,6 +20,7 @@ type ShareFn = unsafe extern "C" fn(*const File);
 pub(crate) struct FileCalls {
     pub(crate) read: ReadFn,
     pub(crate) read_head: ReadHeadFn,
+    pub(crate) read_index: Option<ReadIndexFn>,
     pub(crate) share: ShareFn,
     pub(crate) release: ShareFn,
 }
@@ -69,6 +72,11 @@ unsafe extern "C" fn keep(context: *mut c_void, head: *const Head) {
     unsafe { *context.cast::<Option<OwnedHead>>() = Some((*head).owned()) }
 }
 
+unsafe extern "C" fn keep_bytes(context: *mut c_void, bytes: Bytes) {
+    // SAFETY: `read_index` passes its own variable; the adapter passes bytes that are readable during this call.
+    unsafe { *context.cast::<Option<Vec<u8>>>() = Some(bytes.get().to_vec()) }
+}
+
 impl OpenFile {
     /// # Safety
     /// It is a share that belongs to the result from here on.
@@ -96,6 +104,15 @@ impl OpenFile {
         let code =
             unsafe { (self.calls().read_head)(self.0.as_ptr(), contents, (&raw mut head).cast(), keep) };
         head.filter(|_| code == 0).ok_or(code)
+    }
+
+    /// Reads the whole index of the table. `None` on a failure, or where the adapter cannot.
+    pub(crate) fn read_index(&self) -> Option<Vec<u8>> {
+        let read_index = self.calls().read_index?;
+        let mut bytes: Option<Vec<u8>> = None;
+        // SAFETY: `keep_bytes` takes this variable, during the call; the file is alive until drop.
+        let code = unsafe { read_index(self.0.as_ptr(), (&raw mut bytes).cast(), keep_bytes) };
+        bytes.filter(|_| code == 0)
     }
 }
 

@@ -16,7 +16,7 @@ use std::{
 
 use springbloom_filter::KeyDigest;
 use springbloom_format::{BlockHeader, Contents, Directory};
-use springbloom_manager::{self as manager, Answer, set_host_bytes_of_thread};
+use springbloom_manager::{self as manager, Answer, LoadedIndex, set_host_bytes_of_thread};
 
 use super::types::{
     BatchKey, Digest, KEYS, KEYS_BEFORE_PREFIXES, OPENED, PREFIXES, Setting, TableSpec, UNKNOWN_CONTENTS,
@@ -464,6 +464,7 @@ unsafe extern "C" fn sb_table_open(
             // A table has its prefixes as if they were the keys of another one.
             order: if spec.contents == PREFIXES { Comparator::BYTEWISE } else { spec.comparator },
             file,
+            index_bytes: usize::try_from(spec.index_bytes).unwrap_or(usize::MAX),
             number: AtomicU64::new(0),
         };
         open_table::open(opening, head)
@@ -608,6 +609,27 @@ unsafe extern "C" fn sb_table_record_not_read(table: *const OpenTable, segment: 
     // SAFETY: borrowed for the call.
     let table = unsafe { &*table };
     guarded((), || table.handle().into_iter().for_each(|handle| handle.record_not_read(segment)));
+}
+
+/// # Safety
+/// `table` is alive, `bytes` is writable.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_table_index(table: *const OpenTable, bytes: *mut Bytes) -> *const LoadedIndex {
+    // SAFETY: borrowed for the call.
+    let table = unsafe { &*table };
+    let Some(index) = guarded(None, || table.loaded_index()) else { return ptr::null() };
+    // SAFETY: the caller's variable.
+    unsafe { *bytes = Bytes::of(index.bytes()) };
+    Arc::into_raw(index)
+}
+
+/// # Safety
+/// `index` is a share that `sb_table_index` gave, and is not used again.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_index_release(index: *const LoadedIndex) {
+    // SAFETY: the caller's promise.
+    let index = unsafe { Arc::from_raw(index) };
+    guarded((), || drop(index));
 }
 
 #[cfg(test)]

@@ -292,6 +292,13 @@ impl UnitSource for TableLocation {
         layout.decode_unit(segment, unit, &bytes).map(<[u8]>::to_vec).map_err(corrupt)
     }
 
+    /// By a reader that has the file open.
+    fn read_index(&self, locator: &[u8]) -> Result<Vec<u8>, UnitReadError> {
+        let file = TableFile::of_locator(locator).ok_or(UnitReadError::Gone)?;
+        let read = self.database.files().enter(|| self.opened(&file)?.read_index());
+        read.flatten().ok_or(UnitReadError::Gone)
+    }
+
     fn read_rows(
         &self,
         table: TableUnits<'_>,

@@ -50,6 +50,7 @@ class TableFile final : public sb_file {
   static int Read(const sb_file* file, uint64_t offset, size_t size, int verify, uint8_t* into) noexcept;
   static int ReadHead(const sb_file* file, int32_t contents, void* context,
                       void (*take)(void*, const sb_head*) noexcept) noexcept;
+  static int ReadIndex(const sb_file* file, void* context, void (*take)(void*, sb_bytes) noexcept) noexcept;
   static void AddShare(const sb_file* file) noexcept;
   static void Unshare(const sb_file* file) noexcept;
   static const sb_file_calls kCalls;

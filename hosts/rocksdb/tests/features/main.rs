@@ -14,6 +14,7 @@ mod cpp;
 mod hanging_calls;
 mod held_reads;
 mod ingestion;
+mod indexes;
 mod inheritance;
 mod memory_curve;
 mod memory_only;

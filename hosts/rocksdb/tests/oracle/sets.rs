@@ -200,6 +200,13 @@ impl OptionSet {
         })
     }
 
+    /// A block cache pays for the budget. Indexes that lookups reach often become resident.
+    pub(crate) fn charged(mut self, cache_bytes: usize) -> Self {
+        self.charge_to_block_cache = true;
+        self.lookups_per_operation = 4;
+        self.block_cache(Some(cache_bytes))
+    }
+
     pub(crate) fn parallel_compression(self) -> Self {
         self.compression(DBCompressionType::Zstd).db(|db| db.set_compression_options_parallel_threads(3))
     }

@@ -1,0 +1,180 @@
+#include "read/whole_index.h"
+
+#include <utility>
+#include <vector>
+
+#include "owners.h"
+#include "read/table_file.h"
+#include "read/unit_table.h"
+#include "table/block_based/block.h"
+#include "table/block_based/block_builder.h"
+#include "write/small_index.h"
+
+namespace springbloom {
+
+using rocksdb::Block;
+using rocksdb::BlockBasedTable;
+using rocksdb::BlockBasedTableOptions;
+using rocksdb::BlockContents;
+using rocksdb::BlockHandle;
+using rocksdb::IndexBlockIter;
+using rocksdb::IndexValue;
+using rocksdb::PinningTier;
+using rocksdb::Slice;
+
+namespace {
+
+// What an index begins with: how the block behind it has its values.
+enum ValueForm : char { kDelta, kFull };
+
+struct Entry {
+  std::string key;
+  BlockHandle handle;
+};
+
+// Bytes of a file that were read.
+class BytesRead final : public rocksdb::FSRandomAccessFile {
+ public:
+  BytesRead(uint64_t offset, std::string bytes) : offset_(offset), bytes_(std::move(bytes)) {}
+
+  rocksdb::IOStatus Read(uint64_t offset, size_t size, const rocksdb::IOOptions&, Slice* result, char*,
+                         rocksdb::IODebugContext*) const override {
+    if (offset < offset_ || offset - offset_ > bytes_.size() || size > bytes_.size() - (offset - offset_)) {
+      return rocksdb::IOStatus::Corruption("a partition lies elsewhere than the others");
+    }
+    *result = Slice(bytes_.data() + (offset - offset_), size);
+    return rocksdb::IOStatus::OK();
+  }
+
+ private:
+  const uint64_t offset_;
+  const std::string bytes_;
+};
+
+// Appends the entries of an index block, or of a partition.
+bool AppendEntries(const BlockBasedTable::Rep& table, const rocksdb::ImmutableOptions& options,
+                   rocksdb::RandomAccessFileReader* file, const BlockHandle& handle, std::vector<Entry>* entries) {
+  BlockContents contents;
+  if (!release::ReadIndexBlock(table, options, file, handle, &contents)) {
+    return false;
+  }
+  Block block(std::move(contents));
+  // Nothing is sought, so that the order does not matter.
+  IndexBlockIter entry;
+  block.NewIndexIterator(rocksdb::BytewiseComparator(), rocksdb::kDisableGlobalSequenceNumber, &entry, /*stats=*/nullptr,
+                         /*total_order_seek=*/true, /*have_first_key=*/false, table.index_key_includes_seq,
+                         table.index_value_is_full);
+  for (entry.SeekToFirst(); entry.Valid(); entry.Next()) {
+    entries->push_back({entry.key().ToString(), entry.value().handle});
+  }
+  return entry.status().ok();
+}
+
+uint64_t EndOf(const BlockHandle& handle) { return handle.offset() + BlockBasedTable::BlockSizeWithTrailer(handle); }
+
+bool ReadEntries(const BlockBasedTable::Rep& table, const rocksdb::ImmutableOptions& options, std::vector<Entry>* entries) {
+  rocksdb::RandomAccessFileReader file = ReaderOf(table.file->file(), table.file->file_name());
+  std::vector<Entry> first;
+  if (!AppendEntries(table, options, &file, table.index_handle, &first) || first.empty()) {
+    return false;
+  }
+  if (table.index_type != BlockBasedTableOptions::kTwoLevelIndexSearch) {
+    entries->swap(first);
+    return true;
+  }
+  const uint64_t begin = first.front().handle.offset();
+  const uint64_t end = EndOf(first.back().handle);
+  if (begin >= end || end > table.file_size) {
+    return false;
+  }
+  std::string bytes(end - begin, '\0');
+  if (!ReadInto(file, rocksdb::IOOptions(), begin, bytes.size(), reinterpret_cast<uint8_t*>(bytes.data()))) {
+    return false;
+  }
+  rocksdb::RandomAccessFileReader partitions(std::make_unique<BytesRead>(begin, std::move(bytes)), table.file->file_name());
+  for (const Entry& partition : first) {
+    if (!AppendEntries(table, options, &partitions, partition.handle, entries)) {
+      return false;
+    }
+  }
+  return !entries->empty();
+}
+
+void Release(void* index, void*) { sb_index_release(static_cast<const sb_index*>(index)); }
+
+}  // namespace
+
+uint64_t WholeIndexBytes(const BlockBasedTable::Rep& table) {
+  const BlockBasedTableOptions& options = table.table_options;
+  const auto& pinning = options.metadata_cache_options;
+  const bool is_partitioned = table.index_type == BlockBasedTableOptions::kTwoLevelIndexSearch;
+  const bool is_whole = table.index_type == BlockBasedTableOptions::kBinarySearch;
+  const PinningTier tier = is_partitioned ? pinning.partition_pinning : pinning.unpartitioned_pinning;
+  const bool comes_and_goes = options.block_cache != nullptr && (is_partitioned || options.cache_index_and_filter_blocks) &&
+                              tier != PinningTier::kAll && tier != PinningTier::kFlushedAndSimilar;
+  if (!release::kCanReadIndexBlocks || !comes_and_goes || !(is_partitioned || is_whole) || table.index_has_first_key ||
+      !table.user_defined_timestamps_persisted || release::HasOwnIndex(options)) {
+    return 0;
+  }
+  const rocksdb::TableProperties& properties = *table.table_properties;
+  return properties.index_size - (is_partitioned ? std::min(properties.index_size, properties.top_level_index_size) : 0);
+}
+
+bool ReadWholeIndex(const BlockBasedTable::Rep& table, const rocksdb::ImmutableOptions& options, std::string* index) {
+  std::vector<Entry> entries;
+  if (!ReadEntries(table, options, &entries)) {
+    return false;
+  }
+  ValueForm form = kDelta;
+  for (size_t i = 1; i < entries.size(); ++i) {
+    // Blocks that do not follow one another have no difference.
+    form = entries[i].handle.offset() == EndOf(entries[i - 1].handle) ? form : kFull;
+  }
+  rocksdb::BlockBuilder block(kSmallIndexRestartInterval, /*use_delta_encoding=*/true,
+                              /*use_value_delta_encoding=*/form == kDelta);
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const IndexValue value(entries[i].handle, Slice());
+    std::string whole;
+    std::string difference;
+    value.EncodeTo(&whole, /*have_first_key=*/false, nullptr);
+    if (form == kDelta && i > 0) {
+      value.EncodeTo(&difference, /*have_first_key=*/false, &entries[i - 1].handle);
+    }
+    const Slice after_others(difference);
+    block.Add(entries[i].key, whole, &after_others);
+  }
+  index->assign(1, form);
+  const Slice built = block.Finish();
+  index->append(built.data(), built.size());
+  return true;
+}
+
+void WholeIndexReader::Plant(rocksdb::TableReader* stock, const sb_table* units) {
+  BlockBasedTable::Rep& table = *static_cast<BlockBasedTable*>(stock)->get_rep();
+  table.index_reader = std::make_unique<WholeIndexReader>(std::move(table.index_reader), table, units);
+}
+
+WholeIndexReader* WholeIndexReader::Of(const rocksdb::TableReader& stock) {
+  return static_cast<WholeIndexReader*>(RepOf(stock).index_reader.get());
+}
+
+rocksdb::InternalIteratorBase<IndexValue>* WholeIndexReader::NewIterator(const rocksdb::ReadOptions& read_options,
+                                                                         bool disable_prefix_seek, IndexBlockIter* iter,
+                                                                         rocksdb::GetContext* get_context,
+                                                                         rocksdb::BlockCacheLookupContext* lookup_context) {
+  sb_bytes bytes{};
+  const sb_index* const index = units_ == nullptr ? nullptr : sb_table_index(units_, &bytes);
+  if (index == nullptr) {
+    return Inner().NewIterator(read_options, disable_prefix_seek, iter, get_context, lookup_context);
+  }
+  const Slice whole = ToSlice(bytes);
+  // The iterator knows the bytes, and not this.
+  Block block(BlockContents(Slice(whole.data() + 1, whole.size() - 1)));
+  IndexBlockIter* const entries = block.NewIndexIterator(
+      table_.internal_comparator.user_comparator(), rocksdb::kDisableGlobalSequenceNumber, iter, /*stats=*/nullptr,
+      /*total_order_seek=*/true, /*have_first_key=*/false, table_.index_key_includes_seq, whole[0] == kFull);
+  entries->RegisterCleanup(&Release, const_cast<sb_index*>(index), nullptr);
+  return entries;
+}
+
+}  // namespace springbloom
