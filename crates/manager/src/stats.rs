@@ -87,7 +87,7 @@ pub struct Stats {
     pub evictions: u64,
     /// Reads of units that found them corrupt. A unit that stays so is read again every half minute.
     pub corrupt_units: u64,
-    /// Reads of units that failed otherwise, panics of a source among them.
+    /// Reads of units that failed otherwise, and of indexes, panics of a source among them.
     pub failed_reads: u64,
     /// Panics of the background thread and of the host's thread, which go on. Each is a bug: please report it.
     pub thread_panics: u64,

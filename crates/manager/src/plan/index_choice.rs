@@ -90,7 +90,8 @@ mod tests {
 
     #[test]
     fn those_come_first_that_lookups_reach_most() {
-        let all = vec![index(0, 1.0, false), index(1, 3.0, false), index(2, 2.0, false), index(3, 0.0, false)];
+        let all =
+            vec![index(0, 1.0, false), index(1, 3.0, false), index(2, 2.0, false), index(3, 0.0, false)];
         assert_eq!(chosen(all.clone(), 0.0, 1000, 1000), [vec![], vec![1, 2, 0]]);
         assert_eq!(chosen(all.clone(), 0.0, 1000, 150), [vec![], vec![1, 2]], "a step");
         assert_eq!(chosen(all.clone(), 0.0, 150, 1000), [vec![], vec![1]], "all that they may have");

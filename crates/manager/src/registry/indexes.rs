@@ -10,7 +10,7 @@ use super::memory::Memory;
 use crate::budget::{MemoryKind, Reservation};
 use crate::lookup::{LoadedIndex, TableIndex};
 use crate::memory::taken_bytes;
-use crate::unit_source::UnitSource;
+use crate::unit_source::{UnitReadError, UnitSource};
 
 /// How often the choice is made, and the most of a core that it may take.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -90,8 +90,12 @@ impl Indexes {
 
     /// Evicts those of the least worth until the others have no more than that.
     pub(super) fn fit(&mut self, most_bytes: usize) {
-        let mut bytes: usize =
-            self.planned.iter().filter_map(|&slot| self.get(slot)).map(|index| index_bytes(index.bytes())).sum();
+        let mut bytes: usize = self
+            .planned
+            .iter()
+            .filter_map(|&slot| self.get(slot))
+            .map(|index| index_bytes(index.bytes()))
+            .sum();
         while bytes > most_bytes
             && let Some(slot) = self.planned.pop()
             && let Some(index) = self.get(slot)
@@ -101,10 +105,10 @@ impl Indexes {
         }
     }
 
-    /// Notes which reads failed.
-    pub(super) fn note_failures(&mut self, now: Instant) {
+    /// Notes which reads failed. Gives how many.
+    pub(super) fn note_failures(&mut self, now: Instant) -> u64 {
         let failed = self.places.values_mut().filter(|place| place.index.take_failure());
-        failed.for_each(|place| place.failed = Some(now));
+        failed.map(|place| place.failed = Some(now)).count() as u64
     }
 
     /// Indexes that are resident.
@@ -129,7 +133,12 @@ pub(super) fn read(source: &dyn UnitSource, locator: &[u8], index: &TableIndex, 
     if !index.is_planned() {
         return; // it was evicted meanwhile
     }
-    let Ok(bytes) = source.read_index(locator) else { return index.fail() };
+    let bytes = match source.read_index(locator) {
+        Ok(bytes) => bytes,
+        // No reader has the table open any more: the next look knows.
+        Err(UnitReadError::Gone) => return drop(index.evict()),
+        Err(_) => return index.fail(),
+    };
     index.set_bytes(bytes.len());
     match reservation.shrunk_to(index_bytes(bytes.len())) {
         Some(reservation) => index.put(LoadedIndex::new(bytes.into_boxed_slice(), reservation)),

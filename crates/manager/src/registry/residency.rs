@@ -228,7 +228,7 @@ impl Residency {
             return;
         }
         let begun = Instant::now();
-        self.indexes.note_failures(begun);
+        self.counters.failed_reads += self.indexes.note_failures(begun);
         let Self { planner, tables, memory, .. } = self;
         let allocation = planner.allocation();
         let evidence = VISITS_MIN * allocation.weight();

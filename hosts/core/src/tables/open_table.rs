@@ -10,7 +10,8 @@ use std::sync::{
 use springbloom_filter::GroupShape;
 use springbloom_format::{Directory, FurtherPrefixes};
 use springbloom_manager::{
-    Fences, LoadedIndex, SegmentUse, TableHandle, TableId, TableIndex, TableSpec, WaitingTable, WaitsFor, allocated_bytes,
+    Fences, LoadedIndex, SegmentUse, TableHandle, TableId, TableIndex, TableSpec, WaitingTable, WaitsFor,
+    allocated_bytes,
 };
 use xxhash_rust::xxh3::Xxh3;
 

@@ -295,8 +295,12 @@ impl UnitSource for TableLocation {
     /// By a reader that has the file open.
     fn read_index(&self, locator: &[u8]) -> Result<Vec<u8>, UnitReadError> {
         let file = TableFile::of_locator(locator).ok_or(UnitReadError::Gone)?;
-        let read = self.database.files().enter(|| self.opened(&file)?.read_index());
-        read.flatten().ok_or(UnitReadError::Gone)
+        let read = self.database.files().enter(|| Some(self.opened(&file)?.read_index()));
+        match read.flatten() {
+            Some(read) => read.ok_or_else(|| UnitReadError::Io(io::Error::other("the index cannot be read"))),
+            // The reader, or the database, was closed.
+            None => Err(UnitReadError::Gone),
+        }
     }
 
     fn read_rows(

@@ -87,6 +87,8 @@ pub(crate) fn run(set: OptionSet, seed: u64, count: u64) -> Seen {
         assert!(tables::with_and_without_units(path).0 > 0, "no table has filter units");
     }
 
+    assert!(!set.must_have_indexes || stats.resident_indexes > 0, "no index is resident: {stats:?}");
+
     // Or one could move a table past the levels that are being written anew.
     let mut rewriting_options = stock_options.clone();
     rewriting_options.set_disable_auto_compactions(true);
