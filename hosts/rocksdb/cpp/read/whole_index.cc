@@ -1,5 +1,7 @@
 #include "read/whole_index.h"
 
+#include <algorithm>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -27,10 +29,8 @@ namespace {
 // What an index begins with: how the block behind it has its values.
 enum ValueForm : char { kDelta, kFull };
 
-struct Entry {
-  std::string key;
-  BlockHandle handle;
-};
+// Takes the entries of an index, in their order.
+using TakeEntry = std::function<void(const Slice& key, const BlockHandle& handle)>;
 
 // Bytes of a file that were read.
 class BytesRead final : public rocksdb::FSRandomAccessFile {
@@ -51,9 +51,9 @@ class BytesRead final : public rocksdb::FSRandomAccessFile {
   const std::string bytes_;
 };
 
-// Appends the entries of an index block, or of a partition.
-bool AppendEntries(const BlockBasedTable::Rep& table, const rocksdb::ImmutableOptions& options,
-                   rocksdb::RandomAccessFileReader* file, const BlockHandle& handle, std::vector<Entry>* entries) {
+// Reads the entries of an index block, or of a partition.
+bool ReadEntries(const BlockBasedTable::Rep& table, const rocksdb::ImmutableOptions& options,
+                 rocksdb::RandomAccessFileReader* file, const BlockHandle& handle, const TakeEntry& take) {
   BlockContents contents;
   if (!release::ReadIndexBlock(table, options, file, handle, &contents)) {
     return false;
@@ -65,39 +65,37 @@ bool AppendEntries(const BlockBasedTable::Rep& table, const rocksdb::ImmutableOp
                          /*total_order_seek=*/true, /*have_first_key=*/false, table.index_key_includes_seq,
                          table.index_value_is_full);
   for (entry.SeekToFirst(); entry.Valid(); entry.Next()) {
-    entries->push_back({entry.key().ToString(), entry.value().handle});
+    take(entry.key(), entry.value().handle);
   }
   return entry.status().ok();
 }
 
 uint64_t EndOf(const BlockHandle& handle) { return handle.offset() + BlockBasedTable::BlockSizeWithTrailer(handle); }
 
-bool ReadEntries(const BlockBasedTable::Rep& table, const rocksdb::ImmutableOptions& options, std::vector<Entry>* entries) {
+// Reads all entries of a table's index.
+bool ReadEntries(const BlockBasedTable::Rep& table, const rocksdb::ImmutableOptions& options, const TakeEntry& take) {
   rocksdb::RandomAccessFileReader file = ReaderOf(table.file->file(), table.file->file_name());
-  std::vector<Entry> first;
-  if (!AppendEntries(table, options, &file, table.index_handle, &first) || first.empty()) {
-    return false;
-  }
   if (table.index_type != BlockBasedTableOptions::kTwoLevelIndexSearch) {
-    entries->swap(first);
-    return true;
+    return ReadEntries(table, options, &file, table.index_handle, take);
   }
-  const uint64_t begin = first.front().handle.offset();
-  const uint64_t end = EndOf(first.back().handle);
-  if (begin >= end || end > table.file_size) {
+  std::vector<BlockHandle> handles;
+  const bool is_read = ReadEntries(table, options, &file, table.index_handle,
+                                   [&](const Slice&, const BlockHandle& handle) { handles.push_back(handle); });
+  if (!is_read || handles.empty()) {
     return false;
   }
-  std::string bytes(end - begin, '\0');
-  if (!ReadInto(file, rocksdb::IOOptions(), begin, bytes.size(), reinterpret_cast<uint8_t*>(bytes.data()))) {
+  const uint64_t from = handles.front().offset();
+  const uint64_t to = EndOf(handles.back());
+  if (from >= to || to > table.file_size) {
     return false;
   }
-  rocksdb::RandomAccessFileReader partitions(std::make_unique<BytesRead>(begin, std::move(bytes)), table.file->file_name());
-  for (const Entry& partition : first) {
-    if (!AppendEntries(table, options, &partitions, partition.handle, entries)) {
-      return false;
-    }
+  std::string bytes(to - from, '\0');
+  if (!ReadInto(file, rocksdb::IOOptions(), from, bytes.size(), reinterpret_cast<uint8_t*>(bytes.data()))) {
+    return false;
   }
-  return !entries->empty();
+  rocksdb::RandomAccessFileReader partitions(std::make_unique<BytesRead>(from, std::move(bytes)), table.file->file_name());
+  return std::all_of(handles.begin(), handles.end(),
+                     [&](const BlockHandle& partition) { return ReadEntries(table, options, &partitions, partition, take); });
 }
 
 void Release(void* index, void*) { sb_index_release(static_cast<const sb_index*>(index)); }
@@ -121,32 +119,36 @@ uint64_t WholeIndexBytes(const BlockBasedTable::Rep& table) {
 }
 
 bool ReadWholeIndex(const BlockBasedTable::Rep& table, const rocksdb::ImmutableOptions& options, std::string* index) {
-  std::vector<Entry> entries;
-  if (!ReadEntries(table, options, &entries)) {
-    return false;
-  }
-  ValueForm form = kDelta;
-  for (size_t i = 1; i < entries.size(); ++i) {
-    // Blocks that do not follow one another have no difference.
-    form = entries[i].handle.offset() == EndOf(entries[i - 1].handle) ? form : kFull;
-  }
-  rocksdb::BlockBuilder block(kSmallIndexRestartInterval, /*use_delta_encoding=*/true,
-                              /*use_value_delta_encoding=*/form == kDelta);
-  for (size_t i = 0; i < entries.size(); ++i) {
-    const IndexValue value(entries[i].handle, Slice());
-    std::string whole;
-    std::string difference;
-    value.EncodeTo(&whole, /*have_first_key=*/false, nullptr);
-    if (form == kDelta && i > 0) {
-      value.EncodeTo(&difference, /*have_first_key=*/false, &entries[i - 1].handle);
+  for (const ValueForm form : {kDelta, kFull}) {
+    rocksdb::BlockBuilder block(kSmallIndexRestartInterval, /*use_delta_encoding=*/true,
+                                /*use_value_delta_encoding=*/form == kDelta);
+    BlockHandle last = BlockHandle::NullBlockHandle();
+    bool has_gap = false;
+    const bool is_read = ReadEntries(table, options, [&](const Slice& key, const BlockHandle& handle) {
+      const IndexValue value(handle, Slice());
+      std::string whole;
+      std::string difference;
+      value.EncodeTo(&whole, /*have_first_key=*/false, nullptr);
+      has_gap = has_gap || (!last.IsNull() && handle.offset() != EndOf(last));
+      if (form == kDelta && !last.IsNull() && !has_gap) {
+        value.EncodeTo(&difference, /*have_first_key=*/false, &last);
+      }
+      const Slice after_others(difference);
+      block.Add(key, whole, &after_others);
+      last = handle;
+    });
+    if (!is_read || last.IsNull()) {
+      return false;
     }
-    const Slice after_others(difference);
-    block.Add(entries[i].key, whole, &after_others);
+    // Blocks that do not follow one another have no difference.
+    if (form == kFull || !has_gap) {
+      index->assign(1, form);
+      const Slice built = block.Finish();
+      index->append(built.data(), built.size());
+      return true;
+    }
   }
-  index->assign(1, form);
-  const Slice built = block.Finish();
-  index->append(built.data(), built.size());
-  return true;
+  return false;
 }
 
 void WholeIndexReader::Plant(rocksdb::TableReader* stock, const sb_table* units) {
@@ -162,8 +164,10 @@ rocksdb::InternalIteratorBase<IndexValue>* WholeIndexReader::NewIterator(const r
                                                                          bool disable_prefix_seek, IndexBlockIter* iter,
                                                                          rocksdb::GetContext* get_context,
                                                                          rocksdb::BlockCacheLookupContext* lookup_context) {
+  // What verifies the file reads it.
+  const bool verifies = lookup_context != nullptr && lookup_context->caller == rocksdb::TableReaderCaller::kUserVerifyChecksum;
   sb_bytes bytes{};
-  const sb_index* const index = units_ == nullptr ? nullptr : sb_table_index(units_, &bytes);
+  const sb_index* const index = units_ == nullptr || verifies ? nullptr : sb_table_index(units_, &bytes);
   if (index == nullptr) {
     return Inner().NewIterator(read_options, disable_prefix_seek, iter, get_context, lookup_context);
   }
