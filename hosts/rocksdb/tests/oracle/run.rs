@@ -58,6 +58,7 @@ pub(crate) fn run(set: OptionSet, seed: u64, count: u64) -> Seen {
 
     let mut operations = Operations::new(rng_from(seed), set.prefixes);
     let mut host_rng = rng_from(!seed);
+    let mut has_indexes = false;
     for opening in 0..=REOPENINGS {
         let db = open(&elastic_options, path);
         let mut session = Session::new(&db);
@@ -69,6 +70,7 @@ pub(crate) fn run(set: OptionSet, seed: u64, count: u64) -> Seen {
             operations.look_up(&session, set.lookups_per_operation);
         }
         drop(session);
+        has_indexes |= elastic.stats().resident_indexes > 0;
         if opening == REOPENINGS {
             for name in COLUMN_FAMILIES {
                 db.flush_cf(db.cf_handle(name).expect("the column family is open")).expect("flush");
@@ -87,7 +89,7 @@ pub(crate) fn run(set: OptionSet, seed: u64, count: u64) -> Seen {
         assert!(tables::with_and_without_units(path).0 > 0, "no table has filter units");
     }
 
-    assert!(!set.must_have_indexes || stats.resident_indexes > 0, "no index is resident: {stats:?}");
+    assert!(has_indexes || !set.must_have_indexes, "no index was resident: {stats:?}");
 
     // Or one could move a table past the levels that are being written anew.
     let mut rewriting_options = stock_options.clone();

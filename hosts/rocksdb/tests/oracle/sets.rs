@@ -63,7 +63,7 @@ pub(crate) struct OptionSet {
     pub(crate) index_with_first_keys: bool,
     /// Lookups must have been rejected by units at the end.
     pub(crate) must_reject: bool,
-    /// Indexes must be resident at the end.
+    /// Indexes must have been resident.
     pub(crate) must_have_indexes: bool,
     pub(crate) inherit_hotness: bool,
     pub(crate) charge_to_block_cache: bool,
@@ -208,7 +208,7 @@ impl OptionSet {
     pub(crate) fn charged(mut self, cache_bytes: usize) -> Self {
         self.charge_to_block_cache = true;
         self.must_have_indexes = true;
-        self.lookups_per_operation = 4;
+        self.lookups_per_operation = 50;
         self.block_cache(Some(cache_bytes))
     }
 
