@@ -21,6 +21,8 @@ const RETRY_EVERY: Duration = Duration::from_secs(30);
 const STEP_PARTS: usize = 32;
 /// What a known table takes for its index: an entry of a tree whose nodes are half full, and the place that it leads to.
 const PLACE_BYTES: usize = 2 * size_of::<(u32, Arc<TableIndex>)>() + COUNTS + size_of::<TableIndex>();
+/// What a host's reader of an index takes.
+const HOST_BYTES: usize = 48;
 /// Reference counts.
 const COUNTS: usize = 2 * size_of::<usize>();
 
@@ -46,7 +48,7 @@ pub(super) fn index_bytes(bytes: usize) -> usize {
 impl Indexes {
     /// Bytes of bookkeeping for a table with an index.
     pub(super) fn place_bytes() -> usize {
-        taken_bytes(PLACE_BYTES)
+        taken_bytes(PLACE_BYTES) + HOST_BYTES
     }
 
     pub(super) fn get(&self, slot: u32) -> Option<&Arc<TableIndex>> {

@@ -3,7 +3,6 @@
 #include "install/cache_charge.h"
 #include "read/elastic_table_reader.h"
 #include "read/table_file.h"
-#include "read/whole_index.h"
 
 constinit const sb_engine springbloom_engine = {
     .table_extension = "sst",
@@ -16,8 +15,7 @@ constinit const sb_engine springbloom_engine = {
     // reads, deletes or copies.
     .hotness_file = "OPTIONS-0-SPRINGBLOOM-HOTNESS.dbtmp",
     .hotness_file_new = "OPTIONS-0-SPRINGBLOOM-HOTNESS-NEW.dbtmp",
-    // The reader, its file and its index reader, each with what malloc adds.
-    .reader_bytes = sizeof(springbloom::ElasticTableReader) + 16 + sizeof(springbloom::TableFile) + 8 +
-                    sizeof(springbloom::WholeIndexReader) + 8,
+    // The reader and its file, each with what malloc adds.
+    .reader_bytes = sizeof(springbloom::ElasticTableReader) + 16 + sizeof(springbloom::TableFile) + 8,
     .cache = &springbloom::kBlockCacheCalls,
 };

@@ -8,8 +8,6 @@
 #include "owners.h"
 #include "read/table_file.h"
 #include "read/unit_table.h"
-#include "table/block_based/block.h"
-#include "table/block_based/block_builder.h"
 #include "write/small_index.h"
 
 namespace springbloom {
@@ -61,9 +59,7 @@ bool ReadEntries(const BlockBasedTable::Rep& table, const rocksdb::ImmutableOpti
   Block block(std::move(contents));
   // Nothing is sought, so that the order does not matter.
   IndexBlockIter entry;
-  block.NewIndexIterator(rocksdb::BytewiseComparator(), rocksdb::kDisableGlobalSequenceNumber, &entry, /*stats=*/nullptr,
-                         /*total_order_seek=*/true, /*have_first_key=*/false, table.index_key_includes_seq,
-                         table.index_value_is_full);
+  release::IndexEntries(block, table, rocksdb::BytewiseComparator(), &entry, /*is_of_table=*/true, table.index_value_is_full);
   for (entry.SeekToFirst(); entry.Valid(); entry.Next()) {
     take(entry.key(), entry.value().handle);
   }
@@ -120,18 +116,16 @@ uint64_t WholeIndexBytes(const BlockBasedTable::Rep& table) {
 
 bool ReadWholeIndex(const BlockBasedTable::Rep& table, const rocksdb::ImmutableOptions& options, std::string* index) {
   for (const ValueForm form : {kDelta, kFull}) {
-    rocksdb::BlockBuilder block(kSmallIndexRestartInterval, /*use_delta_encoding=*/true,
-                                /*use_value_delta_encoding=*/form == kDelta);
+    rocksdb::BlockBuilder block = release::IndexBlockBuilder(kSmallIndexRestartInterval, form == kFull);
     BlockHandle last = BlockHandle::NullBlockHandle();
     bool has_gap = false;
     const bool is_read = ReadEntries(table, options, [&](const Slice& key, const BlockHandle& handle) {
-      const IndexValue value(handle, Slice());
       std::string whole;
       std::string difference;
-      value.EncodeTo(&whole, /*have_first_key=*/false, nullptr);
+      release::EncodeIndexValue(handle, /*previous=*/nullptr, &whole);
       has_gap = has_gap || (!last.IsNull() && handle.offset() != EndOf(last));
       if (form == kDelta && !last.IsNull() && !has_gap) {
-        value.EncodeTo(&difference, /*have_first_key=*/false, &last);
+        release::EncodeIndexValue(handle, &last, &difference);
       }
       const Slice after_others(difference);
       block.Add(key, whole, &after_others);
@@ -174,9 +168,8 @@ rocksdb::InternalIteratorBase<IndexValue>* WholeIndexReader::NewIterator(const r
   const Slice whole = ToSlice(bytes);
   // The iterator knows the bytes, and not this.
   Block block(BlockContents(Slice(whole.data() + 1, whole.size() - 1)));
-  IndexBlockIter* const entries = block.NewIndexIterator(
-      table_.internal_comparator.user_comparator(), rocksdb::kDisableGlobalSequenceNumber, iter, /*stats=*/nullptr,
-      /*total_order_seek=*/true, /*have_first_key=*/false, table_.index_key_includes_seq, whole[0] == kFull);
+  IndexBlockIter* const entries = release::IndexEntries(block, table_, table_.internal_comparator.user_comparator(), iter,
+                                                        /*is_of_table=*/false, whole[0] == kFull);
   entries->RegisterCleanup(&Release, const_cast<sb_index*>(index), nullptr);
   return entries;
 }

@@ -44,4 +44,7 @@ class WholeIndexReader final : public release::ForwardingIndexReader {
   const sb_table* units_;
 };
 
+// The budget pays for as much for the place of an index (HOST_BYTES).
+static_assert(sizeof(WholeIndexReader) + 8 <= 48);
+
 }  // namespace springbloom
