@@ -12,8 +12,8 @@ use super::climber::{Climber, Counts};
 
 /// The most of the cache that filters may have, in eighths.
 pub(crate) const MOST_EIGHTHS: u32 = 7;
-/// Bits per key of the prior for each byte of memory per key, and at most: what loses least where it loses most, over the stores that
-/// `springbloom map` models.
+/// Bits per key of the prior for each byte of memory per key, and at most: what reads least on average in the stores that `springbloom map`
+/// models.
 const PRIOR_BITS_PER_BYTE: f64 = 3.0;
 const PRIOR_BITS_MAX: f64 = 8.0;
 /// All units of a table have this many bits per key.
