@@ -9,10 +9,8 @@ use springbloom_workload::{AbsentKeys, Distribution, Mix, Set, value};
 
 use crate::database::config::Config;
 use crate::database::preset::Preset;
-use crate::settings::Settings;
+use crate::settings::{Settings, WHOLE_MAX};
 
-/// Of records and operations: more than any machine makes.
-pub(crate) const WHOLE_MAX: u64 = 1_000_000_000_000;
 const ROUNDS_MAX: u64 = 1_000_000;
 /// A value carries its record and version.
 pub(crate) const VALUE_BYTES: RangeInclusive<u64> = value::MIN_VALUE_BYTES as u64..=1 << 24;

@@ -34,7 +34,8 @@ pub mod listed_tables;
 pub mod testing;
 pub mod usage;
 
-pub use elastic_filters::{ElasticFilters, ElasticFiltersBuilder, FamilyStatus};
+pub use elastic_filters::{ElasticFilters, ElasticFiltersBuilder};
+pub use ffi::FamilyStatus;
 pub use springbloom_filter::UnitSettings;
 pub use springbloom_host_core::{
     Budget, Error, FamilyStats, FurtherPrefixes, SETTINGS, Setting, Settings, metrics,

@@ -13,6 +13,7 @@
 mod absent_share;
 mod database;
 mod elastic_filters;
+mod filters;
 mod folders;
 mod head;
 mod known_tables;

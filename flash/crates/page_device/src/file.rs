@@ -9,11 +9,11 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 
-use crate::device::one_by_one;
+use crate::device::{in_waves, one_by_one};
 use crate::high::high;
 use crate::pool::ReadPool;
 use crate::unsafe_uring::Ring;
-use crate::{BlockSizes, PageDevice, ReadPlan, Span, plan};
+use crate::{BlockSizes, PageDevice, ReadPlan, Span};
 
 /// Operations in flight of batched calls.
 const QUEUE_DEPTH: usize = 32;
@@ -157,7 +157,7 @@ impl PageDevice for FileDevice {
                 ring.read_planned([&self.file, file], longest_bytes, plan);
                 self.keep(&self.plan_rings, ring);
             }
-            None => plan::in_waves(self, beside, plan),
+            None => in_waves(self, beside, plan),
         }
     }
 
