@@ -14,8 +14,8 @@ pub(crate) use springbloom_flash_filter::{
     MemorySize, PAGE_BYTES_MAX, PAGE_BYTES_MIN, PROBES_MAX, VerifyReport, WhenFull,
 };
 pub(crate) use springbloom_flash_index::{
-    EXPECTED_KEYS_MAX, FlashIndex, INDEX_PAGE_BYTES, IndexInfo, IndexMemory, IndexSettings, IndexStats,
-    IndexVerifyReport, KEY_BYTES_MAX, StreamLookup, VALUE_BYTES_MAX,
+    EXPECTED_KEYS_MAX, FlashIndex, INDEX_PAGE_BYTES, IndexInfo, IndexMemory, IndexSettings,
+    IndexVerifyReport, KEY_BYTES_MAX, VALUE_BYTES_MAX,
 };
 pub(crate) use springbloom_page_device::{
     Access, FileStorage, FlashError, SECTOR_BYTES, Storage, WalReport, Watch,
