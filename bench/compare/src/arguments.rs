@@ -29,7 +29,7 @@ pub struct Compare {
     /// those that begin with 0x are in hexadecimal
     #[arg(long, value_name = "FILE", help_heading = "Data")]
     pub(crate) keys: Option<PathBuf>,
-    /// Records to load, into each column family (with --keys: at most so many)
+    /// Records to load, into each column family (with --keys: at most this many)
     #[arg(long, value_parser = sizes::whole_within::<u64>(1..=WHOLE_MAX), help_heading = "Data")]
     pub(crate) records: Option<u64>,
     /// Bytes per value
@@ -70,7 +70,7 @@ pub struct Compare {
     /// and filters hold whole keys only if there are reads
     #[arg(long, default_value = "get", value_parser = parse_mix, help_heading = "Workload")]
     pub(crate) workload: Mix,
-    /// Popularity: uniform, zipf:CONSTANT, latest:CONSTANT, or ranges:RECORDS:CONSTANT (ranges of so many neighbouring keys under Zipf,
+    /// Popularity: uniform, zipf:CONSTANT, latest:CONSTANT, or ranges:RECORDS:CONSTANT (ranges of this many neighbouring keys under Zipf,
     /// with the absent keys among them; keys lie in the order of their records) [default: zipf:0.99]
     #[arg(long, help_heading = "Workload")]
     pub(crate) distribution: Option<Distribution>,

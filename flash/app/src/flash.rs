@@ -98,7 +98,7 @@ pub(crate) fn require_other(damaged: &Path, to: &Path, kind: &str) -> anyhow::Re
 }
 
 /// Opens something to look at it. If its last writer was interrupted (`is_recovered` says so), that is made good once, so that the next
-/// command need not read the log again; where it cannot be, on a read-only file system or beside other readers, the log is read.
+/// command need not read the log again; where it cannot be, on a read-only file system or with other readers, the log is read.
 pub(crate) fn open_recovered<T>(
     folder: &Path,
     open_read_only: impl Fn() -> Result<T, FlashError>,

@@ -42,7 +42,7 @@ pub use springbloom_host_core::{
 };
 pub use springbloom_manager::{CurvePoint, LevelUnits, MeasuredUse, MemoryCurve, ScopeCounts, Stats};
 
-/// The file beside a database's tables that remembers their use over a restart.
+/// The file next to a database's tables that remembers their use over a restart.
 pub const HOTNESS_FILE_NAME: &str = "OPTIONS-0-SPRINGBLOOM-HOTNESS.dbtmp";
 
 /// Compiles and runs the README's example.

@@ -50,7 +50,7 @@ pub struct Requested {
 }
 
 impl Builder {
-    /// Memory for the units of all databases and all that is kept beside them, but for the heads, which are in SlateDB's cache. 0: tables
+    /// Memory for the units of all databases and all that is kept with them, but for the heads, which are in SlateDB's cache. 0: tables
     /// get units, for others to read. Default: 64 MiB.
     pub fn budget_bytes(self, budget_bytes: usize) -> Self {
         Self { budget_bytes, ..self }

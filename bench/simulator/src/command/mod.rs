@@ -64,7 +64,7 @@ pub struct Simulate {
     #[arg(long, default_value = "ribbon:16", help_heading = "Filters")]
     units: UnitSettings,
 
-    /// Popularity: uniform, zipf:CONSTANT, or ranges:RECORDS:CONSTANT (ranges of so many neighbouring keys under Zipf)
+    /// Popularity: uniform, zipf:CONSTANT, or ranges:RECORDS:CONSTANT (ranges of this many neighbouring keys under Zipf)
     #[arg(long, default_value = "zipf:0.99", value_parser = distribution, help_heading = "Lookups")]
     distribution: Distribution,
     /// Share of lookups for absent keys

@@ -44,7 +44,7 @@ pub struct BadTrace {
 #[derive(Debug)]
 pub struct Trace {
     pub(crate) keys: PackedKeys,
-    /// So many keys, the first ones, were there before the trace.
+    /// This many keys, the first ones, were there before the trace.
     pub(crate) there_before: u32,
     pub(crate) operations: Vec<TraceOperation>,
     /// Mean size of the values that were written, if the trace has them.

@@ -98,7 +98,7 @@ impl RibbonBuilder {
 
     /// Solves the system for `unit_count` columns. `None` if the first `tries` tries fail.
     ///
-    /// Memory beside the result: 20 bytes per slot and 36 per key.
+    /// Memory in addition to the result: 20 bytes per slot and 36 per key.
     pub(crate) fn build(
         &mut self,
         digests: &[KeyDigest],

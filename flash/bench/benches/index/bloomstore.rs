@@ -187,7 +187,7 @@ impl BloomStore {
     }
 }
 
-/// The bits of a key in a filter of so many bytes for so many keys, with the best number of probes.
+/// The bits of a key in a filter of this many bytes for this many keys, with the best number of probes.
 fn bits(bytes: usize, keys: usize, digest: KeyDigest) -> impl Iterator<Item = usize> {
     let bits = bytes as u64 * 8;
     let probes = (bits as f64 / keys as f64 * std::f64::consts::LN_2).round().max(1.0) as u64;

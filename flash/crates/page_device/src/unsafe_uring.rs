@@ -467,7 +467,7 @@ mod tests {
         assert_eq!(told, 0, "{}", io::Error::last_os_error());
     }
 
-    /// In a thread of its own, and not for ever.
+    /// In a thread of its own, and not forever.
     fn in_sandbox(test: impl FnOnce() + Send + 'static) {
         let (done, ended) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
