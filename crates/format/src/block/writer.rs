@@ -12,8 +12,8 @@ use super::{BlockHeader, Contents, FinishedBlock, FurtherPrefixes, HEADER_BYTES}
 /// bytes per key, and 56 more while its ribbon is solved) and the size of a unit (two device pages).
 pub const MAX_SEGMENT_KEYS: usize = 1 << 16;
 
-/// A full segment has at least one key in each of this many bytes of the segment size. What a segment costs in memory in addition to its units does
-/// not depend on the size of its values: with few keys it would cost more than the units.
+/// A full segment has at least one key in each of this many bytes of the segment size. What a segment costs in memory in addition to its
+/// units does not depend on the size of its values: with few keys it would cost more than the units.
 pub const MAX_SEGMENT_BYTES_PER_KEY: u64 = 2048;
 
 /// Collects the keys of one table and builds its filter block.

@@ -259,7 +259,7 @@ impl Walks<'_> {
             let offset = ((at * RESERVED_PAGES + page) * PAGE_BYTES) as u64;
             self.queue.push_back(PlannedRead {
                 tag,
-                is_beside: false,
+                is_other: false,
                 span: Span { offset, len_bytes: PAGE_BYTES },
             });
         } else if !walk.chain_is_done {
@@ -268,7 +268,7 @@ impl Walks<'_> {
             let all = PARTITION_PAGES * RECORDS_PER_PAGE;
             if store.partitions[at].chained > 0 && may_match(prefilter, walk.digest, all) {
                 walk.is_at_chain = true;
-                self.queue.push_back(PlannedRead { tag, is_beside: true, span: store.chain_span(at) });
+                self.queue.push_back(PlannedRead { tag, is_other: true, span: store.chain_span(at) });
             }
         }
     }

@@ -31,11 +31,11 @@ pub trait PageDevice: Send + Sync {
         one_by_one(self, spans, visit);
     }
 
-    /// Runs `plan` with many reads in flight, from this device and from `beside`, each of at most `longest_bytes`. Returns when the plan
+    /// Runs `plan` with many reads in flight, from this device and from `other`, each of at most `longest_bytes`. Returns when the plan
     /// has no next read and all reads have completed.
-    fn read_planned(&self, beside: &dyn PageDevice, longest_bytes: usize, plan: &mut dyn ReadPlan) {
+    fn read_planned(&self, other: &dyn PageDevice, longest_bytes: usize, plan: &mut dyn ReadPlan) {
         let _ = longest_bytes;
-        in_waves(self, beside, plan);
+        in_waves(self, other, plan);
     }
 
     /// The file behind the device, for a ring that reads several files.
@@ -75,19 +75,19 @@ pub(crate) fn one_by_one<D: PageDevice + ?Sized>(
 const WAVE_READS: usize = 1024;
 
 /// Runs `plan` in waves of reads.
-pub(crate) fn in_waves<D: PageDevice + ?Sized>(device: &D, beside: &dyn PageDevice, plan: &mut dyn ReadPlan) {
+pub(crate) fn in_waves<D: PageDevice + ?Sized>(device: &D, other: &dyn PageDevice, plan: &mut dyn ReadPlan) {
     loop {
         let wave: Vec<PlannedRead> = std::iter::from_fn(|| plan.next_read()).take(WAVE_READS).collect();
         if wave.is_empty() {
             return;
         }
-        let of = |is_beside| -> (Vec<usize>, Vec<Span>) {
-            let reads = wave.iter().filter(|read| read.is_beside == is_beside);
+        let of = |is_other| -> (Vec<usize>, Vec<Span>) {
+            let reads = wave.iter().filter(|read| read.is_other == is_other);
             reads.map(|read| (read.tag, read.span)).unzip()
         };
         let (tags, spans) = of(false);
         device.read_each(&spans, &mut |n, bytes| plan.arrived(tags[n], bytes));
         let (tags, spans) = of(true);
-        beside.read_each(&spans, &mut |n, bytes| plan.arrived(tags[n], bytes));
+        other.read_each(&spans, &mut |n, bytes| plan.arrived(tags[n], bytes));
     }
 }

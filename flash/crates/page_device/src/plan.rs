@@ -16,8 +16,8 @@ pub struct Span {
 pub struct PlannedRead {
     /// Passed to [`ReadPlan::arrived`]. Below 2^48.
     pub tag: usize,
-    /// Whether it reads the device `beside`.
-    pub is_beside: bool,
+    /// Whether it reads the device `other`.
+    pub is_other: bool,
     /// The range to read, at most the plan's `longest_bytes` long.
     pub span: Span,
 }
