@@ -295,7 +295,7 @@ def test_each_document_is_in_one_output_after_any_runs(tmp_path, monkeypatch, ro
     out = tmp_path / "out"
 
     def run(shards, steps, is_kill, syncs=0):
-        """Ends after so many lines; if there are syncs, after so many lines from that sync on."""
+        """Ends after this many lines; if there are syncs, after this many lines from that sync on."""
         fsync = os.fsync
 
         def synced(file):

@@ -5,7 +5,7 @@ use springbloom_format::{BlockWriter, PrefixWriter};
 use super::builder_memory::{BuilderMemory, Share};
 use crate::{identity::block_identity, settings::Settings};
 
-/// How often memory is counted. So many digests take 64 KiB.
+/// How often memory is counted. This many digests take 64 KiB.
 const KEYS_PER_COUNT: u64 = 4096;
 
 /// Entries of so few bytes get no units: what an open table takes of the budget is as much as its only block of data in a cache.
