@@ -152,7 +152,7 @@ impl ElasticFilters {
     }
 
     /// Changes the budget, and gives the one in force then. A lower one may block the thread for a quarter of a second, for reads of units;
-    /// it falls further when slower ones end.
+    /// it falls further when slower ones end, and not below what is known of tables takes ([`Stats`](crate::Stats)).
     pub fn set_budget_bytes(&self, budget_bytes: usize) -> usize {
         self.filters.manager().set_budget_bytes(budget_bytes)
     }
@@ -172,7 +172,7 @@ impl ElasticFilters {
     }
 
     /// Waits until the units of all tables are written that were built so far. Do it before the process ends: what is not written then is
-    /// lost, and its tables have no filters.
+    /// lost, and its tables have no filters. A PUT that does not end is tried four times for five minutes each.
     pub async fn wait_written(&self) {
         // The sender is in `self`.
         self.filters.counters_and_writing().1.subscribe().wait_for(|writing| *writing == 0).await.ok();

@@ -6,7 +6,7 @@ use std::{
     fmt,
     sync::{
         Arc,
-        atomic::{AtomicU8, AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed},
     },
     time::Duration,
 };
@@ -44,13 +44,15 @@ pub struct Meter {
     pub get_bytes: AtomicU64,
     pub puts: AtomicU64,
     pub delay_micros: AtomicU64,
+    /// Whether a list of a folder is without its tables.
+    pub hides_tables: AtomicBool,
     fault: AtomicU8,
 }
 
 impl Meter {
     pub fn new(store: Arc<dyn ObjectStore>) -> Arc<Self> {
-        let (gets, get_bytes, puts, delay_micros, fault) = Default::default();
-        Arc::new(Self { store, gets, get_bytes, puts, delay_micros, fault })
+        let (gets, get_bytes, puts, delay_micros, hides_tables, fault) = Default::default();
+        Arc::new(Self { store, gets, get_bytes, puts, delay_micros, hides_tables, fault })
     }
 
     pub fn reads(&self) -> (u64, u64) {
@@ -121,7 +123,11 @@ impl ObjectStore for Meter {
     }
 
     async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
-        self.store.list_with_delimiter(prefix).await
+        let mut listed = self.store.list_with_delimiter(prefix).await?;
+        if self.hides_tables.load(Relaxed) {
+            listed.objects.retain(|object| !object.location.as_ref().ends_with(".sst"));
+        }
+        Ok(listed)
     }
 
     async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
