@@ -569,6 +569,15 @@ def test_a_bad_line_stops_with_its_place_or_is_left_out_and_counted(tmp_path, fo
         assert read(tmp_path / "out" / shard.name) == ["a", "b"]
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_a_shard_of_nothing_new_has_an_output_that_can_be_read(tmp_path, form):
+    first, second = (tmp_path / f"{name}.{form}" for name in ("first", "second"))
+    for shard in (first, second):
+        write(shard, ["a", "b"])
+    assert program(tmp_path, first, second)[0] == 0
+    assert read(tmp_path / "out" / second.name) == []
+
+
 def test_rows_without_text_are_left_out_and_counted(tmp_path):
     pa.parquet.write_table(pa.table({"id": [1, 2, 3, 4], "text": [None, "a", None, "a"]}), tmp_path / "a.parquet")
     assert program(tmp_path, tmp_path / "a.parquet")[0] == 2
