@@ -8,17 +8,12 @@ use crate::{identity::block_identity, settings::Settings};
 /// How often memory is counted. This many digests take 64 KiB.
 const KEYS_PER_COUNT: u64 = 4096;
 
-/// Entries of so few bytes get no units: what an open table takes of the budget is as much as its only block of data in a cache.
-const SMALL_TABLE_BYTES: u64 = 512;
-
 /// Collects the table's keys and their prefixes, and gives its filter block at the end.
 pub(crate) struct UnitBuilder {
     writers: Option<Writers>,
     block: Vec<u8>,
     key_count: u64,
     prefix_count: u64,
-    /// Of the entries that were added, and of those that were added for their prefixes.
-    entry_bytes: [u64; 2],
     bits_per_key: u64,
     counted: Share,
 }
@@ -58,7 +53,6 @@ impl UnitBuilder {
             block: Vec::new(),
             key_count: 0,
             prefix_count: 0,
-            entry_bytes: [0; 2],
             bits_per_key: u64::from(settings.units.bits_per_key()) * u64::from(settings.units.unit_count()),
             counted: memory.share(),
         }
@@ -68,7 +62,6 @@ impl UnitBuilder {
     pub(crate) fn add(&mut self, key: &[u8], entry_bytes: u64) {
         if let Some(writers) = &mut self.writers {
             writers.keys.add(key, entry_bytes);
-            self.entry_bytes[0] += entry_bytes;
             if self.key_count.is_multiple_of(KEYS_PER_COUNT) {
                 self.counted.set(writers.memory_bytes() as u64);
             }
@@ -79,14 +72,13 @@ impl UnitBuilder {
     /// Adds the prefix of an entry's key, if it has one, and the further ones.
     #[inline]
     pub(crate) fn add_prefixes(&mut self, prefix: Option<&[u8]>, key: &[u8], entry_bytes: u64) {
-        if let Some(writers) = &mut self.writers {
-            self.entry_bytes[1] += entry_bytes;
-            if writers.prefixes.add(prefix, key, entry_bytes) {
-                if self.prefix_count.is_multiple_of(KEYS_PER_COUNT) {
-                    self.counted.set(writers.memory_bytes() as u64);
-                }
-                self.prefix_count += 1;
+        if let Some(writers) = &mut self.writers
+            && writers.prefixes.add(prefix, key, entry_bytes)
+        {
+            if self.prefix_count.is_multiple_of(KEYS_PER_COUNT) {
+                self.counted.set(writers.memory_bytes() as u64);
             }
+            self.prefix_count += 1;
         }
     }
 
@@ -108,9 +100,7 @@ impl UnitBuilder {
     /// The block; the same one each time. Empty: the table has no units.
     pub(crate) fn finish(&mut self) -> &[u8] {
         if let Some(Writers { keys, prefixes }) = self.writers.take() {
-            if self.entry_bytes.into_iter().max() > Some(SMALL_TABLE_BYTES) {
-                self.block = keys.end_before(prefixes.end()).into_bytes().unwrap_or_default();
-            }
+            self.block = keys.end_before(prefixes.end()).into_bytes().unwrap_or_default();
             self.counted.set(self.memory_bytes());
         }
         &self.block

@@ -332,9 +332,9 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
       sb_filters_count_table_without_units(filters.get());
       if (!told_of_table_without_units_.exchange(true, std::memory_order_relaxed)) {
         rocksdb::Info(reader_options.ioptions.logger,
-                      "springbloom: %s has no filter units, as it is small or was written without; lookups in it are filtered as stock "
-                      "RocksDB filters them, until a compaction writes it again; the metric springbloom_tables_without_units_total "
-                      "counts such tables, and others are not told of here",
+                      "springbloom: %s has no filter units; lookups in it are filtered as stock RocksDB filters them, until a "
+                      "compaction writes it again; the metric springbloom_tables_without_units_total counts such tables, and "
+                      "others are not told of here",
                       rep.file->file_name().c_str());
       }
     }

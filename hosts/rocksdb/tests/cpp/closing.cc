@@ -89,7 +89,7 @@ extern "C" int springbloom_test_closing(void* rocksdb_options, const char* path,
     options.statistics = rocksdb::CreateDBStatistics();
     auto db = Open(options, path);
     for (int table = 0; table < 8; ++table) {
-      CheckOk(db->Put(rocksdb::WriteOptions(), Key(table), std::string(600, 'v')), "Put");
+      CheckOk(db->Put(rocksdb::WriteOptions(), Key(table), "value"), "Put");
       CheckOk(db->Flush(rocksdb::FlushOptions()), "Flush");
     }
     // A reader of RocksDB counts a read here, and then in memory of the column family.

@@ -208,7 +208,7 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
     db = Open(FromString("table_factory={id=springbloom;no_block_cache=true}"), second);
     CheckOk(springbloom::GetBudget(&budget), "GetBudget");
     Check(budget == 64 << 20, "without a cache the default is a budget of its own");
-    CheckOk(db->Put(rocksdb::WriteOptions(), Key(0), std::string(600, 'v')), "Put");
+    CheckOk(db->Put(rocksdb::WriteOptions(), Key(0), "value"), "Put");
     CheckOk(db->Flush(rocksdb::FlushOptions()), "Flush");
     springbloom::FamilyStatus status;
     CheckOk(springbloom::GetStatus(db.get(), db->DefaultColumnFamily(), &status), "GetStatus");
@@ -219,7 +219,7 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
                                 Change{{"table_factory.inherit_hotness", "false"}}, Change{{"table_factory.units", "ribbon:99"}},
                                 Change{{"table_factory", "{id=springbloom;budget=1M;inherit_hotness=false}"}}}) {
       db->SetOptions(wrong).PermitUncheckedError();  // RocksDB takes some of them
-      CheckOk(db->Put(rocksdb::WriteOptions(), Key(1), std::string(600, 'v')), "Put");
+      CheckOk(db->Put(rocksdb::WriteOptions(), Key(1), "value"), "Put");
       CheckOk(db->Flush(rocksdb::FlushOptions()), "Flush");
       CheckOk(springbloom::GetStatus(db.get(), db->DefaultColumnFamily(), &status), "GetStatus");
       Check(status.tables_without_units == 0, "a wrong setting takes no units: " + wrong.begin()->second);

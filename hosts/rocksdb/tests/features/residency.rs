@@ -212,19 +212,3 @@ fn a_smaller_budget_holds_when_the_call_returns() {
     elastic.set_budget_bytes(AMPLE_BYTES).unwrap();
     check_db_filtered(&elastic, &db, "shrinking");
 }
-
-#[test]
-fn tables_of_few_bytes_take_nothing_of_the_budget() {
-    let (folder, elastic) = (folder(), ample());
-    let db = DB::open(&installed(&elastic, &small_tree()), folder.path()).expect("open");
-    let known = |bytes: usize| {
-        for key in 0..10u8 {
-            db.put([bytes as u8, key], vec![key; bytes / 10 - 10]).expect("put");
-        }
-        db.flush().expect("flush");
-        (0..10u8).for_each(|key| assert!(db.get([bytes as u8, key]).expect("get").is_some()));
-        elastic.stats().tables
-    };
-    // Of an internal key, 8 bytes are RocksDB's.
-    assert_eq!((known(510), known(520)), (0, 1));
-}
