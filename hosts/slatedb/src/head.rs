@@ -92,8 +92,9 @@ pub(crate) fn decode(bytes: &[u8], over_prefixes: bool) -> Option<(Place, Direct
     .then_some((place, directory))
 }
 
-/// The names in the heads of a table's filter block, as SlateDB writes it: a number of filters, for each the length and name of its policy and
-/// the length and bytes of the filter, and a checksum. `None` for any other bytes, as of a block that is compressed, encrypted or damaged.
+/// The names in the heads of a table's filter block, as SlateDB writes it: a number of filters, for each the length and name of its policy
+/// and the length and bytes of the filter, and a checksum. `None` for any other bytes, as of a block that is compressed, encrypted or
+/// damaged.
 pub(crate) fn names_in(block: &[u8]) -> Option<Vec<UnitsName>> {
     let (filters, stored) = block.split_last_chunk()?;
     if crc32fast::hash(filters) != u32::from_be_bytes(*stored) {

@@ -60,8 +60,8 @@ pub enum SweepError {
 ///
 /// Refuses to delete units where it finds no database: with another store or path, all units would look unused.
 ///
-/// Where the filter block does not tell which, as one that is compressed, encrypted or damaged, all stay whose first and last key are those of
-/// the table. Only objects right in the folder are looked at: another database may lie deeper in it.
+/// Where the filter block does not tell which, as one that is compressed, encrypted or damaged, all stay whose first and last key are those
+/// of the table. Only objects right in the folder are looked at: another database may lie deeper in it.
 pub async fn sweep(
     path: impl Into<Path>,
     store: Arc<dyn ObjectStore>,
