@@ -108,7 +108,8 @@ impl Default for Climber {
             factor: 1.0,
             given: 1.0,
             step: STEP_FIRST,
-            direction: 1.0,
+            // Too large a budget costs data that is hot.
+            direction: -1.0,
             is_back_closed: false,
             wins: 0,
             rest_windows: *REST.start(),
