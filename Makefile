@@ -12,7 +12,7 @@ LIBRARIES := $(addprefix -p springbloom-,filter format manager host-core)
 # These and the others that need no RocksDB.
 WITHOUT_ROCKSDB := $(LIBRARIES) $(addprefix -p springbloom-,console testkit workload simulator records experiments)
 
-.PHONY: demo program test check leveldb flash attack chaos build build-all setup lint msrv deny sanitize fuzz crashtest crashtest-short rocksdb-tests package \
+.PHONY: demo program test check leveldb slatedb flash attack chaos build build-all setup lint msrv deny sanitize fuzz crashtest crashtest-short rocksdb-tests package \
   test-releases test-processors jvm test-jvm jvm-soak jvm-compare jvm-url-frontier setup-jvm
 
 demo:
@@ -22,21 +22,22 @@ demo:
 program:
 	@scripts/program --static
 
+# The core and the hosts of RocksDB. `.ci/run` also tests the wings.
 test: build-all lint
 	@cargo test --release --locked --workspace
 	@cargo test --profile checked --locked $(LIBRARIES)
 	@scripts/test-readme
 	@scripts/test-core-library
 	@scripts/program --static
-	@hosts/leveldb/test
 	@scripts/crashtest --short
-	@$(MAKE) --no-print-directory -C flash test
 
-# The host of LevelDB alone, which needs no RocksDB.
+# The tests of a wing, which needs no RocksDB.
 leveldb:
 	@hosts/leveldb/test
 
-# The structures on flash alone, which need no RocksDB.
+slatedb:
+	@hosts/slatedb/test
+
 flash:
 	@scripts/setup --all
 	@$(MAKE) --no-print-directory -C flash test

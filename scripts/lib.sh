@@ -1,4 +1,4 @@
-# What scripts share, for those beside it to begin with: . "$(dirname "$0")/lib.sh"
+# What scripts share, for the others to begin with: . "$(dirname "$0")/lib.sh"
 # They run in the root of the repository, build into one folder (CARGO_TARGET_DIR), and stop at the first error.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -346,7 +346,7 @@ def timed(name, work, batches, seconds, size, judge=lambda numbers, answers: Non
         while spent - last_minute[0][0] > 60 and len(last_minute) > 2:
             last_minute.popleft()
         if spent - told > 1:
-            # Whoever is killed has told how far it came.
+            # A killed store has told how far it came.
             told = spent
             print(json.dumps({f"{name}ed": done, f"{name}s_per_second": round(done / spent)}), flush=True)
         if spent > seconds:

@@ -70,7 +70,7 @@ impl Database {
         Ok(tables)
     }
 
-    /// The use that was saved beside the tables; `None` if there is none.
+    /// The use that was saved next to the tables; `None` if there is none.
     pub(crate) fn saved_use(&self) -> Result<Option<Usage>> {
         Usage::of_folder(&self.db).map_err(|error| match error {
             Error::Table { .. } => {

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::common::{run_with, uncompacted};
 
-/// Runs `advise` with so many descriptors; exit code, standard output and standard error.
+/// Runs `advise` with this many descriptors; exit code, standard output and standard error.
 fn advise(descriptors: u32, folder: &Path, more: &[&str]) -> (i32, String, String) {
     run_with(descriptors, &[&["advise", folder.to_str().expect("text")], more].concat())
 }

@@ -1,4 +1,4 @@
-//! The dashboard and the alerts in `operations/` name metrics and labels that the host exports.
+//! The alerts in `operations/` and the page for operators name metrics and labels that the host exports.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -88,56 +88,6 @@ fn check(
 }
 
 #[test]
-fn the_dashboard_shows_what_is_exported() {
-    let exported = exported();
-    let dashboard: Value = serde_json::from_str(&file("grafana-dashboard.json")).expect("JSON");
-    for (field, is_right) in [
-        ("uid", dashboard["uid"].is_string()),
-        ("title", dashboard["title"].is_string()),
-        ("schemaVersion", dashboard["schemaVersion"].as_u64() >= Some(36)),
-    ] {
-        assert!(is_right, "{field}");
-    }
-    let variables: Vec<_> = dashboard["templating"]["list"].as_array().expect("variables").iter().collect();
-    let names: BTreeSet<_> =
-        variables.iter().map(|variable| variable["name"].as_str().expect("a name")).collect();
-    assert_eq!(names, BTreeSet::from(["datasource", "instance", "job"]));
-    for variable in variables.iter().filter(|variable| variable["type"] == "query") {
-        let query = variable["query"]["query"].as_str().expect("a query");
-        let metric = query.strip_prefix("label_values(").and_then(|rest| rest.split(['{', ',']).next());
-        assert!(exported.contains_key(metric.expect("label_values")), "{query}");
-    }
-    let panels = dashboard["panels"].as_array().expect("panels");
-    let (mut ids, mut places, mut expressions, mut shown) =
-        (BTreeSet::new(), BTreeSet::new(), 0, BTreeSet::new());
-    for panel in panels {
-        assert!(ids.insert(panel["id"].as_u64().expect("an id")), "{panel} has the id of another");
-        let side = |name: &str| panel["gridPos"][name].as_u64().expect("a place");
-        assert!(side("x") + side("w") <= 24, "{panel} is outside");
-        for x in side("x")..side("x") + side("w") {
-            for y in side("y")..side("y") + side("h") {
-                assert!(places.insert((x, y)), "{panel} lies on another");
-            }
-        }
-        let targets = panel["targets"].as_array().map_or(&[][..], Vec::as_slice);
-        assert!(panel["type"] == "row" || !targets.is_empty(), "{panel} shows nothing");
-        for target in targets {
-            assert_eq!(target["datasource"]["uid"], "${datasource}");
-            let expression = target["expr"].as_str().expect("an expression");
-            assert_eq!(expression.matches('(').count(), expression.matches(')').count(), "{expression}");
-            check(expression, &exported, &["job", "instance"]);
-            shown.extend(words(expression).into_iter().filter(|word| word.starts_with("springbloom_")));
-            expressions += 1;
-        }
-    }
-    assert!(expressions > 15, "{expressions}");
-    // What an operator must see.
-    for metric in ["springbloom_budget_bytes", "springbloom_used_bytes", "springbloom_family_visits_total"] {
-        assert!(shown.contains(metric), "{metric} is not shown");
-    }
-}
-
-#[test]
 fn alerts_ask_for_what_is_exported() {
     let exported = exported();
     let rules: Value = serde_saphyr::from_str(&file("prometheus-alerts.yml")).expect("YAML");
@@ -164,6 +114,16 @@ fn alerts_ask_for_what_is_exported() {
         .map(|test| test["alertname"].as_str().expect("a name"))
         .collect();
     assert_eq!(tested, names, "each alert is shown to fire");
+}
+
+#[test]
+fn the_page_for_operators_names_what_is_exported() {
+    let exported = exported();
+    let page = fs::read_to_string("../../docs/operations.md").expect("the page");
+    let quoted = page.split('`').skip(1).step_by(2).filter(|text| text.starts_with("springbloom_"));
+    let quoted: Vec<_> = quoted.collect();
+    assert!(quoted.len() > 15, "{quoted:?}");
+    quoted.iter().for_each(|expression| check(expression, &exported, &[]));
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! Stock RocksDB filters, set up so that they can be compared with elastic ones at the same memory. Each function gives
-//! options a filter of `bits` per key on average, beside the settings in `tables`. [`BlockReads`] counts what lookups read.
+//! options a filter of `bits` per key on average, with the settings in `tables`. [`BlockReads`] counts what lookups read.
 
 #![deny(unsafe_code)]
 

@@ -1,7 +1,7 @@
 //! Partitioned filters at the memory they are compared at.
 //!
 //! RocksDB keeps filter partitions in the block cache, together with the partitions of the index and with data blocks.
-//! Every other configuration has its whole index in memory beside its filters and caches no data. An ordinary cache
+//! Every other configuration has its whole index in memory with its filters and caches no data. An ordinary cache
 //! cannot be compared with that: a cache of the budget's size is full of index and data blocks, and a cache of the size of
 //! budget and indexes together lets filters take the room of indexes. So the cache here spends its capacity, the budget,
 //! on filters alone, keeps index blocks free of charge and does not keep data ([`filter_cache`]).

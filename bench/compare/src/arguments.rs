@@ -9,10 +9,8 @@ use springbloom_workload::{AbsentKeys, Distribution, Mix, Set, value};
 
 use crate::database::config::Config;
 use crate::database::preset::Preset;
-use crate::settings::Settings;
+use crate::settings::{Settings, WHOLE_MAX};
 
-/// Of records and operations: more than any machine makes.
-pub(crate) const WHOLE_MAX: u64 = 1_000_000_000_000;
 const ROUNDS_MAX: u64 = 1_000_000;
 /// A value carries its record and version.
 pub(crate) const VALUE_BYTES: RangeInclusive<u64> = value::MIN_VALUE_BYTES as u64..=1 << 24;
@@ -31,7 +29,7 @@ pub struct Compare {
     /// those that begin with 0x are in hexadecimal
     #[arg(long, value_name = "FILE", help_heading = "Data")]
     pub(crate) keys: Option<PathBuf>,
-    /// Records to load, into each column family (with --keys: at most so many)
+    /// Records to load, into each column family (with --keys: at most this many)
     #[arg(long, value_parser = sizes::whole_within::<u64>(1..=WHOLE_MAX), help_heading = "Data")]
     pub(crate) records: Option<u64>,
     /// Bytes per value
@@ -72,7 +70,7 @@ pub struct Compare {
     /// and filters hold whole keys only if there are reads
     #[arg(long, default_value = "get", value_parser = parse_mix, help_heading = "Workload")]
     pub(crate) workload: Mix,
-    /// Popularity: uniform, zipf:CONSTANT, latest:CONSTANT, or ranges:RECORDS:CONSTANT (ranges of so many neighbouring keys under Zipf,
+    /// Popularity: uniform, zipf:CONSTANT, latest:CONSTANT, or ranges:RECORDS:CONSTANT (ranges of this many neighbouring keys under Zipf,
     /// with the absent keys among them; keys lie in the order of their records) [default: zipf:0.99]
     #[arg(long, help_heading = "Workload")]
     pub(crate) distribution: Option<Distribution>,

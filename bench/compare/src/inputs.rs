@@ -204,7 +204,7 @@ impl Compare {
         Ok(settings)
     }
 
-    /// The block cache of stores with so many records in all.
+    /// The block cache of stores with this many records in all.
     fn block_cache(&self, records: u64) -> Option<BlockCache> {
         let (bytes, pays_for_all) = match self.memory_per_key {
             Some(bytes) => ((bytes * records as f64) as u64, true),

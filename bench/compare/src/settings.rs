@@ -4,8 +4,10 @@ use clap::Parser;
 use springbloom_console::sizes;
 use springbloom_workload::{FamilySettings, Movement};
 
-use crate::arguments::WHOLE_MAX;
 use crate::database::block_cache::CacheKind;
+
+/// Of records and operations: more than any machine makes.
+pub(crate) const WHOLE_MAX: u64 = 1_000_000_000_000;
 
 /// Each is a flag of its name.
 #[derive(Parser, Debug)]

@@ -101,7 +101,7 @@ impl Shown {
     }
 }
 
-/// One figure of a paper beside ours.
+/// One figure of a paper with ours.
 pub(crate) struct Claim {
     /// What the figure is, without full stop.
     pub(crate) says: String,

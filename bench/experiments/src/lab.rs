@@ -8,7 +8,6 @@ use anyhow::{Context, Result};
 use springbloom_console::{distinct, output, require_regular};
 use springbloom_records::Record;
 
-use crate::catalogue;
 use crate::run::{Run, Size};
 
 /// Records of one size, by the name of their run.
@@ -49,14 +48,18 @@ fn write_lines(path: &Path, records: &BTreeMap<String, Record>) -> Result<()> {
     output::write_whole(path, lines.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Writes the records of all runs that are known in the present form, with the figures that are shown alone.
-pub(crate) fn tidy(folder: &Path, runs: &[&Run], size: Size) -> Result<()> {
+/// Writes the records of `runs` in the present form, with the figures of each run alone.
+pub(crate) fn tidy(
+    folder: &Path,
+    runs: &[&Run],
+    size: Size,
+    figures_of: impl Fn(&Run) -> Vec<&'static str>,
+) -> Result<()> {
     for path in distinct(runs.iter().map(|run| path_of(folder, run, size))) {
         let before: BTreeMap<_, _> = read_lines(&path)?.into_iter().collect();
         let compact = |(name, record): (&String, &Record)| {
             let run = runs.iter().find(|run| run.name == *name);
-            let record =
-                run.map_or(record.clone(), |run| record.clone().compact(&catalogue::figures_of(run)));
+            let record = run.map_or(record.clone(), |run| record.clone().compact(&figures_of(run)));
             (name.clone(), record)
         };
         if !before.is_empty() {

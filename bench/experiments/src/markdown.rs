@@ -36,7 +36,7 @@ pub(crate) fn table(id: &str, lab: &Lab) -> Result<Option<String>> {
     Ok((!records.is_empty()).then(table))
 }
 
-/// `text` with all tables written anew, and the ids of those that stay because they have no records.
+/// `text` with all tables written again, and the ids of those that stay because they have no records.
 ///
 /// # Errors
 /// No table, one without a name or an end, an unknown id.
@@ -124,7 +124,7 @@ fn verdicts(lab: &Lab) -> Result<String> {
     Ok(text)
 }
 
-/// When, at which commits and beside what other work.
+/// When, at which commits and under which other load.
 fn how(records: &[&Record]) -> String {
     let date =
         records.iter().map(|record| record.date.get(..10).unwrap_or_default()).max().unwrap_or_default();
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn what_was_not_measured_has_no_table() {
         assert_eq!(table("popularity", &lab()).expect("known"), None);
-        let error = table("atc19-intro", &lab()).expect_err("figures beside those of a paper").to_string();
+        let error = table("atc19-intro", &lab()).expect_err("figures with those of a paper").to_string();
         assert!(error.contains("reproduce --no-run atc19-intro"), "{error}");
         assert!(table("atc19-fig99", &lab()).is_err());
     }

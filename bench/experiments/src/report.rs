@@ -24,7 +24,7 @@ pub struct Report {
     /// Print the table of an experiment, or `verdicts` for that of all
     #[arg(long, value_name = "ID", required_unless_present = "update")]
     markdown: Option<String>,
-    /// Write the tables of a Markdown file anew: what is between <!-- record: ID --> and
+    /// Rewrite the tables of a Markdown file: what is between <!-- record: ID --> and
     /// <!-- end of record -->
     #[arg(long, value_name = "FILE.md", conflicts_with = "markdown")]
     update: Option<PathBuf>,

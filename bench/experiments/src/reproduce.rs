@@ -76,6 +76,7 @@ impl Reproduce {
                 &records,
                 &catalogue::runs(&catalogue::experiments().iter().collect::<Vec<_>>()),
                 size,
+                catalogue::figures_of,
             )?;
             (records, Some(Runner::new(folders::make_databases_folder(self.dir.as_deref())?, size)?))
         };

@@ -7,7 +7,7 @@ use crate::formula::Formula;
 use crate::lab::Lab;
 use crate::reason::{Reason, told};
 
-/// A claim beside our figure.
+/// A claim with our figure.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Finding {
     pub(crate) ours: f64,

@@ -214,33 +214,3 @@ extern "C" int64_t lb_copy(const char* from, const char* to, const lb_table* tab
   }
   return static_cast<int64_t>(filter_bytes);
 }
-
-extern "C" int64_t lb_bloom_bytes(const char* path, uint64_t number) noexcept {
-  const std::string name = leveldb::TableFileName(path, number);
-  leveldb::RandomAccessFile* opened = nullptr;
-  if (Failed(leveldb::Env::Default()->NewRandomAccessFile(name, &opened))) {
-    return -1;
-  }
-  const std::unique_ptr<leveldb::RandomAccessFile> file(opened);
-  std::string bytes;
-  leveldb::Footer footer;
-  leveldb::BlockContents contents;
-  if (!springbloom::ReadAt(*file, std::filesystem::file_size(name) - leveldb::Footer::kEncodedLength,
-                           leveldb::Footer::kEncodedLength, &bytes)) {
-    return Failed(Status::IOError(name, "cannot be read")) ? -1 : 0;
-  }
-  Slice end(bytes);
-  if (Failed(footer.DecodeFrom(&end)) ||
-      Failed(leveldb::ReadBlock(file.get(), leveldb::ReadOptions(), footer.metaindex_handle(), &contents))) {
-    return -1;
-  }
-  leveldb::Block metaindex(contents);
-  const std::unique_ptr<leveldb::Iterator> filter(metaindex.NewIterator(leveldb::BytewiseComparator()));
-  filter->Seek(kBloomBlockName);
-  BlockHandle handle;
-  if (!filter->Valid()) {
-    return 0;
-  }
-  Slice value = filter->value();
-  return Failed(handle.DecodeFrom(&value)) ? -1 : static_cast<int64_t>(handle.size());
-}

@@ -34,6 +34,4 @@ struct lb_table {
 // Makes the database `to` of the same tables as those of `from`, which have no filters: with units as `filters` want them, or if that is
 // null with one Bloom filter for each table that has bits, by LevelDB's own code. Gives the bytes of the filters.
 int64_t lb_copy(const char* from, const char* to, const lb_table* tables, size_t count, const sb_filters* filters) noexcept;
-// Bytes of the Bloom filters of a table in the database's folder.
-int64_t lb_bloom_bytes(const char* path, uint64_t number) noexcept;
 }

@@ -85,7 +85,7 @@ class TreeEnv : public CountingEnv {
   static void Run(void* argument) {
     const std::unique_ptr<Job> job(static_cast<Job*>(argument));
     job->work(job->argument);
-    // With the mutex, because whoever waits may destroy this.
+    // With the mutex, because the thread that waits may destroy this.
     std::lock_guard<std::mutex> lock(job->env->mutex_);
     --job->env->running_;
     job->env->ended_.notify_all();

@@ -1,4 +1,4 @@
-//! LevelDB with filters that a benchmark has, and what the benchmarks share.
+//! LevelDB with filters that the benchmark has.
 
 #![deny(unsafe_code)]
 
@@ -11,11 +11,11 @@ use anyhow::{Context, Result, ensure};
 use springbloom_host_core::Filters;
 use springbloom_workload::value;
 
-pub use unsafe_store::{Opening, Store, Table, bloom_bytes, copy, engine};
+pub use unsafe_store::{Opening, Store, Table, copy, engine};
 
 /// LevelDB's memtable by default.
 pub const WRITE_BUFFER: u64 = 4 << 20;
-/// Units that wait are loaded after so many operations, so that counts do not depend on how busy the machine is.
+/// Units that wait are loaded after this many operations, so that counts do not depend on how busy the machine is.
 pub const OPERATIONS_BETWEEN_LOADS: u64 = 1_000;
 
 /// Numbers from the environment, or their defaults.

@@ -54,7 +54,6 @@ unsafe extern "C" {
     fn lb_put(store: *mut CStore, key: Bytes, value: Bytes) -> c_int;
     fn lb_get(store: *mut CStore, key: Bytes, value: *mut Bytes, reads: *mut u64) -> c_int;
     fn lb_tables(store: *mut CStore) -> Bytes;
-    fn lb_bloom_bytes(path: *const c_char, number: u64) -> i64;
     fn lb_settle(store: *mut CStore);
     fn lb_close(store: *mut CStore);
     fn lb_copy(
@@ -175,13 +174,5 @@ pub fn copy(from: &Path, to: &Path, tables: &[Table], filters: Option<&Arc<Filte
     // SAFETY: all are borrowed for the call.
     let bytes =
         unsafe { lb_copy(from.as_ptr(), to.as_ptr(), tables.as_ptr(), tables.len(), pointer(filters)) };
-    u64::try_from(bytes).map_err(|_| error())
-}
-
-/// Bytes of the Bloom filters of a table in the database's folder.
-pub fn bloom_bytes(path: &Path, number: u64) -> Result<u64> {
-    let path = c_path(path)?;
-    // SAFETY: the path is borrowed for the call.
-    let bytes = unsafe { lb_bloom_bytes(path.as_ptr(), number) };
     u64::try_from(bytes).map_err(|_| error())
 }

@@ -1,6 +1,6 @@
 //! Records of measurements.
 //!
-//! A [`Record`] has the figures of one run of one program, beside all that a reader needs to judge or repeat it. It is one JSON document.
+//! A [`Record`] has the figures of one run of one program, with all that a reader needs to judge or repeat it. It is one JSON document.
 
 #![deny(unsafe_code)]
 

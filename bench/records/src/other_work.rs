@@ -1,4 +1,4 @@
-//! Work of other programs beside a measurement.
+//! Work of other programs during a measurement.
 
 use std::fs;
 
@@ -68,7 +68,7 @@ mod tests {
         assert_eq!(others(ticks(0, 0, 0), ticks(2000, 1250, 1000), 2), Some(0.25));
         assert_eq!(others(ticks(0, 0, 0), ticks(2000, 990, 1000), 2), Some(0.0), "read at different moments");
         assert_eq!(others(ticks(5, 0, 0), ticks(5, 0, 0), 2), None, "no time passed");
-        assert_eq!(others(ticks(9, 9, 9), ticks(5, 5, 5), 2), None, "the counters began anew");
+        assert_eq!(others(ticks(9, 9, 9), ticks(5, 5, 5), 2), None, "the counters began again");
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub struct Record {
     pub date: String,
     /// How long it took.
     pub duration_s: f64,
-    /// Processors that other programs kept busy meanwhile, on average. Times that were measured beside much of it are not trusted.
+    /// Processors that other programs kept busy meanwhile, on average. Times that were measured under much of it are not trusted.
     #[serde(default)]
     pub other_work: Option<f64>,
     /// Settings that follow from the command line and from defaults.
@@ -78,7 +78,7 @@ impl Group {
     }
 }
 
-/// More work beside a measurement distorts its times.
+/// More work during a measurement distorts its times.
 const QUIET_CORES: f64 = 0.1;
 
 impl Record {

@@ -12,7 +12,7 @@ pub struct FamilyRun {
 }
 
 impl FamilyRun {
-    /// Those of so many families before the first lookup.
+    /// Those of this many families before the first lookup.
     pub(crate) fn none(families: u32) -> Vec<Self> {
         vec![Self::default(); families as usize]
     }

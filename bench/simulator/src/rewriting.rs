@@ -2,7 +2,7 @@
 
 use crate::Tree;
 
-/// Tables of a level that one compaction rewrites: a table from above overlaps so many where levels grow tenfold.
+/// Tables of a level that one compaction rewrites: a table from above overlaps this many where levels grow tenfold.
 const TABLES_AT_ONCE: u32 = 10;
 
 /// Each flush leads to a compaction into each level, which takes in as much as the flush wrote, whatever the level's size. So levels of ten

@@ -51,7 +51,7 @@ impl Tree {
         tree.of_families(1)
     }
 
-    /// The tree of this one family, once for each of so many.
+    /// The tree of this one family, once for each of this many.
     pub fn of_families(mut self, families: u32) -> Self {
         self.levels = self.levels.repeat(families as usize);
         self.families = families;

@@ -7,7 +7,7 @@ use springbloom_workload::hash::{mix, unit_interval};
 
 use crate::{FamilyRun, Lookups, Rewriting, Tree};
 
-/// A table that no lookup visited lately gets the bits of one with so many visits.
+/// A table that no lookup visited lately gets the bits of one with this many visits.
 const LEAST_VISITS: f64 = 0.5;
 const SEARCH_STEPS: u32 = 60;
 

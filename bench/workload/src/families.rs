@@ -89,7 +89,7 @@ impl Shares {
         self.0.iter().copied().fold(0.0, f64::max)
     }
 
-    /// Those of so many families.
+    /// Those of this many families.
     pub fn of_all(&self, families: u32) -> Result<Vec<f64>, String> {
         let given = self.0.len();
         if given > families as usize {
@@ -115,7 +115,7 @@ impl FromStr for Traffic {
 }
 
 impl Traffic {
-    /// Shares of so many families, which sum to 1.
+    /// Shares of this many families, which sum to 1.
     pub fn of_all(&self, families: u32) -> Result<Vec<f64>, String> {
         let shares = match self {
             Self::Equal => vec![1.0; families as usize],

@@ -39,7 +39,7 @@ impl FamilySettings {
         }
     }
 
-    /// The mix of so many families. `zero_result_ratio`: the share of absent keys of all reads, where none is given by family.
+    /// The mix of this many families. `zero_result_ratio`: the share of absent keys of all reads, where none is given by family.
     pub fn mix(&self, families: u32, zero_result_ratio: f64) -> Result<FamilyMix, String> {
         if families == 1 && (self.traffic.is_some() || self.absent.is_some()) {
             return Err(format!("--set family_traffic and family_absent: {}", Self::THERE_IS_ONE));

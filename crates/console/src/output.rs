@@ -38,7 +38,7 @@ impl Write for Output {
     }
 }
 
-/// Writes a file that is whole, or as it was, at any time: beside it, and then in its place. Its permissions stay. What is no file
+/// Writes a file that is whole, or as it was, at any time: next to it, and then in its place. Its permissions stay. What is no file
 /// (`/dev/stdout`) is written to.
 ///
 /// # Errors

@@ -34,7 +34,7 @@ impl TextTable {
         self.rows.push(cells.into_iter().map(|cell| escaped(&cell)).collect());
     }
 
-    /// Room for the first column beside the others.
+    /// Room for the first column next to the others.
     fn name_width(&self) -> usize {
         let cells = |column: usize| self.rows.iter().filter_map(move |row| row.get(column));
         let width = |column| cells(column).map(|cell| cell.chars().count()).max();
@@ -43,7 +43,7 @@ impl TextTable {
     }
 }
 
-/// The name in lines of at most so many characters, which begin with the `@` of a setting where they can.
+/// The name in lines of at most this many characters, which begin with the `@` of a setting where they can.
 fn in_lines(name: &str, width: usize) -> String {
     let (mut lines, mut taken) = (String::new(), 0);
     for (at, part) in name.split('@').enumerate() {

@@ -27,7 +27,7 @@ impl Family {
     }
 }
 
-/// The parameters of a family, beside the numbers of units and of keys.
+/// The parameters of a family, in addition to the numbers of units and of keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FamilyShape {
     Bloom(BloomShape),

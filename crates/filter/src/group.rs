@@ -7,8 +7,8 @@
 use crate::family::{FamilyShape, Probe};
 use crate::{FilterError, GroupShape, KeyDigest};
 
-/// The layout of a segment's units in four bytes: what a lookup needs beside their words and number. Kept apart from the words, it gives
-/// the addresses of a probe without another memory access.
+/// The layout of a segment's units in four bytes: what a lookup needs in addition to their words and number. Kept apart from the words, it
+/// gives the addresses of a probe without another memory access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProbeLayout(u32);
 

@@ -68,9 +68,9 @@ pub(crate) fn load_next(registry: &SharedRegistry) -> Progress {
 enum Extent {
     /// One unit of one segment.
     Unit,
-    /// So many rows of a table: units of each of its segments.
+    /// This many rows of a table: units of each of its segments.
     Rows(u8),
-    /// So many units of one segment that has none, from the first on.
+    /// This many units of one segment that has none, from the first on.
     Group(u8),
 }
 

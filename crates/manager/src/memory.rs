@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use springbloom_filter::GroupShape;
 
-/// Most bytes that glibc's malloc takes beside those that were asked for, if those are not few.
+/// Most bytes that glibc's malloc takes in addition to those that were asked for, if those are not few.
 pub(crate) const ALLOCATION_BYTES: usize = 23;
 
 /// From here on glibc's malloc may ask the system for pages of their own.
@@ -90,7 +90,7 @@ pub(crate) fn list_bytes<T>(elements: usize) -> usize {
     taken_bytes(list_places(elements) * size_of::<T>())
 }
 
-/// A thrifty vector grows by one part in so many.
+/// A thrifty vector grows by one part in this many.
 const SPARE: usize = 32;
 
 /// Has room for `length` elements, with one in [`SPARE`] to spare where a `Vec` would double: growing copies each element about that often.

@@ -7,15 +7,15 @@ use crate::plan::{SegmentDemand, UnitCurve};
 use crate::registry::{COPY_PARTS, Lately};
 use crate::visits::pool_bytes;
 
-/// Points to a factor of two of budget, beside the corners.
+/// Points to a factor of two of budget, in addition to the corners.
 const POINTS_PER_OCTAVE: f64 = 8.0;
-/// The analytic rates count as so many wasted reads.
+/// The analytic rates count as this many wasted reads.
 const PRIOR_READS: f64 = 64.0;
 /// Bounds of the power.
 const POWERS: (f64, f64) = (0.5, 1.5);
-/// For the copy of a group that grows: so many units stay free, ...
+/// For the copy of a group that grows: this many units stay free, ...
 const COPY_UNITS: u64 = 4;
-/// ... but no more than one part in so many of what is not bookkeeping.
+/// ... but no more than one part in this many of what is not bookkeeping.
 const COPIES_MAX: u64 = 5;
 
 /// What was measured of all segments together.
@@ -45,7 +45,7 @@ impl MeasuredUse {
 /// One point of a [`MemoryCurve`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CurvePoint {
-    /// Budget, everything beside the units included.
+    /// Budget, everything but the units included.
     pub budget_bytes: u64,
     /// Wasted reads to expect per visit of a lookup to a segment.
     pub wasted_reads_per_visit: f64,
@@ -157,7 +157,7 @@ impl<'a> Model<'a> {
         negatives / visits * self.passing(budget_bytes)
     }
 
-    /// The least budget that leaves so many bytes for units.
+    /// The least budget that leaves this many bytes for units.
     fn budget_for(&self, unit_bytes: f64) -> u64 {
         let is_enough = |budget: u64| budget.saturating_sub(self.other_bytes(budget)) as f64 >= unit_bytes;
         let (mut low, mut high) =

@@ -51,7 +51,7 @@ fn after_lookups() -> (Arc<Manager>, TableHandle, Arc<Units>) {
     (manager, other, units)
 }
 
-/// What registering so many tables takes of the processor when lookups were counted before, by the way of choosing the next one.
+/// What registering this many tables takes of the processor when lookups were counted before, by the way of choosing the next one.
 fn registering(tables: u64, nth: impl Fn(u64) -> u64) -> Duration {
     let (manager, _other, units) = after_lookups();
     let begun = cpu_time();

@@ -71,5 +71,5 @@ fn segments_that_lack_different_units_are_read_together() {
     manager.set_budget_bytes(AMPLE);
     assert_complete(&manager);
     let reads = manager.stats().load_reads - before;
-    assert!(reads <= 4, "{reads} reads where so many segments had 0, 1, ... units: {by_units:?}");
+    assert!(reads <= 4, "{reads} reads where this many segments had 0, 1, ... units: {by_units:?}");
 }

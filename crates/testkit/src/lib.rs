@@ -10,8 +10,8 @@ pub mod fio;
 pub mod header;
 pub mod kill;
 pub mod machine;
+pub mod modules;
 pub mod seed;
-pub mod sources;
 
 /// Probability that a correct program fails one statistical assertion. With it, a suite of thousands of assertions and fresh seeds stays
 /// quiet for years, and still notices a rate that is off by seven standard deviations.

@@ -9,7 +9,7 @@ Exit codes:
   1  damage was found, a set is full, or the machine failed (a full disk, say)
   2  wrong usage or input: a bad argument or line; a file or folder that is missing or unusable
   3  `set check`, `set add --print-new` or `index get` had nothing to print, `index delete` nothing to delete
-  4  done, but bad lines or unreadable files were skipped";
+  4  done, but bad lines were skipped";
 
 /// Exit code of commands that select keys and found none.
 const EXIT_NOTHING_FOUND: u8 = 3;

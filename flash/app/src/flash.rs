@@ -14,8 +14,8 @@ pub(crate) use springbloom_flash_filter::{
     MemorySize, PAGE_BYTES_MAX, PAGE_BYTES_MIN, PROBES_MAX, VerifyReport, WhenFull,
 };
 pub(crate) use springbloom_flash_index::{
-    EXPECTED_KEYS_MAX, FlashIndex, INDEX_PAGE_BYTES, IndexInfo, IndexMemory, IndexSettings, IndexStats,
-    IndexVerifyReport, KEY_BYTES_MAX, StreamLookup, VALUE_BYTES_MAX,
+    EXPECTED_KEYS_MAX, FlashIndex, INDEX_PAGE_BYTES, IndexInfo, IndexMemory, IndexSettings,
+    IndexVerifyReport, KEY_BYTES_MAX, VALUE_BYTES_MAX,
 };
 pub(crate) use springbloom_page_device::{
     Access, FileStorage, FlashError, SECTOR_BYTES, Storage, WalReport, Watch,
@@ -98,7 +98,7 @@ pub(crate) fn require_other(damaged: &Path, to: &Path, kind: &str) -> anyhow::Re
 }
 
 /// Opens something to look at it. If its last writer was interrupted (`is_recovered` says so), that is made good once, so that the next
-/// command need not read the log again; where it cannot be, on a read-only file system or beside other readers, the log is read.
+/// command need not read the log again; where it cannot be, on a read-only file system or with other readers, the log is read.
 pub(crate) fn open_recovered<T>(
     folder: &Path,
     open_read_only: impl Fn() -> Result<T, FlashError>,

@@ -1,4 +1,4 @@
-//! `springflash`: sets and indexes of keys on flash, and duplicates found with them.
+//! `springflash`: sets and indexes of keys on flash.
 
 #![deny(unsafe_code)]
 
@@ -14,7 +14,7 @@ use anyhow::anyhow;
 use clap::{CommandFactory, Parser, Subcommand};
 use springbloom_console::{failure, program, signals};
 
-/// Sets and indexes of keys on flash, larger than memory; duplicates in files and streams
+/// Sets and indexes of keys on flash, larger than memory
 #[derive(Parser)]
 #[command(version, about, max_term_width = 110)]
 struct Arguments {
@@ -26,7 +26,6 @@ struct Arguments {
 enum Command {
     Set(command::set::Set),
     Index(command::index::Index),
-    Dedup(command::dedup::Dedup),
 }
 
 fn main() -> ExitCode {
@@ -45,7 +44,6 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         Command::Set(set) => set.run(),
         Command::Index(index) => index.run(),
-        Command::Dedup(dedup) => dedup.run(),
     };
     program::end(result, failure::exit_code)
 }

@@ -1,6 +1,4 @@
-//! `springflash index` and `springflash dedup scan` as scripts use them.
-
-use std::path::Path;
+//! `springflash index` as scripts use it.
 
 use assert_cmd::Command;
 use predicates::prelude::*;
@@ -10,14 +8,6 @@ fn springflash(arguments: &[&str]) -> Command {
     let mut command = Command::cargo_bin("springflash").unwrap();
     command.args(arguments);
     command
-}
-
-fn scan(index: &Path, arguments: &[&str]) -> Value {
-    let index = index.to_str().unwrap();
-    let mut all = vec!["dedup", "scan", "--json", "--index", index];
-    all.extend_from_slice(arguments);
-    let output = springflash(&all).assert().success().get_output().stdout.clone();
-    serde_json::from_slice(&output).unwrap()
 }
 
 #[test]
@@ -168,55 +158,6 @@ fn what_only_reads_leaves_the_index_as_it_was() {
     springflash(&["index", "info", index]).assert().success();
     springflash(&["index", "verify", index]).assert().success();
     assert!(files() == before);
-}
-
-#[test]
-fn a_second_scan_knows_what_the_first_has_seen() {
-    let dir = tempfile::tempdir().unwrap();
-    let tree = dir.path().join("tree");
-    std::fs::create_dir(&tree).unwrap();
-    let noise = |seed: u64, len: u64| -> Vec<u8> {
-        (0..len / 8)
-            .flat_map(|n| (seed ^ n).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23).to_le_bytes())
-            .collect()
-    };
-    std::fs::write(tree.join("one.bin"), noise(1, 400_000)).unwrap();
-    std::fs::write(tree.join("two.bin"), noise(1, 400_000)).unwrap();
-    std::fs::write(tree.join("three.txt"), noise(1 << 40, 200_000)).unwrap();
-    let index = dir.path().join("index");
-    let first = scan(&index, &[tree.to_str().unwrap()]);
-    let total = &first["total"];
-    assert_eq!((first["files"].as_u64(), total["bytes"].as_u64()), (Some(3), Some(1_000_000)));
-    assert_eq!(total["new_bytes"], 600_000);
-    assert_eq!(total["repeated_bytes"], 400_000);
-    assert_eq!(first["by_type"]["txt"]["new_bytes"], 200_000);
-    std::fs::write(tree.join("four.txt"), noise(1 << 50, 100_000)).unwrap();
-    let second = scan(&index, &[tree.to_str().unwrap()]);
-    assert_eq!(second["total"]["known_bytes"], 1_000_000);
-    assert_eq!(second["total"]["new_bytes"], 100_000);
-    springflash(&[
-        "dedup",
-        "scan",
-        "--chunk-size",
-        "1KiB",
-        "--index",
-        index.to_str().unwrap(),
-        tree.to_str().unwrap(),
-    ])
-    .assert()
-    .code(2)
-    .stderr(predicate::str::contains("--chunk-size 8192"));
-}
-
-#[test]
-fn a_stream_is_scanned_from_standard_input() {
-    let dir = tempfile::tempdir().unwrap();
-    let index = dir.path().join("index");
-    let mut command = springflash(&["dedup", "scan", "-", "--json", "--index", index.to_str().unwrap()]);
-    let output = command.write_stdin(vec![7; 300_000]).assert().success().get_output().stdout.clone();
-    let report: Value = serde_json::from_slice(&output).unwrap();
-    assert_eq!(report["total"]["bytes"], 300_000);
-    assert!(report["total"]["new_bytes"].as_u64().unwrap() <= 2 * 65_536, "{report}");
 }
 
 #[test]

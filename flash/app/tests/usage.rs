@@ -61,19 +61,12 @@ fn commands_whose_output_nobody_reads_end_as_they_would_have_ended() {
         &["index", "verify", "index", "--json"],
         &["index", "get", "index", "lines"],
         &["index", "compact", "index"],
-        &["dedup", "scan", "--index", "chunks", "tree"],
-        &["dedup", "scan", "--index", "chunks", "tree", "--json", "--duplicates"],
         &["set", "--help"],
     ] {
         assert_eq!(unread(dir.path(), arguments), Some(0), "{arguments:?}");
     }
     assert_eq!(unread(dir.path(), &["set", "info", "nothing"]), Some(2));
     assert_eq!(unread(dir.path(), &["set", "check", "set", "-q", "tree/file"]), Some(0));
-    // The scan whose report nobody read has closed its index: nothing waits to be written.
-    let info = springflash(&["index", "info", "--json", "chunks"]).current_dir(dir.path()).assert().success();
-    let info: serde_json::Value = serde_json::from_slice(&info.get_output().stdout).expect("JSON");
-    assert!(info["records"].as_u64() > Some(10), "{info}");
-    assert!(dir.path().join("chunks/waiting").exists(), "closed");
 }
 
 #[test]
@@ -94,7 +87,6 @@ fn a_closed_output_is_an_error_before_anything_is_done() {
         "set add set --print-new tree/new",
         "set check set lines",
         "index get index lines",
-        "dedup scan --index chunks tree",
         "set info set",
         "--version",
     ] {
@@ -176,10 +168,6 @@ fn absurd_arguments_get_a_sentence() {
         (&["index", "create", "new", "--zone-size", "200T"], "128 KiB to 4 GiB"),
         (&["index", "create", "new", "--bucket-size", "1000"], "in multiples of 512 B"),
         (&["index", "info", "index", "--pending", "1e9"], "from 0 to 64"),
-        (&["dedup", "scan", "tree", "--index", "new", "--threads", &huge], "from 1 to 256"),
-        (&["dedup", "scan", "tree", "--index", "new", "--threads", "0"], "from 1 to 256"),
-        (&["dedup", "scan", "tree", "--index", "new", "--chunk-size", "0"], "256 B to 2 MiB"),
-        (&["dedup", "scan", "tree", "--index", "new", "--exclude", "a{b"], "--exclude a{b"),
     ] {
         let refused = springflash(arguments).current_dir(dir.path()).write_stdin("").assert().code(2);
         refused.stderr(contains(expected).and(contains("panicked").not()));
@@ -197,30 +185,17 @@ fn files_and_folders_that_cannot_be_used_are_bad_input_and_told_once() {
         &["index", "get", "missing", "lines"],
         &["set", "create", "lines", "--capacity", "10"],
         &["set", "create", "/proc/new", "--capacity", "10"],
-        &["dedup", "scan", "--index", "lines", "tree"],
-        &["dedup", "scan", "--index", "chunks", "missing"],
-        &["dedup", "scan", "--index", "chunks", "/dev/null"],
     ] {
         let refused = springflash(arguments).current_dir(dir.path()).write_stdin("").assert().code(2);
         let message = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
         assert!(message.matches("os error").count() <= 1, "the cause is told once: {message}");
     }
-    assert!(!dir.path().join("chunks").exists(), "nothing is made for a scan that cannot be");
 }
 
 #[test]
 fn every_help_has_the_exit_codes() {
-    for arguments in [
-        &["--help"][..],
-        &["set", "--help"],
-        &["set", "add", "--help"],
-        &["dedup", "scan", "-h"],
-        &["index", "-h"],
-    ] {
-        springflash(arguments)
-            .assert()
-            .success()
-            .stdout(contains("4  done, but bad lines or unreadable files"));
+    for arguments in [&["--help"][..], &["set", "--help"], &["set", "add", "--help"], &["index", "-h"]] {
+        springflash(arguments).assert().success().stdout(contains("4  done, but bad lines were skipped"));
     }
 }
 
@@ -275,7 +250,6 @@ fn a_command_makes_the_folder_that_it_is_given_and_none_above() {
         &["set", "repair", "set", "a/b/new"],
         &["index", "create", "a/b/new"],
         &["index", "repair", "index", "a/b/new"],
-        &["dedup", "scan", "--index", "a/b/new", "tree"],
     ] {
         let refused = springflash(arguments).current_dir(dir.path()).assert().code(2);
         refused.stderr(contains("cannot create a/b/new: there is no folder a/b;"));
@@ -302,34 +276,6 @@ fn what_is_repaired_is_not_salvaged_into_itself() {
         refused.stderr(contains(told).and(contains(format!("`springflash {kind} repair {kind}`"))));
         assert!(before == contents(&dir.path().join(kind)), "{kind} repair {kind} {to}: files have changed");
     }
-}
-
-#[test]
-fn a_glob_that_cannot_be_is_refused_before_anything_is_made() {
-    let dir = folder();
-    for (glob, why) in [
-        ("[", "missing ']'"),
-        ("*.[ch", "missing ']'"),
-        ("![", "missing ']'"),
-        ("[z-a]", "invalid range"),
-        ("a{b", "missing '}'"),
-    ] {
-        let refused = springflash(&["dedup", "scan", "--index", "chunks", "tree", "--exclude", glob])
-            .current_dir(dir.path())
-            .assert()
-            .code(2);
-        let message = contains(format!("--exclude {glob}: ")).and(contains(why));
-        refused.stderr(message.and(contains("expected a pattern with the syntax of a .gitignore line")));
-        assert!(!dir.path().join("chunks").exists(), "{glob}");
-    }
-    // A bracket that means itself.
-    fs::write(dir.path().join("tree/["), "a file").expect("a file");
-    let scan = springflash(&["dedup", "scan", "--index", "chunks", "tree", "--json", "--exclude", "\\["])
-        .current_dir(dir.path())
-        .assert()
-        .success();
-    let report: serde_json::Value = serde_json::from_slice(&scan.get_output().stdout).expect("JSON");
-    assert_eq!(report["files"], 1, "{report}");
 }
 
 #[test]

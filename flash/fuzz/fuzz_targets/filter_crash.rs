@@ -23,7 +23,7 @@ enum Step {
     Insert(u8),
     Commit,
     Flush,
-    /// The power goes after so many writes and syncs.
+    /// The power goes after this many writes and syncs.
     CutAfter(u8),
     /// What is left of it, and the filter opened again.
     Reopen {

@@ -7,7 +7,7 @@ use pyo3::exceptions::{
     PyException, PyFileExistsError, PyFileNotFoundError, PyMemoryError, PyOSError, PyValueError,
 };
 use pyo3::prelude::*;
-use springbloom_flash_filter::{FileStorage, FlashError as Error, no_locks};
+use springbloom_flash_filter::{FlashError as Error, in_use, no_locks};
 
 create_exception!(
     springflash,
@@ -46,7 +46,7 @@ pub(crate) fn export(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// The exception for a folder that is locked.
 #[pyfunction]
 pub(crate) fn _in_use(py: Python<'_>, folder: PathBuf) -> PyErr {
-    raised(py, &folder, &FileStorage::in_use(&folder))
+    raised(py, &folder, &in_use(&folder))
 }
 
 /// The exception for a folder that the file system does not lock, with the number of its error.

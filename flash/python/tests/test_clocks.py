@@ -39,6 +39,27 @@ def test_while_the_machine_runs_no_clock_changes_when_a_key_expires(tmp_path, cl
     seen.close()
 
 
+@pytest.mark.parametrize("call", ["commit", "close"])
+def test_a_clock_that_is_corrected_before_a_commit_or_the_close_ends_no_key(tmp_path, clock, call):
+    """Lookups alone follow the correction: what does not look at the clock then would take it for time off later."""
+    seen = opened(tmp_path / "set")
+    clock.wrong = -100 * DAY
+    for _ in range(3):
+        clock.seconds += 4 * DAY
+        seen.add("key")
+    clock.wrong = 0
+    clock.seconds += 8 * DAY
+    assert "key" in seen
+    if call == "commit":
+        seen.commit()
+    seen.close()
+    seen = opened(tmp_path / "set")
+    clock.seconds += 3 * DAY
+    seen.add("other")
+    assert "key" in seen
+    seen.close()
+
+
 @pytest.mark.parametrize("ahead", [3, 100, 10_000])
 def test_a_start_with_a_clock_that_is_ahead_forgets_nothing_if_it_is_corrected_soon(tmp_path, clock, ahead):
     with opened(tmp_path / "set") as seen:

@@ -14,7 +14,7 @@ from springflash import DamagedError, FlashError, FlashFilter, FlashIndex
 #: Damages to each of the four folders. All that there are: SPRINGBLOOM_DAMAGES=1000000.
 DAMAGES = int(os.environ.get("SPRINGBLOOM_DAMAGES", "12"))
 BLOCK = 4096
-#: So many that the index writes buckets, if it has little memory.
+#: Enough that the index writes buckets, if it has little memory.
 KEYS = {FlashFilter: 15_000, FlashIndex: 14_000}
 FILLS = """
 import os, signal, sys

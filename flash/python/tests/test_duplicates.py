@@ -295,7 +295,7 @@ def test_each_document_is_in_one_output_after_any_runs(tmp_path, monkeypatch, ro
     out = tmp_path / "out"
 
     def run(shards, steps, is_kill, syncs=0):
-        """Ends after so many lines; if there are syncs, after so many lines from that sync on."""
+        """Ends after this many lines; if there are syncs, after this many lines from that sync on."""
         fsync = os.fsync
 
         def synced(file):
@@ -567,6 +567,15 @@ def test_a_bad_line_stops_with_its_place_or_is_left_out_and_counted(tmp_path, fo
         code, told = program(tmp_path, shard, "--on-bad-line", "skip", "--memory", 16)
         assert code == 4 and told == "kept 2 of 3 documents, 2 of 3 paragraphs; left out: 1 bad lines\n"
         assert read(tmp_path / "out" / shard.name) == ["a", "b"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_shard_of_nothing_new_has_an_output_that_can_be_read(tmp_path, form):
+    first, second = (tmp_path / f"{name}.{form}" for name in ("first", "second"))
+    for shard in (first, second):
+        write(shard, ["a", "b"])
+    assert program(tmp_path, first, second)[0] == 0
+    assert read(tmp_path / "out" / second.name) == []
 
 
 def test_rows_without_text_are_left_out_and_counted(tmp_path):

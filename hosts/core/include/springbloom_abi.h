@@ -36,7 +36,7 @@ typedef struct {
   uint64_t hi;
 } sb_digest;
 
-// How table files are opened. `access` is owned by whoever is given the struct; any thread may call the functions.
+// How table files are opened. `access` is owned by the receiver of the struct; any thread may call the functions.
 typedef struct {
   void* access;
   // Reads `size` bytes at `offset` of a file into `into`; 0 on success. `verify`: an earlier read was corrupt, and this one is to be
@@ -58,7 +58,7 @@ typedef struct {
   // `context` after the last alarm, which may come after `release`.
   void* (*charge)(const void* cache, void (*alarm)(void*) SB_NOEXCEPT, void (*free)(void*) SB_NOEXCEPT, void* context)SB_NOEXCEPT;
   uint64_t (*capacity)(void* charge) SB_NOEXCEPT;  // of the cache
-  // Bytes that the charge may take: those that nobody else needs to have in the cache, at most so many eighths of its capacity. May take
+  // Bytes that the charge may take: those that nobody else needs to have in the cache, at most this many eighths of its capacity. May take
   // long. To be called often: `alarm` is called only for a while after it.
   uint64_t (*room)(void* charge, unsigned eighths) SB_NOEXCEPT;
   uint64_t (*charged)(void* charge) SB_NOEXCEPT;  // bytes that the charge has, also those that `update` is taking
@@ -222,7 +222,7 @@ const sb_column_family* sb_column_family_open(const sb_filters* filters, sb_byte
 // without, what is read has shares in all that it uses.
 void sb_column_family_close(const sb_filters* filters, const sb_column_family* family, int may_wait) SB_NOEXCEPT;
 
-// About so many lookups began with a table of the column family that has units.
+// About this many lookups began with a table of the column family that has units.
 void sb_column_family_count_lookups(const sb_column_family* family, uint64_t lookups) SB_NOEXCEPT;
 
 // Given the first bytes of a filter block: 1, and how long the head (header and directory) and the block are; 0: not ours.
@@ -253,9 +253,9 @@ uint64_t sb_table_memory_bytes(const sb_table* table) SB_NOEXCEPT;
 // is under way keeps its share in the file.
 void sb_table_close(const sb_filters* filters, const sb_table* table, int obsolete) SB_NOEXCEPT;
 
-// The host keeps so many bytes for the lookups of the calling thread until the thread ends: the budget pays for them.
+// The host keeps this many bytes for the lookups of the calling thread until the thread ends: the budget pays for them.
 void sb_set_thread_bytes(size_t bytes) SB_NOEXCEPT;
-// A lookup had to read so many blocks of a table, with units or waiting, because no cache had them.
+// A lookup had to read this many blocks of a table, with units or waiting, because no cache had them.
 void sb_filters_count_block_reads(const sb_filters* filters, uint64_t reads) SB_NOEXCEPT;
 // An iterator opened a table, and asks no units: what it will read is not counted.
 void sb_filters_count_sought_table(const sb_filters* filters) SB_NOEXCEPT;

@@ -44,7 +44,7 @@ class KnownTables {
     std::atomic<TableUnits*> table = nullptr;
   };
 
-  // A number is in one of so many successive slots of an array.
+  // A number is in one of this many successive slots of an array.
   static constexpr size_t kWindow = 16;
   // Arrays of slots, each twice as long as the one before it. None moves or goes away: lookups read them.
   static constexpr size_t kArraysMax = 48;

@@ -30,7 +30,7 @@ class CountingEnv : public leveldb::EnvWrapper {
   static thread_local uint64_t opens_of_thread;
   std::atomic<bool> fails = false;
   std::atomic<bool> damages_heads_of_units = false;
-  // So many further reads of heads of units hang, each until this is negative.
+  // This many further reads of heads of units hang, each until this is negative.
   std::atomic<int> hangs = -1;
 
  private:

@@ -86,11 +86,11 @@ fn refuse_other_libraries() {
     );
 }
 
-/// The C++ files of a folder beside the build script, and of the folders in it.
+/// The C++ files of a folder next to the build script, and of the folders in it.
 pub(crate) fn sources_in(folder: impl AsRef<Path>) -> Vec<PathBuf> {
     let folder = folder.as_ref();
     let entries = fs::read_dir(folder)
-        .unwrap_or_else(|error| panic!("the folder {} beside build.rs: {error}", folder.display()));
+        .unwrap_or_else(|error| panic!("the folder {} next to build.rs: {error}", folder.display()));
     let mut files = Vec::new();
     for path in entries.map(|entry| entry.expect("the folder can be listed").path()) {
         if path.is_dir() {

@@ -1,5 +1,5 @@
-// What this host's C++ offers to its Rust and to C++ users, beside the border to the core (springbloom_abi.h): an exception that leaves a
-// function ends the process. A pointer is borrowed for the call unless the comment says that it is owned.
+// What this host's C++ offers to its Rust and to C++ users, in addition to the border to the core (springbloom_abi.h): an exception that
+// leaves a function ends the process. A pointer is borrowed for the call unless the comment says that it is owned.
 #pragma once
 
 #include "springbloom_abi.h"

@@ -6,7 +6,10 @@ use springbloom_filter::UnitSettings;
 use springbloom_host_core::{Budget, FamilyStats, Filters, FurtherPrefixes, Settings, metrics};
 use springbloom_manager::{MemoryCurve, Policy, Stats};
 
-use crate::{Error, ffi};
+use crate::{
+    Error,
+    ffi::{self, FamilyStatus},
+};
 
 /// Elastic filters under one memory budget, for any number of databases and column families of the process.
 ///
@@ -102,21 +105,6 @@ impl ElasticFilters {
     pub fn metrics_text(&self) -> String {
         self.filters.metrics_text()
     }
-}
-
-/// What a column family does with filter units.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FamilyStatus {
-    /// Whether the tables that it writes from now on get units (unless [`write_units`](ElasticFiltersBuilder::write_units) is off), and
-    /// those that have them are read with them.
-    pub is_active: bool,
-    /// Tables that have units.
-    pub tables_with_units: u64,
-    /// Tables that have none: written by stock RocksDB, or given no filter. A compaction rewrites them.
-    pub tables_without_units: u64,
-    /// The option of the tables that it writes from now on; 0 if they are stock RocksDB's. 16 where the block cache pays for the budget
-    /// ([`small_index`](ElasticFiltersBuilder::small_index)).
-    pub index_block_restart_interval: u64,
 }
 
 /// Collects the settings of an [`ElasticFilters`].

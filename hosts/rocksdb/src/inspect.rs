@@ -6,6 +6,8 @@ use springbloom_format::{Directory, FormatError};
 
 use crate::{Error, ffi};
 
+pub use ffi::{IndexOptions, IndexSize};
+
 /// One table file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableReport {
@@ -42,29 +44,6 @@ pub struct TableSummary {
     pub filter_policy: String,
     /// Whether it has filter units.
     pub has_units: bool,
-}
-
-/// Options of a table that decide what its index takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IndexOptions {
-    /// `index_block_restart_interval`.
-    pub restart_interval: u32,
-    /// `block_size`.
-    pub block_bytes: u64,
-}
-
-/// The part of a table that was rewritten, and the index of that part.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct IndexSize {
-    /// Entries.
-    pub entries: u64,
-    /// Data blocks.
-    pub data_blocks: u64,
-    /// Bytes of these, uncompressed.
-    pub data_bytes: u64,
-    /// Bytes of the index.
-    pub index_bytes: u64,
 }
 
 /// The filter units of a table.

@@ -34,14 +34,15 @@ pub mod listed_tables;
 pub mod testing;
 pub mod usage;
 
-pub use elastic_filters::{ElasticFilters, ElasticFiltersBuilder, FamilyStatus};
+pub use elastic_filters::{ElasticFilters, ElasticFiltersBuilder};
+pub use ffi::FamilyStatus;
 pub use springbloom_filter::UnitSettings;
 pub use springbloom_host_core::{
     Budget, Error, FamilyStats, FurtherPrefixes, SETTINGS, Setting, Settings, metrics,
 };
 pub use springbloom_manager::{CurvePoint, LevelUnits, MeasuredUse, MemoryCurve, ScopeCounts, Stats};
 
-/// The file beside a database's tables that remembers their use over a restart.
+/// The file next to a database's tables that remembers their use over a restart.
 pub const HOTNESS_FILE_NAME: &str = "OPTIONS-0-SPRINGBLOOM-HOTNESS.dbtmp";
 
 /// Compiles and runs the README's example.

@@ -3,21 +3,11 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 use crate::{Error, ffi};
 
-/// One table of a database.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ListedTable {
-    /// Name of its column family.
-    pub column_family: Arc<str>,
-    /// Level in the tree.
-    pub level: i32,
-    /// Number of its file.
-    pub number: u64,
-}
+pub use ffi::ListedTable;
 
 impl ListedTable {
     /// Name of its file. The database says in which folder it is when it is opened, and writes that nowhere.

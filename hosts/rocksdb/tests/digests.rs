@@ -62,7 +62,7 @@ fn absent(number: u32) -> Vec<u8> {
     [&key(number)[..], b"?"].concat()
 }
 
-/// The same, longer by so many bytes.
+/// The same, longer by this many bytes.
 fn long_absent(number: u32, more: usize) -> Vec<u8> {
     [absent(number), vec![b'?'; more]].concat()
 }

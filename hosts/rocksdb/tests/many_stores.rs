@@ -24,7 +24,7 @@ const TABLES: u32 = 4;
 const TABLE_KEYS: u32 = 50;
 /// Threads that close stores.
 const CLOSERS: usize = 4;
-/// Closing takes no longer than so many times that of stock stores. It takes about as long; waiting for the busy store takes ten times.
+/// Closing takes no longer than this many times that of stock stores. It takes about as long; waiting for the busy store takes ten times.
 const TIMES_MAX: f64 = 2.5;
 const BUDGET_BYTES: u64 = 64 << 20;
 
@@ -103,7 +103,7 @@ fn beside_lookups<T>(stores: &[DB], run: impl FnOnce() -> T) -> T {
 /// Stores with stock filters and with elastic ones.
 type Both<T> = [T; 2];
 
-/// Closes stores of both kinds in turn, one after the other in each of so many threads: the machine is as fast for one as for the other.
+/// Closes stores of both kinds in turn, one after the other in each of this many threads: the machine is as fast for one as for the other.
 /// How long those of each kind took.
 fn close(stores: Both<Vec<DB>>, threads: usize) -> Both<Duration> {
     let [stock, elastic] = stores.map(Vec::into_iter);

@@ -20,11 +20,11 @@ use springbloom_testkit::{
 
 use crate::common::{IDLE_TIMEOUT, folder, installed, median, number};
 
-/// Each has so many edges: ten of a source, five of a source and a type.
+/// Each has this many edges: ten of a source, five of a source and a type.
 const SOURCES: u64 = 30_000;
 const EDGES: u64 = 10;
 const PREFIX_BYTES: usize = 8;
-/// Nothing takes so many times as long.
+/// Nothing takes this many times as long.
 const TIMES_MAX: f64 = 1.5;
 
 /// Length of the extractor's prefixes, if there is one, and further ones.

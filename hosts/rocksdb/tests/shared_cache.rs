@@ -72,7 +72,7 @@ fn a_cache_is_resized_while_the_budget_is_measured() {
     );
 }
 
-/// The budget is never more than so many `eighths` of the cache. `check_back`: when the cache is large again.
+/// The budget is never more than this many `eighths` of the cache. `check_back`: when the cache is large again.
 fn resize_under_load(
     test: &str,
     elastic: &ElasticFilters,

@@ -54,7 +54,7 @@ const WARMING: usize = 12_000;
 const KEYS_PER_PREFIX: u64 = 10;
 const SEPARATOR: char = '/';
 
-/// 0: elastic filters. Otherwise SlateDB's, with so many bits per key.
+/// 0: elastic filters. Otherwise SlateDB's, with this many bits per key.
 type Filters = u32;
 const ELASTIC: Filters = 0;
 
@@ -106,7 +106,7 @@ impl Workload {
     }
 }
 
-/// What SlateDB's cache takes for an elastic filter beside its head.
+/// What SlateDB's cache takes for an elastic filter in addition to its head.
 const HEAD_BYTES: u64 = 160;
 /// Heads and indexes of the tables that come stay in the cache. The budget falls as heads come.
 const ROOM_NEXT_TO_WRITER: u64 = 1 << 30;
@@ -305,7 +305,7 @@ impl Bench {
         tree
     }
 
-    /// Filters take so many bits per key or prefix, heads and bookkeeping included. Indexes have room of their own.
+    /// Filters take this many bits per key or prefix, heads and bookkeeping included. Indexes have room of their own.
     async fn open(
         &self,
         store: Arc<dyn ObjectStore>,
@@ -560,7 +560,7 @@ async fn main() {
     println!(
         "# {keys} keys of 16 bytes, values of {VALUE_BYTES}, seed {seed}, memory tables of {L0_BYTES} bytes; \
          {BLOCK_CACHE_SHARE} of the data in the block cache, all indexes cached; ${DOLLARS_PER_GET} a GET; \
-         the store is in memory, beside a writer a folder; times in microseconds"
+         the store is in memory, and a folder where there is a writer; times in microseconds"
     );
     let parts = setting("parts").unwrap_or("memory,restart,writer");
     let little_and_much = [4.0, 12.0]

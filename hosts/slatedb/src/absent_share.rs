@@ -7,7 +7,7 @@ use springbloom_manager::Outcome;
 
 /// Visits that the share remembers.
 const MEMORY: f32 = 64.0;
-/// Without units nothing is learnt. In about so many visits a segment that was used for present keys is tried again.
+/// Without units nothing is learnt. In about this many visits a segment that was used for present keys is tried again.
 const FORGETTING: f32 = 1024.0;
 /// Bounds, so that a share that was wrong can recover.
 const LEAST: f32 = 0.02;
@@ -49,13 +49,13 @@ impl AbsentShare {
         self.store(share + (told - share) / MEMORY, untold);
     }
 
-    /// So many units rejected a key. It stands for those that passed as well.
+    /// This many units rejected a key. It stands for those that passed as well.
     pub(crate) fn rejected(&self, units: u8) {
         let (share, untold) = self.load();
         self.store(share + (1.0 / (1.0 - passing(units)) - share) / MEMORY, untold);
     }
 
-    /// So many units let a key pass. Gives what to tell of the read: over many, as many are told to be wasted as are expected to be.
+    /// This many units let a key pass. Gives what to tell of the read: over many, as many are told to be wasted as are expected to be.
     pub(crate) fn passed(&self, units: u8) -> Outcome {
         let (share, mut untold) = self.load();
         let passing = passing(units);

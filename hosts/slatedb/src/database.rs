@@ -15,7 +15,7 @@ use springbloom_manager::{BytewiseOrder, Fences, ScopeId, TableId, TableSpec};
 use tokio::runtime::Handle;
 
 use crate::{
-    elastic_filters::Filters,
+    filters::Filters,
     folders::units_text,
     head::Place,
     known_tables::{Known, KnownTables, Open},
@@ -26,6 +26,7 @@ use crate::{
 
 /// A database with its policies for keys, or those for prefixes by one extractor.
 pub(crate) struct Database {
+    databases: Arc<Databases>,
     filters: Arc<Filters>,
     scope: ScopeId,
     store: Arc<dyn ObjectStore>,
@@ -45,7 +46,7 @@ pub(crate) struct Databases(Mutex<HashMap<String, Vec<Weak<Database>>>>);
 impl Databases {
     /// The one that has such policies already, or a new one.
     pub(crate) fn get_or_insert(
-        &self,
+        self: &Arc<Self>,
         filters: &Arc<Filters>,
         path: &Path,
         store: Arc<dyn ObjectStore>,
@@ -65,10 +66,17 @@ impl Databases {
         });
         let database = found.cloned().unwrap_or_else(|| {
             let requests = Requests::new(runtime, filters.is_closed().clone());
-            let (filters, scope) = (filters.clone(), ScopeId(filters.next_id()));
-            let (folders, tables) = Default::default();
-            let database = Database { filters, scope, store, requests, folder, folders, extractor, tables };
-            let database = Arc::new(database);
+            let database = Arc::new(Database {
+                databases: self.clone(),
+                filters: filters.clone(),
+                scope: ScopeId(filters.next_id()),
+                store,
+                requests,
+                folder,
+                folders: Mutex::default(),
+                extractor,
+                tables: KnownTables::default(),
+            });
             same_folder.push(Arc::downgrade(&database));
             database
         });
@@ -89,7 +97,7 @@ impl Databases {
 
 impl Drop for Database {
     fn drop(&mut self) {
-        self.filters.databases().remove_ended(&self.folder);
+        self.databases.remove_ended(&self.folder);
     }
 }
 

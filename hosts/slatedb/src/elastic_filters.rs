@@ -1,10 +1,7 @@
 //! The handle of programs: one budget for the filters of all databases that get their policy from it.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
-    },
+    sync::{Arc, atomic::Ordering::Relaxed},
     time::Duration,
 };
 
@@ -15,15 +12,17 @@ use slatedb::{
     object_store::{ObjectStore, path::Path},
 };
 use springbloom_manager::{Manager, ManagerSettings, Stats};
-use tokio::sync::watch;
 
 use crate::{
-    database::Databases, known_tables::KNOWN_BYTES, policy::ElasticPolicy, reads::Reads,
+    database::Databases, filters::Filters, known_tables::KNOWN_BYTES, policy::ElasticPolicy,
     unit_objects::Counters,
 };
 
 /// Elastic filters under one memory budget.
-pub struct ElasticFilters(Arc<Filters>);
+pub struct ElasticFilters {
+    filters: Arc<Filters>,
+    databases: Arc<Databases>,
+}
 
 /// The bookkeeping of a segment takes about as much as one of its units then.
 const SEGMENT_KEYS_MIN: u32 = 512;
@@ -51,7 +50,7 @@ pub struct Requested {
 }
 
 impl Builder {
-    /// Memory for the units of all databases and all that is kept beside them, but for the heads, which are in SlateDB's cache. 0: tables
+    /// Memory for the units of all databases and all that is kept with them, but for the heads, which are in SlateDB's cache. 0: tables
     /// get units, for others to read. Default: 64 MiB.
     pub fn budget_bytes(self, budget_bytes: usize) -> Self {
         Self { budget_bytes, ..self }
@@ -71,16 +70,8 @@ impl Builder {
             reader_bytes: KNOWN_BYTES,
             ..ManagerSettings::default()
         });
-        ElasticFilters(Arc::new(Filters {
-            is_closed: Arc::default(),
-            segment_keys: self.segment_keys,
-            counters: Arc::default(),
-            writing: watch::Sender::new(0),
-            next_id: AtomicU64::new(0),
-            databases: Databases::default(),
-            reads: Reads::default(),
-            manager,
-        }))
+        let filters = Arc::new(Filters::new(self.segment_keys, manager));
+        ElasticFilters { filters, databases: Arc::default() }
     }
 }
 
@@ -123,7 +114,7 @@ impl ElasticFilters {
         store: Arc<dyn ObjectStore>,
         extractor: Option<Arc<dyn PrefixExtractor>>,
     ) -> Arc<dyn FilterPolicy> {
-        Arc::new(ElasticPolicy::new(self.0.databases.get_or_insert(&self.0, &path, store, extractor)))
+        Arc::new(ElasticPolicy::new(self.databases.get_or_insert(&self.filters, &path, store, extractor)))
     }
 
     /// `db.get(key)`, of a `Db`, `DbReader`, `DbSnapshot` or `DbTransaction`, that tells the filters what it found. They then need not
@@ -153,7 +144,7 @@ impl ElasticFilters {
         if options.filter_context.is_some() {
             return db.get_with_options(key, options).await;
         }
-        let read = self.0.reads.begin();
+        let read = self.filters.reads().begin();
         let options = options.clone().with_filter_context(Some(read.context()));
         let found = db.get_with_options(key, &options).await?;
         read.end(found.is_some());
@@ -161,84 +152,35 @@ impl ElasticFilters {
     }
 
     /// Changes the budget, and gives the one in force then. A lower one may block the thread for a quarter of a second, for reads of units;
-    /// it falls further when slower ones end.
+    /// it falls further when slower ones end, and not below what is known of tables takes ([`Stats`](crate::Stats)).
     pub fn set_budget_bytes(&self, budget_bytes: usize) -> usize {
-        self.0.manager.set_budget_bytes(budget_bytes)
+        self.filters.manager().set_budget_bytes(budget_bytes)
     }
 
     /// A reading of all counters.
     pub fn stats(&self) -> Stats {
-        self.0.manager.stats()
+        self.filters.manager().stats()
     }
 
     /// Requests for units so far.
     pub fn requested(&self) -> Requested {
-        let Counters { gets, get_bytes, puts, put_bytes, failed_puts } = &*self.0.counters;
+        let Counters { gets, get_bytes, puts, put_bytes, failed_puts } =
+            &*self.filters.counters_and_writing().0;
         let [gets, get_bytes, puts, put_bytes, failed_puts] =
             [gets, get_bytes, puts, put_bytes, failed_puts].map(|counter| counter.load(Relaxed));
         Requested { gets, get_bytes, puts, put_bytes, failed_puts }
     }
 
     /// Waits until the units of all tables are written that were built so far. Do it before the process ends: what is not written then is
-    /// lost, and its tables have no filters.
+    /// lost, and its tables have no filters. A PUT that does not end is tried four times for five minutes each.
     pub async fn wait_written(&self) {
         // The sender is in `self`.
-        self.0.writing.subscribe().wait_for(|writing| *writing == 0).await.ok();
+        self.filters.counters_and_writing().1.subscribe().wait_for(|writing| *writing == 0).await.ok();
     }
 
     /// Waits until no unit is waiting to be read. `false` if `timeout` passed first.
     pub async fn wait_idle(&self, timeout: Duration) -> bool {
-        let manager = self.0.manager.clone();
+        let manager = self.filters.manager().clone();
         tokio::task::spawn_blocking(move || manager.wait_idle(timeout)).await.unwrap_or(false)
-    }
-}
-
-/// What policies and tables share.
-pub(crate) struct Filters {
-    is_closed: Arc<AtomicBool>,
-    segment_keys: u32,
-    counters: Arc<Counters>,
-    writing: watch::Sender<usize>,
-    next_id: AtomicU64,
-    databases: Databases,
-    reads: Reads,
-    manager: Arc<Manager>,
-}
-
-impl Filters {
-    pub(crate) fn is_closed(&self) -> &Arc<AtomicBool> {
-        &self.is_closed
-    }
-
-    pub(crate) fn segment_keys(&self) -> u32 {
-        self.segment_keys
-    }
-
-    pub(crate) fn counters_and_writing(&self) -> (Arc<Counters>, watch::Sender<usize>) {
-        (self.counters.clone(), self.writing.clone())
-    }
-
-    /// A number that nothing else has, for a database or a table.
-    pub(crate) fn next_id(&self) -> u64 {
-        self.next_id.fetch_add(1, Relaxed)
-    }
-
-    pub(crate) fn databases(&self) -> &Databases {
-        &self.databases
-    }
-
-    pub(crate) fn reads(&self) -> &Reads {
-        &self.reads
-    }
-
-    pub(crate) fn manager(&self) -> &Arc<Manager> {
-        &self.manager
-    }
-}
-
-impl Drop for Filters {
-    fn drop(&mut self) {
-        // The manager waits for its thread, which may wait for a request.
-        self.is_closed.store(true, Relaxed);
     }
 }

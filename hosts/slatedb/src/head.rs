@@ -4,6 +4,8 @@ use springbloom_format::Directory;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 const MAGIC: [u8; 4] = *b"SBS1";
+/// What names of policies with such heads begin with, of this version and others.
+const POLICIES: &[u8] = b"springbloom:";
 
 /// Where the units of a table are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,6 +92,33 @@ pub(crate) fn decode(bytes: &[u8], over_prefixes: bool) -> Option<(Place, Direct
     .then_some((place, directory))
 }
 
+/// The names in the heads of a table's filter block, as SlateDB writes it: a number of filters, for each the length and name of its policy
+/// and the length and bytes of the filter, and a checksum. `None` for any other bytes, as of a block that is compressed, encrypted or
+/// damaged.
+pub(crate) fn names_in(block: &[u8]) -> Option<Vec<UnitsName>> {
+    let (filters, stored) = block.split_last_chunk()?;
+    if crc32fast::hash(filters) != u32::from_be_bytes(*stored) {
+        return None;
+    }
+    let (count, mut rest) = filters.split_first_chunk()?;
+    let mut names = Vec::new();
+    for _ in 0..u16::from_be_bytes(*count) {
+        let (policy, behind) = split_counted(rest, |length: [u8; 2]| u16::from_be_bytes(length).into())?;
+        let (filter, behind) = split_counted(behind, u64::from_be_bytes)?;
+        if policy.starts_with(POLICIES) {
+            names.push(place(filter)?.0.name);
+        }
+        rest = behind;
+    }
+    rest.is_empty().then_some(names)
+}
+
+/// Bytes behind their length, and what follows them.
+fn split_counted<const N: usize>(bytes: &[u8], length: fn([u8; N]) -> u64) -> Option<(&[u8], &[u8])> {
+    let (counted, rest) = bytes.split_first_chunk()?;
+    rest.split_at_checked(usize::try_from(length(*counted)).ok()?)
+}
+
 #[cfg(test)]
 mod tests {
     use springbloom_filter::UnitSettings;
@@ -105,6 +134,38 @@ mod tests {
         let block = writer.finish();
         let units_at = Directory::parse(&block).expect("it was just written").layout().units_at();
         (place.clone(), encode(&place, &block[..units_at as usize]))
+    }
+
+    /// A filter block as SlateDB writes it.
+    fn block_of(filters: &[(&str, &[u8])]) -> Vec<u8> {
+        let mut block = (filters.len() as u16).to_be_bytes().to_vec();
+        for (policy, filter) in filters {
+            block.extend((policy.len() as u16).to_be_bytes());
+            block.extend(policy.as_bytes());
+            block.extend((filter.len() as u64).to_be_bytes());
+            block.extend(*filter);
+        }
+        let checksum = crc32fast::hash(&block);
+        block.extend(checksum.to_be_bytes());
+        block
+    }
+
+    #[test]
+    fn a_filter_block_tells_all_names_or_nothing() {
+        let (place, head) = head();
+        let other = Place { name: UnitsName { id: 9, ..place.name }, ..place.clone() };
+        let other_head = encode(&other, &head[head.len() - 10..]);
+        let block =
+            block_of(&[("springbloom:1", &head), ("_bf", b"bits"), ("springbloom:1:p=x", &other_head)]);
+        assert_eq!(names_in(&block), Some(vec![place.name, other.name]));
+        assert_eq!(names_in(&block_of(&[("_bf", b"bits")])), Some(vec![]));
+        assert_eq!(names_in(&block_of(&[("springbloom:2", b"what this version does not know")])), None);
+        for at in 0..block.len() {
+            assert_eq!(names_in(&block[..at]), None);
+            let mut damaged = block.clone();
+            damaged[at] ^= 1;
+            assert_eq!(names_in(&damaged), None, "byte {at}");
+        }
     }
 
     #[test]

@@ -28,9 +28,9 @@ const LOOK_PAUSE_TIMES: u32 = 50;
 const SILENT_LOOKS: u32 = 2;
 /// Questions that a table would have got in the meantime, from what it got before.
 const MISSED_QUESTIONS: f32 = 32.0;
-/// Older questions count half after so many.
+/// Older questions count half after this many.
 const REMEMBERED_QUESTIONS: f32 = 1e6;
-/// A table for whose bookkeeping the budget has no room is tried again once in so many questions.
+/// A table for whose bookkeeping the budget has no room is tried again once in this many questions.
 const RETRY_EVERY: u32 = 1024;
 
 /// A table that the manager knows, and forgets when this is dropped.
@@ -144,7 +144,7 @@ struct Usage {
 }
 
 impl Usage {
-    /// So many tables came before the look that was the last one.
+    /// This many tables came before the look that was the last one.
     fn look(&mut self, questions: f32, of_all: f32, met_before: u32) {
         if questions > 0.0 {
             self.questions += questions;
@@ -161,7 +161,7 @@ impl Usage {
         }
     }
 
-    /// Whether lookups ask it no more. One that was not asked yet is expected to get as much as the mean of so many tables.
+    /// Whether lookups ask it no more. One that was not asked yet is expected to get as much as the mean of this many tables.
     fn is_over(&self, met: u32, tables: usize) -> bool {
         let share = (self.questions + 1.0) / (self.questions_of_all + tables as f32);
         self.silent_looks >= SILENT_LOOKS && self.met_before < met && self.missed * share >= MISSED_QUESTIONS
@@ -178,7 +178,7 @@ pub(crate) struct KnownTables {
 #[derive(Default)]
 struct Tables {
     by_id: HashMap<UnitsId, Arc<Known>>,
-    /// So many came so far, and before the last look, those included that there was no room for.
+    /// This many came so far, and before the last look, those included that there was no room for.
     met: u32,
     met_before: u32,
 }

@@ -1,7 +1,7 @@
 //! Elastic filters for [SlateDB](slatedb), an LSM store on object storage: one memory budget holds the filter units that save the most
 //! GETs.
 //!
-//! A table's filter block holds a small head alone (`head.rs`). Its units lie in an object of their own beside the tables
+//! A table's filter block holds a small head alone (`head.rs`). Its units lie in an object of their own next to the tables
 //! (`unit_objects.rs`), and are read in the background, as many as the budget has room for. SlateDB tells a filter neither its table
 //! (`known_tables.rs` sees which ones lookups still ask) nor how a read ended: [`ElasticFilters::get`] does (`reads.rs`), and otherwise
 //! `absent_share.rs` estimates it. What policies of one database share (`database.rs`) ends with the last of them. Invariants: a lookup
@@ -13,6 +13,7 @@
 mod absent_share;
 mod database;
 mod elastic_filters;
+mod filters;
 mod folders;
 mod head;
 mod known_tables;

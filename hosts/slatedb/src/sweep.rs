@@ -1,7 +1,7 @@
 //! Deletes units whose table is gone. SlateDB deletes tables without telling their filters.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     sync::Arc,
     time::Duration,
 };
@@ -16,7 +16,7 @@ use ulid::Ulid;
 
 use crate::{
     folders::{path_of, tables, units_text},
-    head::UnitsName,
+    head::{UnitsName, names_in},
 };
 
 /// Requests that are made at once.
@@ -60,7 +60,8 @@ pub enum SweepError {
 ///
 /// Refuses to delete units where it finds no database: with another store or path, all units would look unused.
 ///
-/// A compressed filter block does not tell which: then all stay whose first and last key are those of the table.
+/// Where the filter block does not tell which, as one that is compressed, encrypted or damaged, all stay whose first and last key are those
+/// of the table. Only objects right in the folder are looked at: another database may lie deeper in it.
 pub async fn sweep(
     path: impl Into<Path>,
     store: Arc<dyn ObjectStore>,
@@ -69,7 +70,9 @@ pub async fn sweep(
     let path = path.into();
     // Before the tables, so that none is missed that was written meanwhile.
     let units_folder = path_of(&units_text(&path));
-    let units: Vec<ObjectMeta> = store.list(Some(&units_folder)).try_collect().await?;
+    let objects = store.list_with_delimiter(Some(&units_folder)).await?.objects;
+    let units: Vec<(UnitsName, ObjectMeta)> =
+        objects.into_iter().filter_map(|object| Some((name_of(&object)?, object))).collect();
     if units.is_empty() {
         return Ok(Swept::default());
     }
@@ -77,25 +80,32 @@ pub async fn sweep(
     else {
         return Err(SweepError::NoDatabase { units: units_folder, database: path });
     };
-    let tables: Vec<ObjectMeta> = store.list(Some(&tables(&path, &manifest))).try_collect().await?;
+    let tables_folder = &tables(&path, &manifest);
+    // Checkpoints and clones have more tables than the manifest. It has each, whatever a listing leaves out.
+    let mut ids: BTreeSet<Ulid> = manifest.all_sst_views().map(|view| view.sst.id.value()).collect();
+    let listed = store.list_with_delimiter(Some(tables_folder)).await?.objects;
+    ids.extend(
+        listed
+            .iter()
+            .filter_map(|table| Ulid::from_string(table.location.filename()?.strip_suffix(".sst")?).ok()),
+    );
     let reader = &SstReader::new(path, store.clone(), None, None);
-    let ids = tables.into_iter().filter_map(|table| {
-        let id = Ulid::from_string(table.location.filename()?.strip_suffix(".sst")?).ok()?;
-        Some((id, table.location))
-    });
     let mut by_keys = HashMap::<u64, Vec<UnitsName>>::new();
-    for name in units.iter().filter_map(name_of) {
-        by_keys.entry(name.keys).or_default().push(name);
+    for (name, _) in &units {
+        by_keys.entry(name.keys).or_default().push(*name);
     }
     let by_keys = &by_keys;
     let kept: HashSet<UnitsName> = futures::stream::iter(ids)
-        .map(async |(id, location)| match units_of(reader, &*store, id, &location, by_keys).await {
-            Ok(units) => Ok(units),
-            Err(error) => match store.head(&location).await {
-                // It was deleted meanwhile.
-                Err(object_store::Error::NotFound { .. }) => Ok(Vec::new()),
-                _ => Err(error),
-            },
+        .map(async |id| {
+            let location = tables_folder.clone().join(format!("{id}.sst"));
+            match units_of(reader, &*store, id, &location, by_keys).await {
+                Ok(units) => Ok(units),
+                Err(error) => match store.head(&location).await {
+                    // It was deleted meanwhile, or is in the folder of the database that this one is a clone of.
+                    Err(object_store::Error::NotFound { .. }) => Ok(Vec::new()),
+                    _ => Err(error),
+                },
+            }
         })
         .buffer_unordered(AT_ONCE)
         .try_fold(HashSet::new(), async |mut kept, units| {
@@ -104,9 +114,9 @@ pub async fn sweep(
         })
         .await?;
     let mut swept = Swept::default();
-    for object in &units {
+    for (name, object) in &units {
         let is_old = (chrono::Utc::now() - object.last_modified).to_std().is_ok_and(|age| age >= min_age);
-        if is_old && name_of(object).is_some_and(|name| !kept.contains(&name)) {
+        if is_old && !kept.contains(name) {
             match store.delete(&object.location).await {
                 Ok(()) => swept.deleted += 1,
                 // Another sweep deleted it meanwhile, or this one at an attempt whose answer was lost.
@@ -145,7 +155,6 @@ async fn units_of(
         return Ok(units.clone());
     }
     let block = store.get_range(location, info.filter_offset..info.filter_offset + info.filter_len).await?;
-    let is_named = |name: &&UnitsName| block.windows(name.to_bytes().len()).any(|at| at == name.to_bytes());
-    let named: Vec<_> = units.iter().filter(is_named).copied().collect();
-    Ok(if named.is_empty() { units.clone() } else { named })
+    let Some(named) = names_in(&block) else { return Ok(units.clone()) };
+    Ok(units.iter().filter(|name| named.contains(name)).copied().collect())
 }

@@ -21,7 +21,7 @@ struct Shared {
     known: OnceLock<Option<Arc<Known>>>,
 }
 
-/// What one takes in SlateDB's cache beside its head.
+/// What one takes in SlateDB's cache in addition to its head.
 const TABLE_BYTES: usize = size_of::<Shared>() + 4 * size_of::<usize>();
 
 impl Table {

@@ -27,7 +27,7 @@ const PAUSE_MIN: Duration = Duration::from_secs(1);
 const PAUSE_MAX: Duration = Duration::from_secs(3600);
 /// Attempts to write an object, beyond those of the store itself.
 const ATTEMPTS: u32 = 4;
-/// Of an attempt: the units are in memory for so long.
+/// Of an attempt: the units are in memory for this long.
 const ATTEMPT_LONGEST: Duration = Duration::from_secs(300);
 
 /// Requests for units that were made, by all folders.

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use rocksdb::Options;
 
-/// Runs the program with so many descriptors; exit code, standard output and standard error.
+/// Runs the program with this many descriptors; exit code, standard output and standard error.
 pub(crate) fn run_with(descriptors: u32, arguments: &[&str]) -> (i32, String, String) {
     let program = assert_cmd::cargo::cargo_bin("springbloom");
     let limited = format!("ulimit -n {descriptors} && exec \"$@\"");

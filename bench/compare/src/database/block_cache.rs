@@ -27,7 +27,7 @@ pub(crate) enum CacheKind {
 pub(crate) struct BlockCache {
     pub(crate) bytes: u64,
     pub(crate) kind: CacheKind,
-    /// Whether indexes, filters and the budget of elastic filters are in it, beside data.
+    /// Whether indexes, filters and the budget of elastic filters are in it, with the data.
     pub(crate) pays_for_all: bool,
 }
 

@@ -36,7 +36,7 @@ impl TreeManifest {
         match fs::read_to_string(path) {
             Ok(text) => serde_json::from_str(&text).map(Some).map_err(|error| {
                 bad_input(format!(
-                    "{} is damaged ({error}): remove it and the folder {}, and the database is made anew",
+                    "{} is damaged ({error}): remove it and the folder {}, and the database is made again",
                     path.display(),
                     path.with_extension("").display()
                 ))

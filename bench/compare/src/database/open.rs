@@ -189,7 +189,7 @@ pub(crate) fn wait_idle(elastic: &ElasticFilters) {
     }
 }
 
-/// The folder beside a database for what a run writes. Names of databases have dots, so it is no extension.
+/// The folder next to a database for what a run writes. Names of databases have dots, so it is no extension.
 fn scratch_of(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".scratch");

@@ -69,7 +69,7 @@ pub(crate) struct Prepared {
 }
 
 impl CommonSettings {
-    /// Records of all families, each of which has so many.
+    /// Records of all families, each of which has this many.
     pub(crate) fn all(&self, records: u64) -> u64 {
         records * u64::from(self.families)
     }

@@ -12,7 +12,7 @@ pub(crate) fn folder(path: &Path) -> Result<()> {
     done(fs::remove_dir_all(path), path)
 }
 
-/// The file beside a folder that says that the folder is this program's, and not finished.
+/// The file next to a folder that says that the folder is this program's, and not finished.
 fn mark(path: &Path) -> PathBuf {
     let mut mark = path.as_os_str().to_owned();
     mark.push(".unfinished");

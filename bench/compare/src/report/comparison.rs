@@ -72,24 +72,10 @@ pub(super) fn figures(rows: &[Row], baseline: &str) -> Vec<Figure> {
         Figure::over(name, of.clone(), values, unit)
     });
     let ratios = groups(rows).into_iter().filter_map(|(config, threads)| {
-        let ratios = lookups_ratios(rows, (config, baseline), threads);
+        let ratios = summary::lookups_ratios(rows, (config, baseline), threads);
         Figure::over("lookups_ratio", labels_of(config, threads), ratios, Unit::TimeRatio)
     });
     let mut figures: Vec<_> = medians.chain(ratios).collect();
     figures.extend(total_memory::to_best_stock(rows, &figures));
     figures
-}
-
-/// Lookups per second with one configuration divided by those with another one, in each round under each mapping.
-pub(super) fn lookups_ratios(rows: &[Row], (config, other): (&str, &str), threads: u32) -> Vec<f64> {
-    let of = |config: &str| -> Vec<&Row> {
-        rows.iter().filter(|row| (row.config.as_str(), row.threads) == (config, threads)).collect()
-    };
-    let rivals = of(other);
-    let ratios = of(config).into_iter().flat_map(|row| {
-        let rival = rivals.iter().find(|rival| rival.salt == row.salt);
-        let theirs = rival.map_or(&[][..], |rival| &rival.ops_per_s_by_round);
-        row.ops_per_s_by_round.iter().zip(theirs).map(|(ours, theirs)| ours / theirs)
-    });
-    ratios.collect()
 }

@@ -4,7 +4,6 @@ use springbloom_console::distinct;
 use springbloom_records::{Figure, Labels, Unit};
 
 use crate::database::open::UNITS;
-use crate::report::comparison::lookups_ratios;
 use crate::run::{Row, labels_of};
 
 /// Two memories are equal up to this factor.
@@ -54,6 +53,20 @@ pub(crate) fn sentences(rows: &[Row], figures: &[Figure]) -> Vec<String> {
         }
     }
     sentences
+}
+
+/// Lookups per second with one configuration divided by those with another one, in each round under each mapping.
+pub(super) fn lookups_ratios(rows: &[Row], (config, other): (&str, &str), threads: u32) -> Vec<f64> {
+    let of = |config: &str| -> Vec<&Row> {
+        rows.iter().filter(|row| (row.config.as_str(), row.threads) == (config, threads)).collect()
+    };
+    let rivals = of(other);
+    let ratios = of(config).into_iter().flat_map(|row| {
+        let rival = rivals.iter().find(|rival| rival.salt == row.salt);
+        let theirs = rival.map_or(&[][..], |rival| &rival.ops_per_s_by_round);
+        row.ops_per_s_by_round.iter().zip(theirs).map(|(ours, theirs)| ours / theirs)
+    });
+    ratios.collect()
 }
 
 /// How our wasted reads compare, unless their spreads over choices of hot keys overlap.

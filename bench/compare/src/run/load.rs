@@ -27,7 +27,7 @@ pub(crate) struct LoadPlan<'a> {
     pub(crate) configs: &'a [Config],
     pub(crate) records: &'a Records,
     pub(crate) common: &'a CommonSettings,
-    /// The first so many records.
+    /// How many records, from the first on.
     pub(crate) load_records: u64,
     pub(crate) rounds: u32,
 }

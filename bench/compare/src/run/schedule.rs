@@ -156,7 +156,7 @@ struct Run<'a> {
     ops_per_s_by_round: Vec<f64>,
     measured: Measured,
     filter_work_before: FilterWork,
-    /// At most so many digests were computed and not counted: a thread's are counted in steps, and what is left when it ends is not.
+    /// At most this many digests were computed and not counted: a thread's are counted in steps, and what is left when it ends is not.
     digests_missed: u64,
 }
 
@@ -240,7 +240,7 @@ impl<'a> Run<'a> {
         let Entrant { config, path, .. } = self.contestant.entrant;
         match error.downcast_ref::<rocksdb::Error>() {
             Some(said) if said.kind() == rocksdb::ErrorKind::Corruption => anyhow!(
-                "running {config}: {said}; {} is damaged: remove it, and it is made anew",
+                "running {config}: {said}; {} is damaged: remove it, and it is made again",
                 path.display()
             ),
             _ => error.context(format!("running {config}")),

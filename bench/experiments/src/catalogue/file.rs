@@ -62,7 +62,7 @@ pub(super) struct ExperimentEntry {
     pub(super) columns: Vec<String>,
 }
 
-/// A figure of a paper beside ours, for each of its rows.
+/// A figure of a paper with ours, for each of its rows.
 #[derive(Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct ClaimEntry {

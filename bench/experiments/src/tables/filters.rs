@@ -3,7 +3,7 @@
 use springbloom_console::sizes::Size as Bytes;
 use springbloom_records::{Figure, Record};
 
-use super::{Table, shown};
+use super::cells::{Table, shown};
 
 /// Memory and reads of each filter. Reads of filters are left out where there are none.
 pub(super) fn table<'a>(records: impl Iterator<Item = &'a Record>) -> Table {

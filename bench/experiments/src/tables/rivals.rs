@@ -2,7 +2,7 @@
 
 use springbloom_records::{Figure, Record};
 
-use super::{Table, called, cell, columns, shown};
+use super::cells::{Table, called, cell, columns, shown};
 
 /// The stock configuration that reads least in a run, which the run's figures of ours to it name.
 const BEST: &str = "best stock";

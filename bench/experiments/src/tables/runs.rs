@@ -4,7 +4,7 @@ use springbloom_console::distinct;
 use springbloom_console::sizes::Size as Bytes;
 use springbloom_records::{Figure, Record};
 
-use super::{Table, called, cell, columns, configs};
+use super::cells::{Table, called, cell, columns, configs};
 
 /// A line for each of `figures` of each record, the first one with its label. Where there is one figure, it stands in the title, and the
 /// memory that each filter takes before the lines, if that is much the same in all.

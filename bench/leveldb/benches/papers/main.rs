@@ -1,7 +1,7 @@
 //! ElasticBF's experiments on LevelDB itself: reads of tables per lookup under LevelDB's Bloom filters, Monkey, ElasticBF and Springbloom.
 //!
 //! Usage: `cargo bench --manifest-path bench/leveldb/Cargo.toml --bench papers -- FILTER... LAW/ABSENT...`, such as `bloom:4
-//! monkey-bloom:4 elasticbf:4 elastic:4 zipf:0.99/0.5`. The number is bits per key; elastic ones have a budget of so many, bookkeeping
+//! monkey-bloom:4 elasticbf:4 elastic:4 zipf:0.99/0.5`. The number is bits per key; elastic ones have a budget of as many, bookkeeping
 //! included. LAW is the popularity of keys, ABSENT the share of lookups of absent ones. Settings come from the environment, see
 //! [`SETTINGS`]. The file that `SPRINGBLOOM_RECORD` names gets a record.
 //!

@@ -1,5 +1,5 @@
 //! The tree that all filters are measured on: LevelDB's own after a load in random order, and twelve files in L0, where LevelDB stops
-//! writes. So many are there while it loads at full speed.
+//! writes. This many are there while it loads at full speed.
 
 use std::path::{Path, PathBuf};
 

@@ -35,7 +35,7 @@ pub(super) enum Contender {
 /// More than any filter here can use.
 pub(super) const BITS_MAX: f64 = 100.0;
 
-/// Names beside those of policies.
+/// Names in addition to those of policies.
 const OTHERS: [(&str, Contender); 6] = [
     ("bloom", Contender::Bloom),
     ("ribbon", Contender::Ribbon),
@@ -52,7 +52,7 @@ impl Contender {
         policies.chain(OTHERS.into_iter().map(|(_, contender)| contender)).collect()
     }
 
-    /// Bits for each key of so many families, to three places, where they are its own.
+    /// Bits for each key of this many families, to three places, where they are its own.
     pub(super) fn own_bits(&self, families: u32) -> Option<f64> {
         let Self::RibbonByFamily(bits) = self else { return None };
         let sum: f64 = (0..families as usize).map(|family| bits.of(family)).sum();

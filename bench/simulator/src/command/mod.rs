@@ -9,19 +9,19 @@ mod shape;
 
 use anyhow::Result;
 use clap::Args;
-use serde::Serialize;
 use springbloom_console::sizes::{self, Size};
 use springbloom_console::{Step, bad_input, distinct, output, repeated};
 use springbloom_filter::UnitSettings;
-use springbloom_records::{Clock, Figure, Unit, labels};
+use springbloom_records::Clock;
 use springbloom_workload::{AbsentKeys, Distribution, Mix, Set, StreamSettings, WorkloadError};
 
 use contender::{BITS_MAX, Contender, Load};
+use report::{Cell, Header};
 use sample::{SAMPLED_RANGES_MIN, Sample, Whole};
 use settings::Settings;
 use shape::Shape;
 
-use crate::{FamilyRun, Rewriting};
+use crate::Rewriting;
 
 /// Estimate the wasted reads of filters by memory, on trees of any size
 ///
@@ -64,7 +64,7 @@ pub struct Simulate {
     #[arg(long, default_value = "ribbon:16", help_heading = "Filters")]
     units: UnitSettings,
 
-    /// Popularity: uniform, zipf:CONSTANT, or ranges:RECORDS:CONSTANT (ranges of so many neighbouring keys under Zipf)
+    /// Popularity: uniform, zipf:CONSTANT, or ranges:RECORDS:CONSTANT (ranges of this many neighbouring keys under Zipf)
     #[arg(long, default_value = "zipf:0.99", value_parser = distribution, help_heading = "Lookups")]
     distribution: Distribution,
     /// Share of lookups for absent keys
@@ -111,79 +111,6 @@ fn distribution(text: &str) -> Result<Distribution, String> {
                 .to_owned(),
         ),
         other => other.map_err(|error: WorkloadError| error.to_string()),
-    }
-}
-
-/// What is simulated, for reports.
-#[derive(Debug, Serialize)]
-struct Header {
-    tree: String,
-    records: u64,
-    record_bytes: u64,
-    table_bytes: u64,
-    segment_bytes: u64,
-    families: u32,
-    /// Bytes of the sorted runs of each family, newest first.
-    run_bytes: Vec<u64>,
-    units: String,
-    distribution: String,
-    zero_result_ratio: f64,
-    /// Shares of each column family, where there are several.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    family_traffic: Option<Vec<f64>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    family_absent: Option<Vec<f64>>,
-    absent: String,
-    movement: String,
-    simulated_segments: u32,
-    simulated_share: f64,
-    warmup_lookups: usize,
-    measured_lookups: usize,
-    compaction: bool,
-    salts: u32,
-    #[serde(skip)]
-    seed: u64,
-    #[serde(skip)]
-    clock: Clock,
-}
-
-/// One contender at one memory.
-#[derive(Debug)]
-struct Cell {
-    filter: String,
-    bits_per_key: f64,
-    memory_bytes: u64,
-    /// What the families waste under each hot-key mapping; none where the memory has no room for the bookkeeping.
-    runs: Vec<Vec<FamilyRun>>,
-}
-
-impl Cell {
-    fn figure(
-        &self,
-        name: &str,
-        family: Option<usize>,
-        unit: Unit,
-        of: impl Fn(&[FamilyRun]) -> f64,
-    ) -> Option<Figure> {
-        let bits = self.bits_per_key.to_string();
-        let mut labels = labels([("config", self.filter.clone()), ("bits_per_key", bits)]);
-        labels.extend(family.map(|family| ("family".to_owned(), (family + 1).to_string())));
-        Figure::over(name, labels, self.runs.iter().map(|run| of(run)), unit)
-    }
-
-    /// Wasted reads per lookup.
-    fn wasted(&self) -> Option<Figure> {
-        self.figure("wasted_reads_per_get", None, Unit::PerLookup, FamilyRun::wasted_per_lookup)
-    }
-
-    /// Wasted reads per lookup and resident bits per key of a column family.
-    fn of_family(&self, family: usize) -> Option<[Figure; 2]> {
-        let wasted = |run: &[FamilyRun]| FamilyRun::wasted_per_lookup(&run[family..=family]);
-        let bits = |run: &[FamilyRun]| run[family].resident_bits_per_key;
-        Some([
-            self.figure("family_wasted_reads_per_get", Some(family), Unit::PerLookup, wasted)?,
-            self.figure("family_bits_per_key", Some(family), Unit::BitsPerKey, bits)?,
-        ])
     }
 }
 

@@ -3,11 +3,85 @@
 use std::io::Write;
 
 use anyhow::Result;
+use serde::Serialize;
 use springbloom_console::sizes::Size;
 use springbloom_console::{TextTable, distinct, percent};
-use springbloom_records::Build;
+use springbloom_records::{Build, Clock, Figure, Unit, labels};
 
-use crate::command::{Cell, Header};
+use crate::FamilyRun;
+
+/// What is simulated, for reports.
+#[derive(Debug, Serialize)]
+pub(super) struct Header {
+    pub(super) tree: String,
+    pub(super) records: u64,
+    pub(super) record_bytes: u64,
+    pub(super) table_bytes: u64,
+    pub(super) segment_bytes: u64,
+    pub(super) families: u32,
+    /// Bytes of the sorted runs of each family, newest first.
+    pub(super) run_bytes: Vec<u64>,
+    pub(super) units: String,
+    pub(super) distribution: String,
+    pub(super) zero_result_ratio: f64,
+    /// Shares of each column family, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) family_traffic: Option<Vec<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) family_absent: Option<Vec<f64>>,
+    pub(super) absent: String,
+    pub(super) movement: String,
+    pub(super) simulated_segments: u32,
+    pub(super) simulated_share: f64,
+    pub(super) warmup_lookups: usize,
+    pub(super) measured_lookups: usize,
+    pub(super) compaction: bool,
+    pub(super) salts: u32,
+    #[serde(skip)]
+    pub(super) seed: u64,
+    #[serde(skip)]
+    pub(super) clock: Clock,
+}
+
+/// One contender at one memory.
+#[derive(Debug)]
+pub(super) struct Cell {
+    pub(super) filter: String,
+    pub(super) bits_per_key: f64,
+    pub(super) memory_bytes: u64,
+    /// What the families waste under each hot-key mapping; none where the memory has no room for the bookkeeping.
+    pub(super) runs: Vec<Vec<FamilyRun>>,
+}
+
+impl Cell {
+    fn figure(
+        &self,
+        name: &str,
+        family: Option<usize>,
+        unit: Unit,
+        of: impl Fn(&[FamilyRun]) -> f64,
+    ) -> Option<Figure> {
+        let bits = self.bits_per_key.to_string();
+        let mut labels = labels([("config", self.filter.clone()), ("bits_per_key", bits)]);
+        labels.extend(family.map(|family| ("family".to_owned(), (family + 1).to_string())));
+        Figure::over(name, labels, self.runs.iter().map(|run| of(run)), unit)
+    }
+
+    /// Wasted reads per lookup.
+    fn wasted(&self) -> Option<Figure> {
+        self.figure("wasted_reads_per_get", None, Unit::PerLookup, FamilyRun::wasted_per_lookup)
+    }
+
+    /// Wasted reads per lookup and resident bits per key of a column family.
+    fn of_family(&self, family: usize) -> Option<[Figure; 2]> {
+        let wasted = |run: &[FamilyRun]| FamilyRun::wasted_per_lookup(&run[family..=family]);
+        let bits = |run: &[FamilyRun]| run[family].resident_bits_per_key;
+        Some([
+            self.figure("family_wasted_reads_per_get", Some(family), Unit::PerLookup, wasted)?,
+            self.figure("family_bits_per_key", Some(family), Unit::BitsPerKey, bits)?,
+        ])
+    }
+}
 
 /// The record of the run as one JSON document.
 pub(super) fn write_json(out: &mut impl Write, header: &Header, cells: &[Cell]) -> Result<()> {

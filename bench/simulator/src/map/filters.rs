@@ -1,6 +1,6 @@
 //! False positive rates and sizes of filters.
 
-/// Of a Bloom filter of RocksDB with so many bits per key, whose bits for a key are in one cache line.
+/// Of a Bloom filter of RocksDB with this many bits per key, whose bits for a key are in one cache line.
 pub(super) fn bloom_rate(bits: f64) -> f64 {
     const LINE_BITS: f64 = 512.0;
     if bits <= 0.0 {
@@ -27,7 +27,7 @@ pub(super) fn bloom_rate(bits: f64) -> f64 {
 /// Bits of a Ribbon filter with the rate of a Bloom filter, as a share of its bits.
 const RIBBON_SHARE: f64 = 0.7;
 
-/// Of a Ribbon filter that takes so many bits per key.
+/// Of a Ribbon filter that takes this many bits per key.
 pub(super) fn ribbon_rate(bits: f64) -> f64 {
     bloom_rate(bits / RIBBON_SHARE)
 }

@@ -5,6 +5,7 @@
 //! - `cache`: RocksDB's LRU cache;
 //! - `stock`, `ours`: what is in memory, and what is read;
 //! - `indexes`: the part of it that is of indexes;
+//! - `row`: a row of the map;
 //! - `picture`: the map as SVG.
 
 mod cache;
@@ -13,6 +14,7 @@ mod filters;
 mod indexes;
 mod ours;
 mod picture;
+mod row;
 mod stock;
 mod store;
 
@@ -29,9 +31,8 @@ use serde::Serialize;
 use springbloom_console::{Step, TextTable, output};
 use springbloom_records::{Clock, Figure, Unit, labels};
 
-use cache::Reads;
 use cells::{MEMORY, Popularity, RECORD_BYTES, Shape};
-use store::{Layout, Store};
+use row::{EVEN, GAIN, LOSS, Row};
 
 /// Show where Springbloom reads less than stock RocksDB with the same memory in all
 ///
@@ -53,82 +54,12 @@ pub struct Map {
     json: bool,
 }
 
-/// One row of the map: all memories.
-#[derive(Clone, Debug, Serialize)]
-struct Row {
-    shape: &'static str,
-    record_bytes: u32,
-    popularity: &'static str,
-    /// Reads per lookup at each memory; none where nothing fits.
-    recommended: Vec<Option<f64>>,
-    best_stock: Vec<Option<f64>>,
-    springbloom: Vec<Option<f64>>,
-    /// With the best of two block sizes, and of indexes that stay in the cache or come and go in parts.
-    springbloom_by_hand: Vec<Option<f64>>,
-    best_stock_is: Vec<String>,
-}
-
 /// What is written down of a map.
 #[derive(Serialize)]
 struct Settings {
     is_modelled: bool,
     memory_bytes_per_key: [f64; MEMORY.len()],
     rows: Vec<Row>,
-}
-
-/// A cell is a gain up to this ratio to the best stock reads, and a loss from the other on.
-const GAIN: f64 = 0.8;
-const LOSS: f64 = 1.03;
-const EVEN: f64 = 0.97;
-/// Fewer reads of both are no reads: a lookup in a thousand.
-const READS_MIN: f64 = 0.001;
-
-impl Row {
-    fn of(shape: Shape, record_bytes: u32, popularity: Popularity) -> Self {
-        let store = Store::new(shape, popularity, f64::from(record_bytes));
-        let stock = stock::all(&store);
-        let rounded = |reads: Option<f64>| reads.map(|reads| (reads * 1e4).round() / 1e4);
-        let best = |memory: usize| {
-            let fitting = stock.iter().filter_map(|stock| Some((stock.reads[memory]?, stock.name.as_str())));
-            fitting.min_by(|(one, _), (other, _)| one.total_cmp(other))
-        };
-        let memories = || 0..MEMORY.len();
-        let all = |reads: Option<Reads>| rounded(reads.map(Reads::all));
-        let ours = |block_bytes| {
-            ours::reads(&store, Layout { block_bytes, index_entry_bytes: stock::INDEX_ENTRY_BYTES[1] })
-        };
-        let [small, large] = stock::BLOCK_BYTES.map(ours);
-        let least = |memory: usize| {
-            let both = [&small, &large].into_iter().filter_map(|ours| all(ours.best[memory]));
-            both.min_by(f64::total_cmp)
-        };
-        Row {
-            shape: shape.name(),
-            record_bytes,
-            popularity: popularity.name(),
-            recommended: stock[0].reads.iter().copied().map(rounded).collect(),
-            best_stock: memories().map(|memory| rounded(best(memory).map(|(reads, _)| reads))).collect(),
-            springbloom_by_hand: memories().map(least).collect(),
-            springbloom: small.default.iter().copied().map(all).collect(),
-            best_stock_is: memories()
-                .map(|memory| best(memory).map_or("", |(_, name)| name).to_owned())
-                .collect(),
-        }
-    }
-
-    /// Ours to the best stock reads.
-    fn ratio(&self, memory: usize) -> Option<f64> {
-        Self::to(self.springbloom[memory]?, self.best_stock[memory]?)
-    }
-
-    /// The same of ours with the best settings.
-    fn ratio_by_hand(&self, memory: usize) -> Option<f64> {
-        Self::to(self.springbloom_by_hand[memory]?, self.best_stock[memory]?)
-    }
-
-    fn to(ours: f64, best: f64) -> Option<f64> {
-        Some(if ours.max(best) < READS_MIN { 1.0 } else { ours / best.max(READS_MIN / 10.0) })
-    }
 }
 
 impl Map {

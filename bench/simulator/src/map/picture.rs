@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::cells::{MEMORY, Popularity, RECORD_BYTES};
-use super::{EVEN, GAIN, LOSS, Row};
+use super::row::{EVEN, GAIN, LOSS, Row};
 
 const CELL: (usize, usize) = (38, 20);
 const LEFT: usize = 290;

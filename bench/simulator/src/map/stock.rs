@@ -126,7 +126,7 @@ fn with(
     Stock { name, reads: reads.to_vec() }
 }
 
-/// Bits for each family by the absent keys that its filters meet, so many on average: what somebody chooses who knows the lookups.
+/// Bits for each family by the absent keys that its filters meet, this many on average: what somebody chooses who knows the lookups.
 fn by_hand(store: &Store, mean: f64) -> Option<Choice> {
     let met = store.not_there();
     if met.iter().all(|of| (of / met[0] - 1.0).abs() < 1e-9) {

@@ -28,7 +28,7 @@ pub(super) struct Store {
     absent: Vec<f64>,
 }
 
-/// What lies in memory and on disk beside data.
+/// What lies in memory and on disk in addition to data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Layout {
     pub(super) block_bytes: f64,
@@ -117,7 +117,7 @@ impl Store {
         (self.keys as f64 * level.share * self.record_bytes / block_bytes).max(1.0).ceil()
     }
 
-    /// Parts of so many bytes that metadata of a table is cut into, and their size.
+    /// Parts of this many bytes that metadata of a table is cut into, and their size.
     pub(super) fn parts(level: Level, bytes: f64) -> (f64, f64) {
         let table = bytes / level.tables;
         let parts = (table / PARTITION_BYTES).round().max(1.0);

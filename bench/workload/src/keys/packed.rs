@@ -1,4 +1,4 @@
-//! Byte strings one behind the other, so that each costs 8 bytes beside its own.
+//! Byte strings one behind the other, so that each costs 8 bytes in addition to its own.
 
 /// Concatenated byte strings.
 #[derive(Debug)]

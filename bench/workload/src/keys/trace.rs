@@ -9,7 +9,8 @@ pub struct TraceKeys {
     pub(crate) keys: PackedKeys,
     pub(crate) loaded: u64,
     pub(crate) loaded_bytes: u64,
-    /// So many of the loaded ones were there before the trace, in an order that is not known. The others are in the order of their writes.
+    /// This many of the loaded ones were there before the trace, in an order that is not known. The others are in the order of their
+    /// writes.
     pub(crate) unordered: u64,
 }
 

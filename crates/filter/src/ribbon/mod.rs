@@ -22,7 +22,8 @@ mod query;
 mod rows;
 mod solve;
 
-pub(crate) use query::RibbonProbe;
+pub(crate) use query::{LANES, RibbonProbe};
+use rows::{BAND, SEEDS};
 
 use multiversion::multiversion;
 
@@ -30,18 +31,10 @@ use crate::limits::KEYS_MAX;
 use crate::nibbles::Nibbles;
 use crate::{FilterError, KeyDigest};
 
-/// Units whose words are interleaved in memory, since a lookup reads them together.
-pub(crate) const LANES: usize = 4;
-
-/// Coefficients of a row, and slots of the smallest system that is wider than one word.
-const BAND: u64 = 128;
-
 /// Maximum number of keys of a system of a single word. Its rows are dense, so it is solvable with few spare slots.
 const MAX_KEYS_IN_A_WORD: u32 = 60;
 
-/// Retry seeds per size, and number of sizes. A try succeeds with a probability of about 0.9 at the first size, and more at each further
-/// size.
-const SEEDS: u8 = 16;
+/// Number of sizes. A try succeeds with a probability of about 0.9 at the first size, and more at each further size.
 const GROWTHS: u8 = 16;
 
 /// Parameters of ribbon units: the try that succeeded, with growth in the low half and seed in the high half.
@@ -105,7 +98,7 @@ impl RibbonBuilder {
 
     /// Solves the system for `unit_count` columns. `None` if the first `tries` tries fail.
     ///
-    /// Memory beside the result: 20 bytes per slot and 36 per key.
+    /// Memory in addition to the result: 20 bytes per slot and 36 per key.
     pub(crate) fn build(
         &mut self,
         digests: &[KeyDigest],

@@ -3,8 +3,10 @@
 //! In memory, the words of columns are interleaved in lanes of [`LANES`] units. The words that a lookup needs of four units are adjacent:
 //! 96 bytes instead of four times 24 in different places.
 
-use super::LANES;
 use super::rows::{RowHasher, fingerprint};
+
+/// Units whose words are interleaved in memory, since a lookup reads them together.
+pub(crate) const LANES: usize = 4;
 use crate::KeyDigest;
 
 /// The probe of a digest, for any number of units.

@@ -2,9 +2,14 @@
 //!
 //! All three are products that are not linear in the digest, each with its own key. Only start and coefficients depend on the retry seed.
 
-use super::{BAND, SEEDS};
 use crate::KeyDigest;
 use crate::stream::{fold, splitmix64};
+
+/// Coefficients of a row, and slots of the smallest system that is wider than one word.
+pub(super) const BAND: u64 = 128;
+
+/// Retry seeds per size.
+pub(super) const SEEDS: u8 = 16;
 
 /// Index of this module's first key in the sequence of SplitMix64, after those of the Bloom units.
 const FIRST_KEY: u64 = 64;

@@ -1,4 +1,4 @@
-//! Beginnings of keys that a block of prefixes has beside those of the engine's extractor.
+//! Beginnings of keys that a block of prefixes has in addition to those of the engine's extractor.
 
 use std::{fmt, str::FromStr};
 
@@ -17,7 +17,7 @@ pub struct FurtherPrefixes {
     rules: [Rule; RULES_MAX],
 }
 
-/// No times: the first `byte` bytes, none if that is 0. Else: through so many of that byte.
+/// No times: the first `byte` bytes, none if that is 0. Else: through this many of that byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Rule {
     byte: u8,

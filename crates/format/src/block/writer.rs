@@ -12,8 +12,8 @@ use super::{BlockHeader, Contents, FinishedBlock, FurtherPrefixes, HEADER_BYTES}
 /// bytes per key, and 56 more while its ribbon is solved) and the size of a unit (two device pages).
 pub const MAX_SEGMENT_KEYS: usize = 1 << 16;
 
-/// A full segment has at least a key for every so many bytes of the segment size. What a segment costs in memory beside its units does
-/// not depend on the size of its values: with few keys it would cost more than the units.
+/// A full segment has at least one key in each of this many bytes of the segment size. What a segment costs in memory in addition to its
+/// units does not depend on the size of its values: with few keys it would cost more than the units.
 pub const MAX_SEGMENT_BYTES_PER_KEY: u64 = 2048;
 
 /// Collects the keys of one table and builds its filter block.
@@ -149,7 +149,7 @@ impl BlockWriter {
         self.last_key.set(user_key);
     }
 
-    /// Adds an entry of so many bytes under the newest key.
+    /// Adds an entry of this many bytes under the newest key.
     #[inline]
     pub(super) fn add_bytes(&mut self, entry_bytes: u64) {
         self.open_data_bytes = self.open_data_bytes.saturating_add(entry_bytes);

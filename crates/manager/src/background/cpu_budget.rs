@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Learning may take at most one part in so many of a core.
+/// Learning may take at most one part in this many of a core.
 const CPU_PARTS: u32 = 50;
 /// 0.1% of a core is always allowed, plus 5 us for each wasted read. Where few reads are wasted there is little to gain, and a working
 /// thread slows lookups down.

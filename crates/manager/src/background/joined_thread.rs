@@ -7,7 +7,7 @@ use std::thread::{Builder, JoinHandle, Thread};
 
 use parking_lot::Mutex;
 
-/// A thread that is joined when this is dropped, by whoever told it to end.
+/// A thread that is joined when this is dropped, by the owner, which told it to end.
 #[derive(Debug)]
 pub struct JoinedThread {
     thread: Thread,

@@ -12,12 +12,12 @@ use super::load_pause::LoadPause;
 use crate::load_unit::Progress;
 use crate::registry::READS_MAX;
 
-/// Where the reads of all threads take so long, another one reads, too: a slow device serves several reads in the time of one. Nobody waits
-/// for longer ones.
+/// Where the reads of all threads take this long, another one reads, too: a slow device serves several reads in the time of one. Nobody
+/// waits for longer ones.
 const SLOW: Duration = Duration::from_millis(1);
 /// Reads that may begin before a round of the background thread.
 const READS_PER_ROUND: u32 = 4;
-/// After so long without work a thread ends.
+/// After this time without work a thread ends.
 const LINGER: Duration = Duration::from_millis(200);
 
 /// The place of a thread.

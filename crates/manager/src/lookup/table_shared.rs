@@ -57,7 +57,7 @@ impl TableShared {
         Self(ThinArc::new(head, GroupCell::default, &[layouts.as_flattened(), fences, locator].concat()))
     }
 
-    /// Bytes of a table with these fences and a locator of so many bytes.
+    /// Bytes of a table with these fences and a locator of this many bytes.
     pub(crate) fn bytes_for(fences: &Fences, locator_bytes: usize) -> usize {
         let bytes = fences.len() * LAYOUT_BYTES + fences.packed().len() + locator_bytes;
         ThinArc::<TableHead>::bytes_for(fences.len(), bytes)

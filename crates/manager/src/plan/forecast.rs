@@ -65,7 +65,7 @@ const MEMORY: f32 = 300.0;
 const EXPECTED_MIN: f32 = 1e-3;
 /// Certain enough, and within the range of `f32`.
 const LOG_ODDS_MAX: f32 = 60.0;
-/// Prior for `wasted_share` and `run_factor`: the analytic rates count as so many wasted reads.
+/// Prior for `wasted_share` and `run_factor`: the analytic rates count as this many wasted reads.
 const PRIOR_READS: f64 = 64.0;
 
 impl Forecast {

@@ -13,8 +13,8 @@ use crate::memory::{grow_thriftily, shrink_thriftily, thrifty_bytes};
 use crate::names::ScopeId;
 use crate::plan::Run;
 
-/// Tables of a sorted run overlap while a compaction's inputs and outputs are both known. One that reaches into a range is at most so many
-/// before it.
+/// Tables of a sorted run overlap while a compaction's inputs and outputs are both known. One that reaches into a range is at most this
+/// many before it.
 const LOOK_BACK: usize = 64;
 
 /// A table in the list of its scope.

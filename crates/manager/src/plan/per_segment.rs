@@ -59,7 +59,7 @@ impl<T> Default for PerSegment<T> {
 }
 
 impl<T> PerSegment<T> {
-    /// Bytes of a table with so many segments.
+    /// Bytes of a table with this many segments.
     pub fn table_bytes(segments: usize) -> usize {
         let block_bytes = thrifty_bytes::<Block<T>>() + ALLOCATION_BYTES;
         segments * size_of::<T>() + block_bytes.div_ceil(BLOCK_TABLES)

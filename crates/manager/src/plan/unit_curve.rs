@@ -68,7 +68,7 @@ impl UnitCurve {
         self.corners.iter().map(|corner| corner.0)
     }
 
-    /// Negatives that pass so many bytes of units: straight between corners, level beyond the last one.
+    /// Negatives that pass this many bytes of units: straight between corners, level beyond the last one.
     pub(crate) fn passing(&self, unit_bytes: f64) -> f64 {
         let behind = self.corners.partition_point(|corner| corner.0 <= unit_bytes).max(1);
         let before = self.corners[behind - 1];

@@ -15,7 +15,7 @@ pub struct Lately {
 const LOOK_EVERY_TICKS: u64 = 4096;
 /// Wasted reads that a measurement needs.
 const WASTED_MIN: u64 = 256;
-/// When lately so many reads were wasted, all that came before counts half.
+/// When lately this many reads were wasted, all that came before counts half.
 const WASTED_MAX: f64 = 1024.0;
 
 /// Measures it.

@@ -37,6 +37,6 @@ pub struct Visit {
     pub segment: SegmentRef,
     /// How it ended.
     pub outcome: Outcome,
-    /// Visits that this one stands for: so many were made for one that was taken in.
+    /// Visits that this one stands for: this many were made for one that was taken in.
     pub sample_weight: u32,
 }

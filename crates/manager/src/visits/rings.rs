@@ -25,14 +25,14 @@ impl<T> Rings<T> {
         Self { rings: ArcSwap::default(), retired: Mutex::default() }
     }
 
-    /// Adds a ring of so many places. One caller at a time.
+    /// Adds a ring of this many places. One caller at a time.
     pub(crate) fn add_places(&self, places: usize) {
         let ring = Arc::new(ArrayQueue::new(places));
         let rings = self.rings.load().iter().cloned().chain([ring]).collect();
         self.rings.store(Arc::new(rings));
     }
 
-    /// Replaces all places by so many new ones. [`reclaim`](Self::reclaim) frees the old ones. One caller at a time.
+    /// Replaces all places by this many new ones. [`reclaim`](Self::reclaim) frees the old ones. One caller at a time.
     pub(crate) fn replace_places(&self, places: usize) {
         let rings = (places > 0).then(|| Arc::new(ArrayQueue::new(places)));
         let retired = self.rings.swap(Arc::new(rings.into_iter().collect()));

@@ -120,7 +120,7 @@ struct ThreadVisits {
 }
 
 impl ThreadVisits {
-    /// Bytes of a thread beside its batch and what the host keeps.
+    /// Bytes of a thread in addition to its batch and what the host keeps.
     const BYTES: usize = Totals::THREAD_BYTES + BORROWED_BYTES + allocated_bytes(size_of::<Self>());
 
     fn new(visits: &Arc<VisitBuffer>) -> Self {
@@ -153,7 +153,7 @@ impl ThreadVisits {
         }
     }
 
-    /// Gives the batch room for so many visits. A batch larger than the pool's could never be drained, so its sampling period would never
+    /// Gives the batch room for this many visits. A batch larger than the pool's could never be drained, so its sampling period would never
     /// reset.
     fn resize(&mut self, room: usize) {
         let Self { visits, batch, rng, .. } = self;

@@ -1,6 +1,5 @@
 //! The subcommands, one file each.
 
 pub(crate) mod copy;
-pub(crate) mod dedup;
 pub(crate) mod index;
 pub(crate) mod set;

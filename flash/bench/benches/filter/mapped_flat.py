@@ -3,7 +3,7 @@
 usage: mapped_flat.py FILE CAPACITY_KEYS KEYS PROBES CEILING_BYTES SECONDS
 
 Installed with `pip install pybloomfiltermmap3`. The kernel keeps mapped pages in its cache as long as memory lasts, so the ceiling has
-to be enforced. With SPRINGBLOOM_MEMORY_CGROUP naming a memory control group of that limit (prepared by whoever runs this), the process
+to be enforced. With SPRINGBLOOM_MEMORY_CGROUP naming a memory control group of that limit (prepared by the user), the process
 joins it and the kernel does it. Otherwise it is done here: it begins with the ceiling full of pages, and whenever an eighth more may be
 resident, stretches of the file are given back until the ceiling holds again. Keys are hashed, so every page is as likely to be needed as
 any other, and no other choice of pages would serve better. Time for writing changed pages back counts, as it would for a process at its

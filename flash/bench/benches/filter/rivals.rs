@@ -1,5 +1,5 @@
 //! The bounds on both sides: an in-memory filter with all of its bits in memory, and a flat filter in a mapped file under
-//! the same memory ceiling (`mapped_flat.py` beside this file measures that one; its lines are printed as they come).
+//! the same memory ceiling (`mapped_flat.py` next to this file measures that one; its lines are printed as they come).
 
 use std::path::Path;
 use std::process::Command;

@@ -32,7 +32,7 @@ pub(crate) enum Trace {
     XboxHeld,
 }
 
-/// One in so many keys of a file of real chunks is taken.
+/// One in this many keys of a file of real chunks is taken.
 const REAL_SHARES: u64 = 128;
 /// Repetitions per new chunk.
 const DUPLICATES_PER_INSERT: f64 = 15_666_332.0 / 12_082_492.0;

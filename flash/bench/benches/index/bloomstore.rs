@@ -187,7 +187,7 @@ impl BloomStore {
     }
 }
 
-/// The bits of a key in a filter of so many bytes for so many keys, with the best number of probes.
+/// The bits of a key in a filter of this many bytes for this many keys, with the best number of probes.
 fn bits(bytes: usize, keys: usize, digest: KeyDigest) -> impl Iterator<Item = usize> {
     let bits = bytes as u64 * 8;
     let probes = (bits as f64 / keys as f64 * std::f64::consts::LN_2).round().max(1.0) as u64;
@@ -259,7 +259,7 @@ impl Walks<'_> {
             let offset = ((at * RESERVED_PAGES + page) * PAGE_BYTES) as u64;
             self.queue.push_back(PlannedRead {
                 tag,
-                is_beside: false,
+                is_other: false,
                 span: Span { offset, len_bytes: PAGE_BYTES },
             });
         } else if !walk.chain_is_done {
@@ -268,7 +268,7 @@ impl Walks<'_> {
             let all = PARTITION_PAGES * RECORDS_PER_PAGE;
             if store.partitions[at].chained > 0 && may_match(prefilter, walk.digest, all) {
                 walk.is_at_chain = true;
-                self.queue.push_back(PlannedRead { tag, is_beside: true, span: store.chain_span(at) });
+                self.queue.push_back(PlannedRead { tag, is_other: true, span: store.chain_span(at) });
             }
         }
     }

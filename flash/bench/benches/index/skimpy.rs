@@ -155,7 +155,7 @@ impl ReadPlan for Walks<'_> {
         let (tag, page) = self.queue.pop_front()?;
         self.reads += 1;
         let span = Span { offset: u64::from(page) * PAGE_BYTES as u64, len_bytes: PAGE_BYTES };
-        Some(PlannedRead { tag, is_beside: false, span })
+        Some(PlannedRead { tag, is_other: false, span })
     }
 
     fn arrived(&mut self, tag: usize, bytes: std::io::Result<&[u8]>) {

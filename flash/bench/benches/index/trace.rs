@@ -1,8 +1,6 @@
 //! Synthetic backup streams with a given number of lookups per new chunk (BloomStore's traces: 4.1 for `linux`, 1.6 for `vx`). Chunks come
 //! in runs. A run is new, or repeats an earlier place of the stream.
 
-use std::io::{BufReader, Read};
-
 use springbloom_flash_index::{FlashIndex, IndexMemory, IndexSettings};
 
 use crate::setup::{KEY_BYTES, Setup, mix, value_of};
@@ -40,21 +38,8 @@ impl Stream {
     }
 }
 
-/// Streams of `SPRINGBLOOM_BENCH_KEYS` lookups. `SPRINGBLOOM_BENCH_CHUNKS` names a file of 20-byte digests that is used as a whole instead
-/// (see `scripts/benchmark-index`).
+/// Streams of `SPRINGBLOOM_BENCH_KEYS` lookups.
 pub(crate) fn run(setup: &Setup) {
-    if let Some(file) = std::env::var_os("SPRINGBLOOM_BENCH_CHUNKS") {
-        for with_locality in [true, false] {
-            let digests = std::fs::File::open(&file).expect("a file of chunk digests");
-            let mut digests = BufReader::new(digests);
-            let next = move || {
-                let mut digest = [0; KEY_BYTES];
-                digests.read_exact(&mut digest).ok().map(|()| digest)
-            };
-            look_up_and_put(setup, "chunks", with_locality, next);
-        }
-        return;
-    }
     for (name, lookups_per_new) in [("linux, 4.1 : 1", 4.1), ("vx, 1.6 : 1", 1.6)] {
         for with_locality in [true, false] {
             let mut stream = Stream { draw: setup.seed, known: 0, lookups_per_new, at: 0, left: 0 };

@@ -286,7 +286,7 @@ impl Layer {
         self.keys_of_ones(self.ones())
     }
 
-    /// Distinct keys that set so many bits.
+    /// Distinct keys that set this many bits.
     pub(crate) fn keys_of_ones(&self, ones: u64) -> f64 {
         let geometry = &self.header.geometry;
         let fill = ones as f64 / geometry.bits() as f64;

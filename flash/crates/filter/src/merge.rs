@@ -20,7 +20,7 @@ use crate::writer::{WhenFull, Writer};
 
 /// Pages merged at a time.
 const BATCH_PAGES: u32 = 256;
-/// Copies may raise the rate to so many times the one asked for.
+/// Copies may raise the rate to this many times the one asked for.
 const RATE_MAX: f64 = 1.5;
 
 /// The locks of a filter.

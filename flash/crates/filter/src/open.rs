@@ -43,7 +43,7 @@ impl FlashFilter {
         FlashFilter::open_in(FileStorage::shared(directory, Access::Write)?, buffer)
     }
 
-    /// Opens the filter in `directory` for lookups, beside any number of other readers. Writes nothing, and works on a read-only file
+    /// Opens the filter in `directory` for lookups, with any number of other readers. Writes nothing, and works on a read-only file
     /// system. If the last writer was interrupted, every batch of lookups also reads the log, until the filter is opened for writing once
     /// (see [`FlashFilter::is_recovered`]).
     pub fn open_read_only(directory: &Path, buffer: BufferSettings) -> Result<FlashFilter, FlashError> {

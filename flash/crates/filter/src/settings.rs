@@ -177,7 +177,7 @@ fn best_probes(fpr: f64, layout: Layout) -> u8 {
     (-per_page.log2()).round().clamp(1.0, f64::from(PROBES_MAX)) as u8
 }
 
-/// `pages` as the number of pages for so many keys.
+/// `pages` as the number of pages for this many keys.
 fn page_count(pages: f64, capacity_keys: u64) -> Result<u32, FlashError> {
     const MOST: f64 = u32::MAX as f64;
     let most_keys = capacity_keys as f64 * MOST / pages;

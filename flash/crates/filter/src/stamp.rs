@@ -2,8 +2,8 @@
 //!
 //! A program that copies the folder of an open filter reads each file at another time. If it reads pages before they are flushed, and the
 //! log after the generation that held their updates has ended, the copy lacks keys, and every checksum is right. So each file carries a
-//! stamp in front of its pages. Before a generation begins, the pages are synced and then the stamp is written. Whoever reads the stamp
-//! and then the pages has all that this generation of the log leaves out. A file with an older stamp than the log is such a copy.
+//! stamp in front of its pages. Before a generation begins, the pages are synced and then the stamp is written. A reader of the
+//! stamp and then of the pages has all that this generation of the log leaves out. A file with an older stamp than the log is such a copy.
 
 use springbloom_page_device::{SECTOR_BYTES, checksum, field};
 

@@ -439,10 +439,10 @@ impl ReadPlan for Searches<'_, '_> {
                 Target::Bucket(BucketPart { bucket, first, end }) => {
                     self.index.counters.bucket_reads.add(1);
                     let span = self.index.span_of(bucket, first.into()..end.into());
-                    return Some(PlannedRead { tag, is_beside: false, span });
+                    return Some(PlannedRead { tag, is_other: false, span });
                 }
                 Target::Page(page) => match self.index.log.place(page) {
-                    PagePlace::Device(span) => return Some(PlannedRead { tag, is_beside: true, span }),
+                    PagePlace::Device(span) => return Some(PlannedRead { tag, is_other: true, span }),
                     PagePlace::Memory(bytes) => {
                         self.arrived(tag, Ok(&bytes));
                     }

@@ -68,7 +68,7 @@ impl FlashIndex {
         FlashIndex::open_in(FileStorage::shared(directory, Access::Write)?, memory)
     }
 
-    /// Opens the index in `directory` for lookups, beside any number of other readers. Writes nothing, and works on a read-only file
+    /// Opens the index in `directory` for lookups, with any number of other readers. Writes nothing, and works on a read-only file
     /// system. Records since the last checkpoint are replayed into memory.
     pub fn open_read_only(directory: &Path, memory: IndexMemory) -> Result<FlashIndex, FlashError> {
         FlashIndex::open_in(FileStorage::shared(directory, Access::Read)?, memory)

@@ -98,7 +98,7 @@ fn run(
     Ok(())
 }
 
-/// At least so many rounds, and until all kinds of ends were seen. Returns how many buckets were rebuilt at openings.
+/// At least this many rounds, and until all kinds of ends were seen. Returns how many buckets were rebuilt at openings.
 fn crash_again_and_again(test: &str, on: BlockSizes, loss: PowerLoss, rounds: usize) -> u64 {
     let mut rng = seed::rng(test);
     let mut storage = Arc::new(SimStorage::with_blocks(SimPower::steady(), on));

@@ -1,4 +1,4 @@
-//! Readers beside a writer, through flushes, splits and reclaiming, and writers that share syncs.
+//! Readers next to a writer, through flushes, splits and reclaiming, and writers that share syncs.
 
 mod support;
 

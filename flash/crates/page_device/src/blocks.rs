@@ -4,7 +4,9 @@ use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use crate::SECTOR_BYTES;
+/// Sector size in bytes: the smallest unit that devices write atomically. Checksums of pages are per sector, whatever the physical block
+/// size.
+pub const SECTOR_BYTES: usize = 512;
 
 /// Block sizes of a device in bytes, powers of two.
 ///

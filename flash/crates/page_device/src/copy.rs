@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::folder::require_space;
+use crate::storage::require_space;
 use crate::wal::{NAMES, PAIR_BYTES};
 use crate::{AlignedBuf, FileStorage, FlashError, PageDevice, Storage, Watch, require, require_empty};
 

@@ -1,23 +1,9 @@
-//! A device with aligned reads and writes, and a storage of named devices.
+//! A device with aligned reads and writes.
 
 use std::io;
 use std::sync::Arc;
 
-use crate::plan;
-use crate::{AlignedBuf, BlockSizes, ReadPlan};
-
-/// Sector size in bytes: the smallest unit that devices write atomically. Checksums of pages are per sector, whatever the physical block
-/// size.
-pub const SECTOR_BYTES: usize = 512;
-
-/// A contiguous range of a device, in multiples of [`SECTOR_BYTES`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
-    /// Offset in bytes.
-    pub offset: u64,
-    /// Length in bytes.
-    pub len_bytes: usize,
-}
+use crate::{AlignedBuf, BlockSizes, PlannedRead, ReadPlan, Span};
 
 /// Random access to aligned ranges. Buffers must come from [`AlignedBuf`].
 pub trait PageDevice: Send + Sync {
@@ -45,11 +31,11 @@ pub trait PageDevice: Send + Sync {
         one_by_one(self, spans, visit);
     }
 
-    /// Runs `plan` with many reads in flight, from this device and from `beside`, each of at most `longest_bytes`. Returns when the plan
+    /// Runs `plan` with many reads in flight, from this device and from `other`, each of at most `longest_bytes`. Returns when the plan
     /// has no next read and all reads have completed.
-    fn read_planned(&self, beside: &dyn PageDevice, longest_bytes: usize, plan: &mut dyn ReadPlan) {
+    fn read_planned(&self, other: &dyn PageDevice, longest_bytes: usize, plan: &mut dyn ReadPlan) {
         let _ = longest_bytes;
-        plan::in_waves(self, beside, plan);
+        in_waves(self, other, plan);
     }
 
     /// The file behind the device, for a ring that reads several files.
@@ -68,35 +54,6 @@ pub trait PageDevice: Send + Sync {
     }
 }
 
-/// Devices by name.
-pub trait Storage: Send + Sync {
-    /// Creates a device of `len_bytes`, replacing one of that name. Its contents are unspecified until written. The name is durable on
-    /// return.
-    fn create(&self, name: &str, len_bytes: u64) -> io::Result<Arc<dyn PageDevice>>;
-
-    /// Opens an existing device. `NotFound` if there is none.
-    fn open(&self, name: &str) -> io::Result<Arc<dyn PageDevice>>;
-
-    /// Removes a device. `NotFound` if there is none.
-    fn remove(&self, name: &str) -> io::Result<()>;
-
-    /// Names of everything in this storage, devices or not, sorted.
-    fn names(&self) -> io::Result<Vec<String>>;
-
-    /// Bytes that new devices can take. `None` if that is not known.
-    fn free_bytes(&self) -> Option<u64> {
-        None
-    }
-
-    /// Whether devices are writable.
-    fn is_writable(&self) -> bool {
-        true
-    }
-
-    /// The name of a device in messages.
-    fn describe(&self, name: &str) -> String;
-}
-
 /// Reads without others in flight.
 pub(crate) fn one_by_one<D: PageDevice + ?Sized>(
     device: &D,
@@ -111,5 +68,26 @@ pub(crate) fn one_by_one<D: PageDevice + ?Sized>(
             Ok(()) => visit(i, Ok(bytes)),
             Err(e) => visit(i, Err(e)),
         }
+    }
+}
+
+/// Reads taken from a plan at a time, on devices without io_uring.
+const WAVE_READS: usize = 1024;
+
+/// Runs `plan` in waves of reads.
+pub(crate) fn in_waves<D: PageDevice + ?Sized>(device: &D, other: &dyn PageDevice, plan: &mut dyn ReadPlan) {
+    loop {
+        let wave: Vec<PlannedRead> = std::iter::from_fn(|| plan.next_read()).take(WAVE_READS).collect();
+        if wave.is_empty() {
+            return;
+        }
+        let of = |is_other| -> (Vec<usize>, Vec<Span>) {
+            let reads = wave.iter().filter(|read| read.is_other == is_other);
+            reads.map(|read| (read.tag, read.span)).unzip()
+        };
+        let (tags, spans) = of(false);
+        device.read_each(&spans, &mut |n, bytes| plan.arrived(tags[n], bytes));
+        let (tags, spans) = of(true);
+        other.read_each(&spans, &mut |n, bytes| plan.arrived(tags[n], bytes));
     }
 }

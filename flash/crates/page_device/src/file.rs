@@ -9,11 +9,11 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 
-use crate::device::one_by_one;
+use crate::device::{in_waves, one_by_one};
 use crate::high::high;
 use crate::pool::ReadPool;
 use crate::unsafe_uring::Ring;
-use crate::{BlockSizes, PageDevice, ReadPlan, Span, plan};
+use crate::{BlockSizes, PageDevice, ReadPlan, Span};
 
 /// Operations in flight of batched calls.
 const QUEUE_DEPTH: usize = 32;
@@ -150,14 +150,14 @@ impl PageDevice for FileDevice {
         }
     }
 
-    fn read_planned(&self, beside: &dyn PageDevice, longest_bytes: usize, plan: &mut dyn ReadPlan) {
-        let ring = beside.file().and_then(|file| Some((file, self.take(&self.plan_rings, PLAN_DEPTH)?)));
+    fn read_planned(&self, other: &dyn PageDevice, longest_bytes: usize, plan: &mut dyn ReadPlan) {
+        let ring = other.file().and_then(|file| Some((file, self.take(&self.plan_rings, PLAN_DEPTH)?)));
         match ring {
             Some((file, mut ring)) => {
                 ring.read_planned([&self.file, file], longest_bytes, plan);
                 self.keep(&self.plan_rings, ring);
             }
-            None => plan::in_waves(self, beside, plan),
+            None => in_waves(self, other, plan),
         }
     }
 
@@ -291,7 +291,7 @@ mod tests {
     struct Checked {
         left: Vec<PlannedRead>,
         firsts: [u8; 2],
-        is_beside: Vec<bool>,
+        is_other: Vec<bool>,
         offsets: Vec<u64>,
     }
 
@@ -301,7 +301,7 @@ mod tests {
         }
 
         fn arrived(&mut self, tag: usize, bytes: io::Result<&[u8]>) {
-            let first = self.firsts[usize::from(self.is_beside[tag])];
+            let first = self.firsts[usize::from(self.is_other[tag])];
             for (page, number) in bytes.unwrap().chunks(4096).zip(self.offsets[tag] / 4096..) {
                 assert!(page.iter().all(|b| *b == first + number as u8), "read {tag}");
             }
@@ -309,16 +309,16 @@ mod tests {
         }
     }
 
-    fn check_plan(device: &dyn PageDevice, beside: &dyn PageDevice, firsts: [u8; 2], len_bytes: usize) {
+    fn check_plan(device: &dyn PageDevice, other: &dyn PageDevice, firsts: [u8; 2], len_bytes: usize) {
         let spans = (0..64 * 4096 / len_bytes as u64)
             .map(|n| Span { offset: n * len_bytes as u64, len_bytes })
             .flat_map(|span| [(false, span), (true, span)]);
         let reads: Vec<PlannedRead> =
-            spans.enumerate().map(|(tag, (is_beside, span))| PlannedRead { tag, is_beside, span }).collect();
-        let is_beside = reads.iter().map(|read| read.is_beside).collect();
+            spans.enumerate().map(|(tag, (is_other, span))| PlannedRead { tag, is_other, span }).collect();
+        let is_other = reads.iter().map(|read| read.is_other).collect();
         let offsets = reads.iter().map(|read| read.span.offset).collect();
-        let mut plan = Checked { left: reads, firsts, is_beside, offsets };
-        device.read_planned(beside, len_bytes, &mut plan);
+        let mut plan = Checked { left: reads, firsts, is_other, offsets };
+        device.read_planned(other, len_bytes, &mut plan);
         assert!(plan.offsets.iter().all(|offset| *offset == u64::MAX), "every read has arrived");
     }
 

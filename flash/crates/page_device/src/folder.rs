@@ -2,13 +2,12 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::lock::FolderLock;
 use crate::wal::NAMES;
-use crate::{FileDevice, FlashError, IoEngine, PageDevice, Storage};
+use crate::{FileDevice, FlashError, IoEngine, PageDevice, Storage, require_empty};
 
 /// Mode in which a folder is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,11 +49,6 @@ impl FileStorage {
             return Err(FlashError::NotFound { name, expected: "complete set or index" });
         }
         Ok(FileStorage { folder: folder.to_owned(), engine, is_writable, made, lock })
-    }
-
-    /// The error for a locked `folder`.
-    pub fn in_use(folder: &Path) -> FlashError {
-        FlashError::InUse { name: folder.display().to_string(), is_own: is_locked_here(folder) }
     }
 
     /// Opens `folder` for a structure that is there.
@@ -106,64 +100,6 @@ impl FileStorage {
             let _ = std::fs::remove_dir(folder);
         }
     }
-}
-
-/// Returns an error if a device of `needed_bytes` finds no room in `storage`.
-pub fn require_space(storage: &dyn Storage, name: &str, needed_bytes: u64) -> Result<(), FlashError> {
-    match storage.free_bytes() {
-        Some(free_bytes) if free_bytes < needed_bytes => {
-            Err(FlashError::NoSpace { name: storage.describe(name), needed_bytes, free_bytes, inserted: 0 })
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Number of names that an error lists.
-const NAMES_MAX: usize = 4;
-
-/// Returns an error if there is anything in `storage`.
-pub fn require_empty(storage: &dyn Storage) -> Result<(), FlashError> {
-    let name = storage.describe("");
-    let names = storage.names().map_err(FlashError::io("list", &name))?;
-    if names.is_empty() { Ok(()) } else { Err(FlashError::NotEmpty { name, got: listed(&names) }) }
-}
-
-/// The error for a structure whose file, or what else is `missing`, is not there.
-pub fn incomplete(storage: &dyn Storage, missing: &str) -> FlashError {
-    let got = listed(&storage.names().unwrap_or_default());
-    FlashError::Incomplete { name: storage.describe(""), missing: missing.to_owned(), got }
-}
-
-/// For `map_err`: an error about a file that is missing becomes [`FlashError::Incomplete`].
-pub fn or_incomplete(storage: &dyn Storage) -> impl FnOnce(FlashError) -> FlashError {
-    |error| match &error {
-        FlashError::Io { action: "open", name, source } if source.kind() == io::ErrorKind::NotFound => {
-            incomplete(storage, name.rsplit('/').next().unwrap_or(name))
-        }
-        _ => error,
-    }
-}
-
-/// The names, or some of many.
-fn listed(names: &[String]) -> String {
-    let more = match names.len().saturating_sub(NAMES_MAX) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    format!("{}{more}", names[..names.len().min(NAMES_MAX)].join(", "))
-}
-
-/// Whether this process has locked `folder`, as far as the system tells.
-fn is_locked_here(folder: &Path) -> bool {
-    let (Ok(found), Ok(locks)) = (folder.metadata(), std::fs::read_to_string("/proc/locks")) else {
-        return false;
-    };
-    let (process, inode) = (std::process::id().to_string(), found.ino().to_string());
-    // Such as "1: FLOCK  ADVISORY  WRITE 123 fe:00:456 0 EOF".
-    locks.lines().any(|lock| match *lock.split_whitespace().collect::<Vec<_>>() {
-        [_, "FLOCK", _, _, holder, file, ..] => holder == process && file.rsplit(':').next() == Some(&inode),
-        _ => false,
-    })
 }
 
 /// Creates `folder` and its parents durably. Returns the folders that did not exist, outermost first.

@@ -27,23 +27,25 @@ mod plan;
 mod pool;
 mod sim;
 mod sim_copy;
+mod storage;
 mod unsafe_uring;
 mod wal;
 mod watch;
 
 pub use aligned::{ALIGNMENT_BYTES, AlignedBuf};
-pub use blocks::BlockSizes;
+pub use blocks::{BlockSizes, SECTOR_BYTES};
 pub use copy::{copy_devices, copy_folder};
-pub use device::{PageDevice, SECTOR_BYTES, Span, Storage};
+pub use device::PageDevice;
 pub use error::{FlashError, require};
 pub use file::{FileDevice, IoEngine};
-pub use folder::{Access, FileStorage, incomplete, or_incomplete, require_empty, require_space};
-pub use lock::no_locks;
+pub use folder::{Access, FileStorage};
+pub use lock::{in_use, no_locks};
 pub use memory::{AnswerMemory, Purpose, reserved};
 pub use mix::{GOLDEN, checksum, checksum_32, field, mix, scale};
-pub use plan::{PlannedRead, ReadPlan};
+pub use plan::{PlannedRead, ReadPlan, Span};
 pub use sim::{PowerLoss, SimPower, SimStorage};
 pub use sim_copy::CopiedStorage;
+pub use storage::{Storage, incomplete, or_incomplete, require_empty, require_space};
 pub use wal::{
     COMMIT_BYTES_MAX, CommitGuard, GroupCommit, INDEX_KIND, SET_KIND, START_BYTES_MAX, Wal, WalReport,
 };

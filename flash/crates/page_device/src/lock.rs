@@ -6,6 +6,7 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -43,7 +44,7 @@ impl FolderLock {
             false => Err(io::ErrorKind::NotADirectory.into()),
         });
         let file = opened.map_err(FlashError::io("open", &name))?;
-        let refused = refusal(lock(&file, is_exclusive)).ok_or_else(|| crate::FileStorage::in_use(folder))?;
+        let refused = refusal(lock(&file, is_exclusive)).ok_or_else(|| in_use(folder))?;
         let lock = FolderLock { path: folder.to_owned(), folder: file, is_exclusive, log: OnceLock::new() };
         let is_locked = lock.lock_log()?;
         match refused {
@@ -97,6 +98,24 @@ fn refusal(locked: Result<(), TryLockError>) -> Option<Option<io::Error>> {
         Err(TryLockError::WouldBlock) => None,
         Err(TryLockError::Error(error)) => Some(Some(error)),
     }
+}
+
+/// The error for a locked `folder`.
+pub fn in_use(folder: &Path) -> FlashError {
+    FlashError::InUse { name: folder.display().to_string(), is_own: is_locked_here(folder) }
+}
+
+/// Whether this process has locked `folder`, as far as the system tells.
+fn is_locked_here(folder: &Path) -> bool {
+    let (Ok(found), Ok(locks)) = (folder.metadata(), std::fs::read_to_string("/proc/locks")) else {
+        return false;
+    };
+    let (process, inode) = (std::process::id().to_string(), found.ino().to_string());
+    // Such as "1: FLOCK  ADVISORY  WRITE 123 fe:00:456 0 EOF".
+    locks.lines().any(|lock| match *lock.split_whitespace().collect::<Vec<_>>() {
+        [_, "FLOCK", _, _, holder, file, ..] => holder == process && file.rsplit(':').next() == Some(&inode),
+        _ => false,
+    })
 }
 
 /// The error for a `folder` that cannot be locked.

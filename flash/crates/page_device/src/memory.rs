@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use crate::FlashError;
 
-/// Parts of an answer that are asked for together, and what a call takes beside them meanwhile.
+/// Parts of an answer that are asked for together, and what a call takes in addition meanwhile.
 const AHEAD_BYTES: usize = 4 << 20;
 /// Asking takes some microseconds, more than few parts are worth.
 const FEW_PARTS: usize = 256;

@@ -139,7 +139,7 @@ impl Ring {
         self.is_refused |= drive(&mut self.ring, slots, &mut operations);
     }
 
-    /// See [`crate::PageDevice::read_planned`]. The files are those of the device and of `beside`.
+    /// See [`crate::PageDevice::read_planned`]. The files are those of the device and of `other`.
     pub(crate) fn read_planned(
         &mut self,
         files: [&Arc<File>; 2],
@@ -160,14 +160,14 @@ impl Ring {
             fn next(&mut self, slot: usize) -> Option<(usize, squeue::Entry)> {
                 loop {
                     let read = self.plan.next_read()?;
-                    let PlannedRead { tag, is_beside, span } = read;
+                    let PlannedRead { tag, is_other, span } = read;
                     if span.len_bytes > self.longest_bytes {
                         self.plan.arrived(tag, Err(io::ErrorKind::InvalidInput.into()));
                         continue;
                     }
                     self.reads[slot] = read;
                     let (file, piece, len) =
-                        (usize::from(is_beside), (self.piece)(slot), span.len_bytes as u32);
+                        (usize::from(is_other), (self.piece)(slot), span.len_bytes as u32);
                     let read = if self.are_registered {
                         let file = types::Fixed(file as u32);
                         opcode::ReadFixed::new(file, piece, len, 0).offset(span.offset).build()
@@ -181,8 +181,8 @@ impl Ring {
             }
 
             fn done(&mut self, _: usize, slot: usize, outcome: i32) {
-                let PlannedRead { tag, is_beside, span } = self.reads[slot];
-                let (at, file) = ((self.piece)(slot), self.files[usize::from(is_beside)]);
+                let PlannedRead { tag, is_other, span } = self.reads[slot];
+                let (at, file) = ((self.piece)(slot), self.files[usize::from(is_other)]);
                 // SAFETY: the slot's piece is `longest_bytes` long, and the span is not longer: see `next`. The operation has completed.
                 let bytes = unsafe {
                     let outcome = read_if_undone(outcome, file, span.offset, at, span.len_bytes);
@@ -195,7 +195,7 @@ impl Ring {
         let buffer = self.buffer(slots * longest_bytes);
         let piece = pieces(buffer.0, longest_bytes);
         let are_registered = self.register(buffer, files);
-        let none = PlannedRead { tag: 0, is_beside: false, span: Span { offset: 0, len_bytes: 0 } };
+        let none = PlannedRead { tag: 0, is_other: false, span: Span { offset: 0, len_bytes: 0 } };
         let reads = vec![none; slots];
         let mut planned = Planned { plan, files, are_registered, longest_bytes, piece, reads };
         self.is_refused |= drive(&mut self.ring, slots, &mut planned);
@@ -467,7 +467,7 @@ mod tests {
         assert_eq!(told, 0, "{}", io::Error::last_os_error());
     }
 
-    /// In a thread of its own, and not for ever.
+    /// In a thread of its own, and not forever.
     fn in_sandbox(test: impl FnOnce() + Send + 'static) {
         let (done, ended) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
@@ -507,7 +507,7 @@ mod tests {
                 let span = |n| Span { offset: n as u64 * 4096, len_bytes: 4096 };
                 let spans: Vec<Span> = (0..PAGES).map(span).collect();
                 let planned = || {
-                    let read = |tag| PlannedRead { tag, is_beside: tag % 2 == 0, span: span(tag) };
+                    let read = |tag| PlannedRead { tag, is_other: tag % 2 == 0, span: span(tag) };
                     let mut plan = All((0..PAGES).map(read).collect(), 0);
                     device.read_planned(&device, 4096, &mut plan);
                     assert_eq!(plan.1, PAGES);

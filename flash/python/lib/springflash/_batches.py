@@ -103,7 +103,7 @@ def pairs(keys: Any, values: Any) -> tuple[Iterator[tuple[Any, Any, int]], int |
 
 
 def unchanging(item: Any) -> Any:
-    """A copy of what can be filled anew."""
+    """A copy of what can be filled again."""
     return item if type(item) is bytes or not isinstance(item, (bytearray, memoryview)) else bytes(item)
 
 
@@ -143,7 +143,7 @@ def together(*columns: Iterable[Any]) -> Iterator[list[list[Any]]]:
 def _bytes_of(items: list[Any]) -> int:
     try:
         return sum(map(len, items))
-    except TypeError:  # One that is no key. Whoever takes the batch says which.
+    except TypeError:  # One that is no key. The caller says which.
         return 0
 
 

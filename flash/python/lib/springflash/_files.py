@@ -37,6 +37,9 @@ def fault(kind: type[FlashError], path: object, reason: str) -> FlashError:
 class FolderLock:
     """A folder that nobody else has, until it is released or forgotten."""
 
+    #: Until it is opened, which an interrupt may end.
+    _file = -1
+
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self._process = os.getpid()
         self._file = _opened(folder)

@@ -134,12 +134,17 @@ class RotatingFilter(Closes):
         self._require_open()
         if not self._is_settled:
             self._settle()
-        names = [*self._generations]
-        self._ages.observe(time.time(), names)
+        names = self._look()
         if not names or self._ages.is_older(names[-1], 1):
             self._begin()
         elif len(names) > self._kept or any(self._ages.is_older(name, self._kept) for name in names):
             self._settle()
+
+    def _look(self) -> list[str]:
+        """Takes a reading of the clock. Gives the names of the generations."""
+        names = [*self._generations]
+        self._ages.observe(time.time(), names)
+        return names
 
     def rotate(self) -> None:
         """Begins a generation, and forgets the oldest if there are too many. After an interrupt, a call again completes it."""
@@ -306,6 +311,7 @@ class RotatingFilter(Closes):
         with self._lock:
             for generation in self._live()[:1]:
                 generation.commit()
+            self._look()
 
     def copy(self, path: Path, progress: Progress | None = None) -> None:
         """Makes a durable copy, as :meth:`FlashFilter.copy` does. A kill leaves a folder whose name ends with ``.new``: remove it."""
@@ -317,15 +323,16 @@ class RotatingFilter(Closes):
             if copy.exists() and os.listdir(copy):
                 raise FileExistsError(errno.EEXIST, "is not empty, expected an empty folder or one that does not exist", str(copy))
             new = copy.with_name(copy.name + ".new")
-            new.mkdir()
             try:
+                new.mkdir()
                 for name, generation in self._generations.items():
                     generation.copy(new / name, progress)
                 self._ages.copy(new)
                 sync(new)
                 os.rename(new, copy)
-            except BaseException:
-                shutil.rmtree(new, ignore_errors=True)
+            except BaseException as ended:
+                if not (isinstance(ended, FileExistsError) and ended.filename == str(new)):
+                    shutil.rmtree(new, ignore_errors=True)
                 raise
             sync(copy.parent)
 
@@ -337,5 +344,6 @@ class RotatingFilter(Closes):
                 closing.callback(self._folder_lock.release)
                 if not self._folder_lock.is_released:
                     closing.callback(self._ages.save)
+                    closing.callback(self._look)
                 for generation in self._generations.values():
                     closing.callback(generation.close)

@@ -145,6 +145,8 @@ def _lines(file: Path, name: str, target: Path, how: How, is_json: bool) -> Iter
             source = enter(zstd.ZstdFile(source))
             output = enter(io.BufferedWriter(_Output(target)))
             output = enter(zstd.ZstdFile(output, "w", options={zstd.CompressionParameter.checksum_flag: 1}))
+            # Else it writes no frame where no document stays.
+            output.write(b"")
         else:
             reading = _reading(file)
             output = enter(io.BufferedWriter(_Output(target)))

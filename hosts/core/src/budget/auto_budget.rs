@@ -12,11 +12,10 @@ use super::climber::{Climber, Counts};
 
 /// The most of the cache that filters may have, in eighths.
 pub(crate) const MOST_EIGHTHS: u32 = 7;
-/// Bits per key of the prior: so many where there is half a byte of memory per key, and as many more each time that doubles.
-const PRIOR_BITS: f64 = 4.0;
-const PRIOR_BITS_PER_DOUBLING: f64 = 2.0;
-const PRIOR_BITS_MAX: f64 = 12.0;
-const PRIOR_MEMORY_PER_KEY: f64 = 0.5;
+/// Bits per key of the prior for each byte of memory per key, and at most: what reads least on average in the stores that `springbloom map`
+/// models.
+const PRIOR_BITS_PER_BYTE: f64 = 3.0;
+const PRIOR_BITS_MAX: f64 = 8.0;
 /// All units of a table have this many bits per key.
 const BITS_MAX: f64 = 16.0;
 /// Part of the cache to begin with, while no table is known.
@@ -190,8 +189,7 @@ impl AutoBudget {
 
 /// Bits per key where there is so much memory per key.
 fn prior_bits(memory_per_key: f64) -> f64 {
-    let doublings = (memory_per_key / PRIOR_MEMORY_PER_KEY).log2();
-    (PRIOR_BITS + PRIOR_BITS_PER_DOUBLING * doublings).clamp(PRIOR_BITS, PRIOR_BITS_MAX)
+    (PRIOR_BITS_PER_BYTE * memory_per_key).min(PRIOR_BITS_MAX)
 }
 
 #[cfg(test)]
@@ -211,7 +209,7 @@ mod tests {
 
     #[test]
     fn the_prior_grows_with_the_memory_per_key() {
-        for (memory, bits) in [(0.1, 4.0), (0.5, 4.0), (1.0, 6.0), (2.0, 8.0), (8.0, 12.0), (50.0, 12.0)] {
+        for (memory, bits) in [(0.5, 1.5), (1.0, 3.0), (2.0, 6.0), (4.0, 8.0), (50.0, 8.0)] {
             assert_eq!(prior_bits(memory), bits, "{memory} bytes per key");
         }
     }

@@ -15,7 +15,7 @@ use crate::engine::{Cache, CacheAlarm, CacheCharge, CacheUse, Engine};
 
 /// How often caches are looked at, at least.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// Looking takes one part in so many of a core: some caches walk over all their entries for it.
+/// Looking takes one part in this many of a core: some caches walk over all their entries for it.
 const LOOK_PARTS: u32 = 200;
 /// The same where the alarm rings, which it does at each look while a cache is full of what others have pinned.
 const LOOK_EVERY_RING: Duration = Duration::from_millis(2);
@@ -30,7 +30,7 @@ pub(crate) struct LastLook {
 }
 
 impl LastLook {
-    /// Now; asking the caches took so long.
+    /// Now; asking the caches took this long.
     pub(crate) fn now(took: Duration) -> Self {
         Self { at: Instant::now(), took }
     }

@@ -332,7 +332,7 @@ mod tests {
         }
 
         fn prior(&self) -> f64 {
-            (4.0 + 2.0 * (self.memory_per_key / 0.5).log2()).clamp(4.0, 12.0).min(self.bits_max())
+            (3.0 * self.memory_per_key).min(8.0)
         }
 
         /// With the best number of bits.

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-/// After room was taken away, so long passes before the budget takes more: memtables that were flushed fill again.
+/// After room was taken away, this time passes before the budget takes more: memtables that were flushed fill again.
 const RAISE_AFTER: Duration = Duration::from_secs(1);
 const RAISE_EVERY: Duration = Duration::from_millis(250);
 /// The part of what was asked for that the budget takes back at a time.
@@ -14,7 +14,7 @@ const RAISE_PART: usize = 8;
 const YIELD_FACTOR: usize = 4;
 /// A smaller budget yields as a whole.
 const YIELD_MIN: usize = 64 << 10;
-/// So long nothing is charged after a cache refused an entry, unless the entry finds room then.
+/// For this time nothing is charged after a cache refused an entry, unless the entry finds room then.
 const UNCHARGED: Duration = Duration::from_millis(250);
 
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -115,7 +115,7 @@ impl CacheCharge {
         self.ask(|of| unsafe { (of.calls.capacity)(of.charge) }).unwrap_or(0)
     }
 
-    /// Bytes that the charge may take, so many eighths of the capacity at most. Some caches walk over all their entries for it.
+    /// Bytes that the charge may take, this many eighths of the capacity at most. Some caches walk over all their entries for it.
     pub(crate) fn room(&self, eighths: u32) -> usize {
         // SAFETY: as above.
         self.ask(|of| unsafe { (of.calls.room)(of.charge, eighths) }).unwrap_or(0)

@@ -51,7 +51,7 @@ pub struct CacheCalls {
     ) -> *mut c_void,
     /// Capacity of the cache.
     pub capacity: unsafe extern "C" fn(charge: *mut c_void) -> u64,
-    /// Bytes that the charge may take, so many eighths of the capacity at most.
+    /// Bytes that the charge may take, this many eighths of the capacity at most.
     pub room: unsafe extern "C" fn(charge: *mut c_void, eighths: c_uint) -> u64,
     /// Bytes that are charged.
     pub charged: unsafe extern "C" fn(charge: *mut c_void) -> u64,

@@ -108,7 +108,7 @@ pub const METRICS: &[Metric] = &[
     .by(&["kind"]),
     gauge(
         "springbloom_builder_bytes",
-        "Bytes beside the budget for units of tables that are being written",
+        "Bytes outside the budget for units of tables that are being written",
         |s| one(s.builder_bytes),
     ),
     gauge("springbloom_resident_bytes", "Bytes of resident units, by level of the tree", |s| {

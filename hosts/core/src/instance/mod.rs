@@ -127,7 +127,7 @@ impl Filters {
         Ok(self.budget.ask(budget) as u64)
     }
 
-    /// [`set_budget`](Self::set_budget) to so many bytes.
+    /// [`set_budget`](Self::set_budget) to this many bytes.
     pub fn set_budget_bytes(&self, budget_bytes: u64) -> Result<u64, Error> {
         self.set_budget(Budget::Bytes(budget_bytes))
     }

@@ -10,7 +10,7 @@ use springbloom_format::FurtherPrefixes;
 /// The memory for filter units and all their bookkeeping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Budget {
-    /// So many bytes.
+    /// This many bytes.
     Bytes(u64),
     /// The part of the block caches with which lookups read the fewest blocks; the caches pay for it.
     /// [`UNCHARGED_BYTES`](Self::UNCHARGED_BYTES) while no options with a block cache are in use.
@@ -43,7 +43,7 @@ pub struct Settings {
     pub small_index: bool,
     /// Whether a new table starts with the hotness of the segments whose keys it holds.
     pub inherit_hotness: bool,
-    /// Which beginnings of keys new tables have units over, beside the prefixes of an extractor.
+    /// Which beginnings of keys new tables have units over, in addition to the prefixes of an extractor.
     pub further_prefixes: FurtherPrefixes,
     /// Whether a setting was given that has no effect any more.
     pub has_one_without_effect: bool,

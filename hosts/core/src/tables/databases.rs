@@ -163,7 +163,7 @@ impl Database {
         self.is_checking.store(false, Ordering::Release);
     }
 
-    /// About so many lookups began with a table of it.
+    /// About this many lookups began with a table of it.
     pub(crate) fn count_lookups(&self, lookups: u64) {
         self.lookups.fetch_add(lookups, Ordering::Relaxed);
         self.lookups_of_all.fetch_add(lookups, Ordering::Relaxed);

@@ -5,7 +5,7 @@ use springbloom_format::{BlockWriter, PrefixWriter};
 use super::builder_memory::{BuilderMemory, Share};
 use crate::{identity::block_identity, settings::Settings};
 
-/// How often memory is counted. So many digests take 64 KiB.
+/// How often memory is counted. This many digests take 64 KiB.
 const KEYS_PER_COUNT: u64 = 4096;
 
 /// Collects the table's keys and their prefixes, and gives its filter block at the end.

@@ -1,6 +1,6 @@
 //! The hotness file of a folder of tables. It is read as a whole and replaced as a whole.
 //!
-//! A new file is written beside the old one and renamed, and a small one is overwritten: the end of the process leaves the old or the new
+//! A new file is written next to the old one and renamed, and a small one is overwritten: the end of the process leaves the old or the new
 //! one. It is not synced: a power loss may leave neither. Then its checksum is wrong, and the next start is cold. The file is accessed
 //! through the operating system, whatever file system the engine has. A database that lies elsewhere has no such folder, and starts cold.
 
@@ -169,7 +169,7 @@ mod tests {
         assert!(matches!(read(&TEST_ENGINE, folder.path()), Ok(Some(_))));
     }
 
-    /// What is remembered of so many tables.
+    /// What is remembered of this many tables.
     fn of_tables(count: u64) -> StoredHotness {
         let table = |file_number| StoredTable { id: 1, file_number, segments: Vec::new() };
         StoredHotness { tables: (0..count).map(table).collect(), ..StoredHotness::default() }

@@ -52,8 +52,8 @@ rocksdb::Status Inspect(const std::string& path, const springbloom_inspect_sink&
   rocksdb::BlockHandle block;
   s = rocksdb::FindMetaBlockInFile(file.get(), file_size, rocksdb::kBlockBasedTableMagicNumber, ioptions, read_options,
                                    springbloom::kUnitBlockMetaName, &block);
-  if (!s.ok() || block.IsNull()) {
-    // A table of stock RocksDB has no such block.
+  if (!s.ok() || block.size() == 0) {
+    // A table of stock RocksDB has no such block, and that of a table without units is empty.
     sink.table(sink.context, &info);
     return rocksdb::Status::OK();
   }

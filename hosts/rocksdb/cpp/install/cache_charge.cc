@@ -68,7 +68,7 @@ class Charge {
 
   uint64_t Capacity() const { return cache_->GetCapacity(); }
 
-  // What the charge may take: at most so many eighths of the cache, and no more than what others leave that they have pinned, less an
+  // What the charge may take: at most this many eighths of the cache, and no more than what others leave that they have pinned, less an
   // eighth of the cache for blocks that come and go. Where a cache with a strict limit has no room, RocksDB fails reads and a repair drops
   // tables.
   uint64_t Room(unsigned eighths) {

@@ -323,7 +323,7 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
     return s;
   }
   const rocksdb::BlockBasedTable::Rep& rep = RepOf(**table_reader);
-  if (filterable && has_short_tail) {
+  if (filterable && has_short_tail && UnitTable::IsIn(*rep.table_properties)) {
     unit_table = UnitTable::Find(read_options, reader_options.ioptions, reader_options.tail_size, rep.file.get(), file_size);
   }
   const bool is_unreadable = filterable && !unit_table && UnitTable::IsIn(*rep.table_properties);
@@ -333,7 +333,7 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
       if (!told_of_table_without_units_.exchange(true, std::memory_order_relaxed)) {
         rocksdb::Info(reader_options.ioptions.logger,
                       "springbloom: %s has no filter units; lookups in it are filtered as stock RocksDB filters them, until a "
-                      "compaction writes it anew; the metric springbloom_tables_without_units_total counts such tables, and "
+                      "compaction writes it again; the metric springbloom_tables_without_units_total counts such tables, and "
                       "others are not told of here",
                       rep.file->file_name().c_str());
       }

@@ -34,7 +34,7 @@ class ColumnFamily {
   const std::string& Session() const { return session_; }
   const sb_column_family* Handle() const { return family_; }
 
-  // About so many lookups began with one of its tables.
+  // About this many lookups began with one of its tables.
   void CountLookups(uint64_t lookups) const { sb_column_family_count_lookups(family_, lookups); }
 
   // Tells the log what is in force.

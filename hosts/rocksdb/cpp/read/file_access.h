@@ -15,7 +15,7 @@ namespace springbloom {
 // table would double what max_open_files allows.
 class FileAccess {
  public:
-  // Owned by whoever is given the result. `options` are those of a reader of the database.
+  // Owned by the receiver of the result. `options` are those of a reader of the database.
   static sb_file_access Make(const rocksdb::TableReaderOptions& options);
 
  private:

@@ -80,7 +80,7 @@ class RememberedKeys {
 
   bool HasRoomFor(size_t key_bytes) { return sizeof(Head) + key_bytes <= slot_bytes_ || Grow(sizeof(Head) + key_bytes); }
 
-  // Forgets all keys if it can make slots of so many bytes.
+  // Forgets all keys if it can make slots of this many bytes.
   bool Grow(size_t needed_bytes);
 
   char* slots_ = nullptr;

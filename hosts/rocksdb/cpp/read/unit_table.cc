@@ -81,7 +81,7 @@ std::optional<UnitTable> UnitTable::FindInMetaindex(const ReadOptions& read_opti
   if (!rocksdb::FindMetaBlockInFile(file, file_size, rocksdb::kBlockBasedTableMagicNumber, ioptions, read_options,
                                     kUnitBlockMetaName, &block)
            .ok() ||
-      block.IsNull() || block.offset() > file_size || file_size - block.offset() < kTrailer ||
+      block.size() == 0 || block.offset() > file_size || file_size - block.offset() < kTrailer ||
       file_size - block.offset() - kTrailer < block.size()) {
     return std::nullopt;
   }

@@ -10,12 +10,9 @@ use std::{
 use rocksdb::AsRawPtr;
 use springbloom_host_core::{Bytes, Engine, Filters};
 
-use super::types::{InspectSink, RawCacheTrace, RawIndexOptions, RawListedTable, RawStatus, TableInfo};
-use crate::{
-    FamilyStatus,
-    cache_trace::TracedFamily,
-    inspect::{IndexOptions, IndexSize},
-    listed_tables::ListedTable,
+use super::{
+    facts::{FamilyStatus, IndexOptions, IndexSize, ListedTable, TracedFamily},
+    types::{InspectSink, RawCacheTrace, RawIndexOptions, RawListedTable, RawStatus, TableInfo},
 };
 
 unsafe extern "C" {

@@ -2,8 +2,10 @@
 
 use std::mem::offset_of;
 
-use super::types::{InspectSink, RawCacheTrace, RawIndexOptions, RawListedTable, RawStatus, TableInfo};
-use crate::{cache_trace::TracedBlocks, inspect::IndexSize};
+use super::{
+    facts::{IndexSize, TracedBlocks},
+    types::{InspectSink, RawCacheTrace, RawIndexOptions, RawListedTable, RawStatus, TableInfo},
+};
 
 /// A struct's size, and the offsets of its fields in their order.
 macro_rules! layout {

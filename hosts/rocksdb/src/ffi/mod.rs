@@ -2,10 +2,12 @@
 
 #![allow(unsafe_code)]
 
+mod facts;
 mod imports;
 mod layout;
 mod types;
 
+pub use facts::{FamilyStatus, IndexOptions, IndexSize, ListedTable, TracedBlocks, TracedFamily};
 pub(crate) use imports::{
     engine, inspect_table, install, is_another_installed, list_tables, measure_indexes, read_cache_trace,
     status,

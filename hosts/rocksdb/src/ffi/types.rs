@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 
 use springbloom_host_core::Bytes;
 
-use crate::{cache_trace::TracedBlocks, inspect::IndexOptions};
+use super::facts::{IndexOptions, TracedBlocks};
 
 /// `springbloom_table_info`.
 #[repr(C)]

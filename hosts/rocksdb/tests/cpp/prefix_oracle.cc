@@ -87,7 +87,7 @@ struct Setting {
 
   Kind kind;
   const rocksdb::Comparator* comparator;
-  // Keys are of so many letters, and at least so long. Few letters: most prefixes are present.
+  // Keys are of this many letters, and at least so long. Few letters: most prefixes are present.
   size_t letters;
   size_t least_bytes;
   // Of tables that are written with the one filters and the other.

@@ -275,13 +275,13 @@ fn iterators_find_what_they_find_without_springbloom() {
     assert!(rejected > 100, "{rejected} seeks rejected: the test shows nothing");
 }
 
-/// Each unit halves what absent prefixes waste: the targets are those of stock Bloom filters of so many bits.
+/// Each unit halves what absent prefixes waste: the targets are those of stock Bloom filters of this many bits.
 #[test]
 fn absent_prefixes_cost_what_the_units_let_pass() {
     let mut rng = rng("absent_prefixes_cost_what_the_units_let_pass");
     for units in [1, 4, 6] {
         let elastic = ample_of_small_segments()
-            .units(UnitSettings::ribbon(units).expect("so many units can be"))
+            .units(UnitSettings::ribbon(units).expect("this many units can be"))
             .build()
             .expect("the settings are sound");
         let folder = folder();

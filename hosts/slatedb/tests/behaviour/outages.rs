@@ -1,124 +1,20 @@
 //! The store fails, refuses or hangs where units are concerned. Answers stay right, and what passes leaves no trace.
 
-use std::{
-    fmt,
-    ops::Range,
-    sync::{
-        Arc,
-        atomic::{AtomicU8, Ordering::Relaxed},
-    },
-    time::Duration,
-};
+use std::{ops::Range, sync::Arc, time::Duration};
 
-use crate::support::{flush, unit_objects};
-use futures::stream::BoxStream;
-use slatedb::{
-    Db, Settings, WriteBatch,
-    object_store::{
-        CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
-        PutMultipartOptions, PutOptions, PutPayload, PutResult, Result, memory::InMemory, path::Path,
-    },
-};
+use crate::support::{FAULTS, Fault, Meter, flush, unit_objects};
+use slatedb::{Db, Settings, WriteBatch, object_store::memory::InMemory};
 use springbloom_slatedb::{ElasticFilters, sweep};
 
 const PATH: &str = "db";
 const KEYS: u32 = 6_000;
-
-/// What happens to requests for units.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Fault {
-    None,
-    /// 404
-    Missing,
-    /// 403
-    Refused,
-    /// 500
-    Fails,
-    Hangs,
-}
-
-const FAULTS: [Fault; 5] = [Fault::None, Fault::Missing, Fault::Refused, Fault::Fails, Fault::Hangs];
-
-#[derive(Debug)]
-struct Faulty {
-    store: Arc<InMemory>,
-    fault: AtomicU8,
-}
-
-impl Faulty {
-    fn new() -> Arc<Self> {
-        Arc::new(Self { store: Arc::default(), fault: AtomicU8::new(0) })
-    }
-
-    fn set(&self, fault: Fault) {
-        self.fault.store(FAULTS.iter().position(|&other| other == fault).expect("it is one") as u8, Relaxed);
-    }
-
-    async fn suffer(&self, path: &Path) -> Result<()> {
-        if !path.as_ref().contains("springbloom") {
-            return Ok(());
-        }
-        let path = path.to_string();
-        match FAULTS[usize::from(self.fault.load(Relaxed))] {
-            Fault::None => Ok(()),
-            Fault::Missing => Err(Error::NotFound { path, source: "a test".into() }),
-            Fault::Refused => Err(Error::PermissionDenied { path, source: "a test".into() }),
-            Fault::Fails => Err(Error::Generic { store: "faulty", source: "a test".into() }),
-            Fault::Hangs => std::future::pending().await,
-        }
-    }
-}
-
-impl fmt::Display for Faulty {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "faulty {}", self.store)
-    }
-}
-
-#[async_trait::async_trait]
-impl ObjectStore for Faulty {
-    async fn put_opts(&self, path: &Path, payload: PutPayload, options: PutOptions) -> Result<PutResult> {
-        self.suffer(path).await?;
-        self.store.put_opts(path, payload, options).await
-    }
-
-    async fn put_multipart_opts(
-        &self,
-        path: &Path,
-        options: PutMultipartOptions,
-    ) -> Result<Box<dyn MultipartUpload>> {
-        self.suffer(path).await?;
-        self.store.put_multipart_opts(path, options).await
-    }
-
-    async fn get_opts(&self, path: &Path, options: GetOptions) -> Result<GetResult> {
-        self.suffer(path).await?;
-        self.store.get_opts(path, options).await
-    }
-
-    fn delete_stream(&self, paths: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
-        self.store.delete_stream(paths)
-    }
-
-    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
-        self.store.list(prefix)
-    }
-
-    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
-        self.store.list_with_delimiter(prefix).await
-    }
-
-    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
-        self.store.copy_opts(from, to, options).await
-    }
-}
 
 /// Even numbers are present.
 fn key(number: u32) -> String {
     format!("{:08x}{number}", number.wrapping_mul(2_654_435_761))
 }
 
-async fn open(store: &Arc<Faulty>, elastic: &ElasticFilters) -> Db {
+async fn open(store: &Arc<Meter>, elastic: &ElasticFilters) -> Db {
     let settings = Settings { compactor_options: None, min_filter_keys: 10, ..Settings::default() };
     let db = Db::builder(PATH, store.clone()).with_settings(settings);
     let db = db.with_filter_policies(vec![elastic.policy(PATH, store.clone())]);
@@ -154,7 +50,7 @@ async fn share_rejected(db: &Db, elastic: &ElasticFilters) -> f64 {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_outage_of_reads_leaves_no_trace() {
     for fault in FAULTS {
-        let store = Faulty::new();
+        let store = Meter::new(Arc::new(InMemory::new()));
         let writer = ElasticFilters::builder().budget_bytes(0).start();
         let db = open(&store, &writer).await;
         write(&db).await;
@@ -187,7 +83,7 @@ async fn an_outage_of_reads_leaves_no_trace() {
 #[tokio::test(flavor = "multi_thread")]
 async fn units_that_cannot_be_written_hold_nothing_up() {
     for fault in [Fault::Refused, Fault::Fails, Fault::Hangs] {
-        let store = Faulty::new();
+        let store = Meter::new(Arc::new(InMemory::new()));
         store.set(fault);
         let writer = ElasticFilters::builder().budget_bytes(1 << 20).start();
         let db = open(&store, &writer).await;
@@ -211,7 +107,7 @@ async fn units_that_cannot_be_written_hold_nothing_up() {
 #[tokio::test(flavor = "multi_thread")]
 async fn filters_may_go_while_lookups_use_them() {
     for round in 0..6 {
-        let store = Faulty::new();
+        let store = Meter::new(Arc::new(InMemory::new()));
         let elastic = ElasticFilters::builder().budget_bytes(100_000).start();
         let policy = elastic.policy(PATH, store.clone());
         let db = Arc::new(open(&store, &elastic).await);

@@ -1,12 +1,16 @@
 //! Units whose table is gone are deleted, wherever the database is, and no others.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::Duration,
+};
 
-use crate::support::flush;
+use crate::support::{Meter, Until, flush};
 use futures::{StreamExt, TryStreamExt};
 use slatedb::{
     Db, Settings, WriteBatch,
     admin::{Admin, CloneSourceSpec},
+    config::CompressionCodec,
     object_store::{ObjectStore, ObjectStoreExt, local::LocalFileSystem, memory::InMemory, path::Path},
 };
 use springbloom_slatedb::{ElasticFilters, SweepError, Swept, sweep};
@@ -155,4 +159,46 @@ async fn a_sweep_that_finds_no_database_deletes_nothing() {
 async fn nothing_is_swept_where_nothing_is() {
     let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
     assert_eq!(sweep("orders", store, Duration::ZERO).await.expect("the store works"), Swept::default());
+}
+
+/// Of a root database, or of one with such a name, and by policies whose units have the same first and last key.
+#[tokio::test]
+async fn a_sweep_keeps_the_units_of_other_databases_and_of_all_policies() {
+    for codec in [None, Some(CompressionCodec::Zstd)] {
+        let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+        let elastic = ElasticFilters::builder().start();
+        for path in ["db", "db/springbloom", "db/springbloom/x"] {
+            let settings =
+                Settings { compactor_options: None, compression_codec: codec, ..Settings::default() };
+            let policies = vec![
+                elastic.policy(path, store.clone()),
+                elastic.prefix_policy(path, store.clone(), Arc::new(Until(b':'))),
+            ];
+            let db = Db::builder(path, store.clone()).with_settings(settings).with_filter_policies(policies);
+            let db = db.build().await.expect("it opens");
+            for table in 0..2u32 {
+                let mut batch = WriteBatch::new();
+                (0..2000u32)
+                    .for_each(|key| batch.put(format!("{:03}:{key:06}:{table}", key % 100), b"value"));
+                db.write(batch).await.expect("the store works");
+                flush(&db).await;
+            }
+            db.close().await.expect("the store works");
+        }
+        elastic.wait_written().await;
+        let before = objects(&*store, "springbloom").await;
+        for path in ["db", "db/springbloom", "db/springbloom/x"] {
+            let swept = sweep(path, store.clone(), Duration::ZERO).await.expect("the store works");
+            assert_eq!(swept, Swept { kept: 4, deleted: 0 }, "{path} {codec:?}");
+        }
+        assert_eq!(objects(&*store, "springbloom").await, before);
+    }
+}
+
+#[tokio::test]
+async fn a_list_without_the_tables_of_the_manifest_costs_no_units() {
+    let store = Meter::new(written("orders").await);
+    store.hides_tables.store(true, Relaxed);
+    let swept = sweep("orders", store.clone(), Duration::ZERO).await.expect("the store works");
+    assert_eq!(swept, Swept { kept: 2, deleted: 0 });
 }

@@ -6,7 +6,7 @@ use std::{
     fmt,
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed},
     },
     time::Duration,
 };
@@ -16,12 +16,27 @@ use slatedb::{
     Db, PrefixExtractor, PrefixTarget,
     config::{CompactionWorkerOptions, CompactorOptions, FlushOptions, FlushType, Settings},
     object_store::{
-        CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
+        CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
         PutMultipartOptions, PutOptions, PutPayload, PutResult, Result, path::Path,
     },
 };
 
-/// Counts the reads of a store, and delays each request.
+/// What happens to requests for units.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Fault {
+    None,
+    /// 404
+    Missing,
+    /// 403
+    Refused,
+    /// 500
+    Fails,
+    Hangs,
+}
+
+pub const FAULTS: [Fault; 5] = [Fault::None, Fault::Missing, Fault::Refused, Fault::Fails, Fault::Hangs];
+
+/// Counts the requests to a store, delays each, and lets those for units fail.
 #[derive(Debug)]
 pub struct Meter {
     store: Arc<dyn ObjectStore>,
@@ -29,22 +44,40 @@ pub struct Meter {
     pub get_bytes: AtomicU64,
     pub puts: AtomicU64,
     pub delay_micros: AtomicU64,
+    /// Whether a list of a folder is without its tables.
+    pub hides_tables: AtomicBool,
+    fault: AtomicU8,
 }
 
 impl Meter {
     pub fn new(store: Arc<dyn ObjectStore>) -> Arc<Self> {
-        let (gets, get_bytes, puts, delay_micros) = Default::default();
-        Arc::new(Self { store, gets, get_bytes, puts, delay_micros })
+        let (gets, get_bytes, puts, delay_micros, hides_tables, fault) = Default::default();
+        Arc::new(Self { store, gets, get_bytes, puts, delay_micros, hides_tables, fault })
     }
 
     pub fn reads(&self) -> (u64, u64) {
         (self.gets.load(Relaxed), self.get_bytes.load(Relaxed))
     }
 
-    async fn delay(&self) {
+    pub fn set(&self, fault: Fault) {
+        self.fault.store(FAULTS.iter().position(|&other| other == fault).expect("it is one") as u8, Relaxed);
+    }
+
+    async fn suffer(&self, path: &Path) -> Result<()> {
         let micros = self.delay_micros.load(Relaxed);
         if micros > 0 {
             tokio::time::sleep(Duration::from_micros(micros)).await;
+        }
+        if !path.as_ref().contains("springbloom") {
+            return Ok(());
+        }
+        let path = path.to_string();
+        match FAULTS[usize::from(self.fault.load(Relaxed))] {
+            Fault::None => Ok(()),
+            Fault::Missing => Err(Error::NotFound { path, source: "a test".into() }),
+            Fault::Refused => Err(Error::PermissionDenied { path, source: "a test".into() }),
+            Fault::Fails => Err(Error::Generic { store: "faulty", source: "a test".into() }),
+            Fault::Hangs => std::future::pending().await,
         }
     }
 }
@@ -59,7 +92,7 @@ impl fmt::Display for Meter {
 impl ObjectStore for Meter {
     async fn put_opts(&self, path: &Path, payload: PutPayload, options: PutOptions) -> Result<PutResult> {
         self.puts.fetch_add(1, Relaxed);
-        self.delay().await;
+        self.suffer(path).await?;
         self.store.put_opts(path, payload, options).await
     }
 
@@ -69,13 +102,13 @@ impl ObjectStore for Meter {
         options: PutMultipartOptions,
     ) -> Result<Box<dyn MultipartUpload>> {
         self.puts.fetch_add(1, Relaxed);
-        self.delay().await;
+        self.suffer(path).await?;
         self.store.put_multipart_opts(path, options).await
     }
 
     async fn get_opts(&self, path: &Path, options: GetOptions) -> Result<GetResult> {
         self.gets.fetch_add(1, Relaxed);
-        self.delay().await;
+        self.suffer(path).await?;
         let result = self.store.get_opts(path, options).await?;
         self.get_bytes.fetch_add(result.range.end - result.range.start, Relaxed);
         Ok(result)
@@ -90,7 +123,11 @@ impl ObjectStore for Meter {
     }
 
     async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
-        self.store.list_with_delimiter(prefix).await
+        let mut listed = self.store.list_with_delimiter(prefix).await?;
+        if self.hides_tables.load(Relaxed) {
+            listed.objects.retain(|object| !object.location.as_ref().ends_with(".sst"));
+        }
+        Ok(listed)
     }
 
     async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {

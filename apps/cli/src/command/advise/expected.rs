@@ -14,7 +14,7 @@ pub(crate) fn with_stock_filters(runs: &[Run]) -> f64 {
     runs.iter().filter(|run| run.entries > 0.0).map(|run| run.lookups * rate(run)).sum()
 }
 
-/// With units of one bit per key in so many bytes: the best allocation lets the same number of reads through per bit (Monkey, SIGMOD'17).
+/// With units of one bit per key in this many bytes: the best allocation lets the same number of reads through per bit (Monkey, SIGMOD'17).
 pub(crate) fn with_units(runs: &[Run], unit_bytes: f64) -> f64 {
     let rate = |run: &Run, price: f64| (run.entries * price).clamp((-UNITS_MAX).exp2(), 1.0);
     let bits = |price: f64| runs.iter().map(|run| -run.entries * rate(run, price).log2()).sum::<f64>();

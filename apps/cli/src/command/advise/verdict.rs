@@ -42,7 +42,7 @@ pub(crate) enum Answer {
 pub(crate) struct Memory {
     pub(crate) bytes: u64,
     pub(crate) of: &'static str,
-    /// Whether filters and indexes are beside the block cache, and so known to be in memory.
+    /// Whether filters and indexes are outside the block cache, and so known to be in memory.
     #[serde(skip)]
     is_beside_cache: bool,
 }
@@ -80,7 +80,7 @@ pub(crate) fn memory(given: Option<u64>, survey: &Survey, log: Option<&Log>) -> 
         }),
         false => Some(Memory {
             bytes: cache_bytes + survey.filter_bytes + survey.index_bytes,
-            of: "the block cache, and filters and indexes beside it",
+            of: "the block cache, and filters and indexes outside it",
             is_beside_cache: true,
         }),
     }

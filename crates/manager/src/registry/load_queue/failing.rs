@@ -14,7 +14,7 @@ const PAUSE_MIN: Duration = Duration::from_millis(32);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 /// Tables of a source that are tried after a pause.
 const TRIES_MIN: u32 = 16;
-/// After so many failures in a row, no table of the source is read but those that are tried again.
+/// After this many failures in a row, no table of the source is read but those that are tried again.
 const OUT_AFTER: u32 = 16;
 
 /// The failing tables of all sources.
@@ -92,7 +92,7 @@ impl FailingTables {
         is_over
     }
 
-    /// Whether so many reads of the source failed that it is read for tries alone.
+    /// Whether the source failed so often that it is read for tries alone.
     pub(crate) fn is_out(&self, source: u32) -> bool {
         self.sources.get(&source).is_some_and(|failing| failing.failures_in_a_row >= OUT_AFTER)
     }

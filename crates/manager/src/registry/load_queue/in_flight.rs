@@ -8,7 +8,7 @@ use crate::unit_source::Place;
 pub(crate) const READS_MAX: usize = 16;
 /// A read that takes longer may hang: nobody waits for its room.
 const SOON: Duration = Duration::from_millis(20);
-/// After so long a read seems to hang. Earlier, the plan would change with each read of a slow device.
+/// After this time a read seems to hang. Earlier, the plan would change with each read of a slow device.
 pub(super) const LATE: Duration = Duration::from_millis(250);
 
 struct Read {

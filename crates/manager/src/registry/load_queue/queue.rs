@@ -114,7 +114,7 @@ impl LoadQueue {
         !segments.is_empty() || noted.has_any(may_read) || failing.has_due(Instant::now(), may_read)
     }
 
-    /// A read begins that holds so many bytes of the budget. Gives its number.
+    /// A read begins that holds this many bytes of the budget. Gives its number.
     pub(crate) fn begin_read(&mut self, request: &LoadRequest, bytes: usize) -> u64 {
         self.in_flight.begin(request.place, Some(request.segment.table), bytes)
     }

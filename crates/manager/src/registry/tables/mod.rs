@@ -18,7 +18,7 @@ use crate::table_spec::TableSpec;
 use crate::unit_source::{KnownTable, Place, Sources, UnitSource};
 use crate::visits::TABLES_MAX;
 
-/// A new table inherits from so many tables of a level at most, and so does each of its segments. They are a sample of more.
+/// A new table inherits from this many tables of a level at most, and so does each of its segments. They are a sample of more.
 const RELATIVES_MAX: usize = 256;
 const RELATIVES_MAX_PER_SEGMENT: usize = 8;
 
@@ -39,7 +39,7 @@ pub(crate) struct Tables {
     by_id: Vec<u32>,
     neighbours: Neighbours,
     sources: Sources,
-    /// Sources that no table has any more. Whoever locked the registry drops them without the lock: the host's code runs then.
+    /// Sources that no table has any more. The thread that locked the registry drops them without the lock: the host's code runs then.
     retired: Vec<Arc<dyn UnitSource>>,
     forgotten: Vec<ForgottenTable>,
     budget: MemoryBudget,

@@ -38,7 +38,7 @@ class LifetimesTest {
       List<String> names = new ArrayList<>();
       for (Path task : tasks.collect(Collectors.toList())) {
         String name = Files.readString(task.resolve("comm")).trim();
-        // Those that load beside it end when there is nothing to load.
+        // Those that load with it end when there is nothing to load.
         if (name.startsWith("springbloom") && !name.startsWith("springbloom-loa")) {
           names.add(name);
         }

@@ -23,7 +23,7 @@ import org.rocksdb.RocksIterator;
 import org.rocksdb.Snapshot;
 
 /**
- * Random operations of eight threads on stores that share a budget, beside garbage collections, changes of the budget, and threads that
+ * Random operations of eight threads on stores that share a budget, with garbage collections, changes of the budget, and threads that
  * close stores and open them again, also without Springbloom. Every answer is checked: a key belongs to one thread, which remembers what it
  * wrote.
  *

@@ -1,0 +1,79 @@
+//! What the C++ tells of tables and databases.
+
+use std::sync::Arc;
+
+/// Blocks of a kind that lookups asked the block cache for.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TracedBlocks {
+    /// How often one was asked for.
+    pub asked: u64,
+    /// How often it was not there, and was read.
+    pub missing: u64,
+    /// Bytes that were read.
+    pub missing_bytes: u64,
+}
+
+/// What the lookups of a column family asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TracedFamily {
+    /// Its name.
+    pub name: String,
+    /// Calls of `Get` and `MultiGet` that reached a table.
+    pub lookups: u64,
+    /// Blocks of data.
+    pub data: TracedBlocks,
+    /// Blocks of indexes.
+    pub index: TracedBlocks,
+    /// Blocks of filters.
+    pub filters: TracedBlocks,
+}
+
+/// Options of a table that decide what its index takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IndexOptions {
+    /// `index_block_restart_interval`.
+    pub restart_interval: u32,
+    /// `block_size`.
+    pub block_bytes: u64,
+}
+
+/// The part of a table that was rewritten, and the index of that part.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IndexSize {
+    /// Entries.
+    pub entries: u64,
+    /// Data blocks.
+    pub data_blocks: u64,
+    /// Bytes of these, uncompressed.
+    pub data_bytes: u64,
+    /// Bytes of the index.
+    pub index_bytes: u64,
+}
+
+/// One table of a database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedTable {
+    /// Name of its column family.
+    pub column_family: Arc<str>,
+    /// Level in the tree.
+    pub level: i32,
+    /// Number of its file.
+    pub number: u64,
+}
+
+/// What a column family does with filter units.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FamilyStatus {
+    /// Whether the tables that it writes from now on get units (unless [`write_units`](crate::ElasticFiltersBuilder::write_units) is off),
+    /// and those that have them are read with them.
+    pub is_active: bool,
+    /// Tables that have units.
+    pub tables_with_units: u64,
+    /// Tables that have none: written by stock RocksDB, or given no filter. A compaction rewrites them.
+    pub tables_without_units: u64,
+    /// The option of the tables that it writes from now on; 0 if they are stock RocksDB's. 16 where the block cache pays for the budget
+    /// ([`small_index`](crate::ElasticFiltersBuilder::small_index)).
+    pub index_block_restart_interval: u64,
+}
