@@ -183,6 +183,13 @@ typedef struct {
   sb_bytes session;
 } sb_head;
 
+// An entry of a table's index: where the block lies whose keys are at most the separator, and larger than the one before.
+typedef struct {
+  sb_bytes separator;
+  uint64_t offset;
+  uint64_t size;  // without what stands behind a block
+} sb_index_entry;
+
 // The file of an open table, with a share in all that reading it uses. It counts its own shares; any thread may call the functions. A
 // function that gives a number gives 0 on success.
 typedef struct sb_file sb_file;
@@ -192,8 +199,10 @@ typedef struct {
   // Reads the head of the units with such contents, and gives it to `take`, once. Else: SB_CORRUPT, SB_UNREADABLE, SB_NO_SUCH_UNITS.
   int (*read_head)(const sb_file* file, int32_t contents, void* context,
                    void (*take)(void* context, const sb_head* head) SB_NOEXCEPT) SB_NOEXCEPT;
-  // Reads the table's whole index, and gives `take` what the adapter makes of it, once. Null: the adapter cannot.
-  int (*read_index)(const sb_file* file, void* context, void (*take)(void* context, sb_bytes index) SB_NOEXCEPT) SB_NOEXCEPT;
+  // Reads the table's whole index, and gives `take` its entries, in their order. Separators are compared byte by byte. Null: the adapter
+  // cannot.
+  int (*read_index)(const sb_file* file, void* context,
+                    void (*take)(void* context, const sb_index_entry* entry) SB_NOEXCEPT) SB_NOEXCEPT;
   void (*share)(const sb_file* file) SB_NOEXCEPT;    // takes another share
   void (*release)(const sb_file* file) SB_NOEXCEPT;  // gives a share back: the last one closes the file
 } sb_file_calls;
@@ -279,11 +288,18 @@ void sb_table_record_missing(const sb_table* table, uint32_t segment) SB_NOEXCEP
 void sb_table_record_found(const sb_table* table, uint32_t segment) SB_NOEXCEPT;
 // Whether the table has the key was not found out: that takes a block which is not in memory, and the lookup was not to read it.
 void sb_table_record_not_read(const sb_table* table, uint32_t segment) SB_NOEXCEPT;
-// The table's index, as `read_index` gave it, if it is resident: a share, which is given back with sb_index_release, and its bytes until
-// then. Null: it is not. No lock, no allocation, no I/O.
-typedef struct sb_index sb_index;
-const sb_index* sb_table_index(const sb_table* table, sb_bytes* bytes) SB_NOEXCEPT;
-void sb_index_release(const sb_index* index) SB_NOEXCEPT;
+// A place in the table's index, which has the entries that `read_index` gave, if it is resident; else null. The index stays in memory until
+// the cursor is freed. No lock, no I/O. Not for several threads at once.
+typedef struct sb_index_cursor sb_index_cursor;
+sb_index_cursor* sb_table_index(const sb_table* table) SB_NOEXCEPT;
+void sb_index_cursor_free(sb_index_cursor* cursor) SB_NOEXCEPT;
+// Each gives an entry, whose separator is readable until the next call, or 0 where there is none: the first one, the last one, the first
+// one whose separator is at least `key`, the one behind or before that of the last call, which gave one.
+int sb_index_first(sb_index_cursor* cursor, sb_index_entry* entry) SB_NOEXCEPT;
+int sb_index_last(sb_index_cursor* cursor, sb_index_entry* entry) SB_NOEXCEPT;
+int sb_index_seek(sb_index_cursor* cursor, sb_bytes key, sb_index_entry* entry) SB_NOEXCEPT;
+int sb_index_next(sb_index_cursor* cursor, sb_index_entry* entry) SB_NOEXCEPT;
+int sb_index_previous(sb_index_cursor* cursor, sb_index_entry* entry) SB_NOEXCEPT;
 
 #ifdef __cplusplus
 }

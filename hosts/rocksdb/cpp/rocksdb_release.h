@@ -16,7 +16,6 @@
 #include "table/block_based/block.h"
 #include "table/block_based/block_based_table_factory.h"
 #include "table/block_based/block_based_table_reader.h"
-#include "table/block_based/block_builder.h"
 #include "table/block_based/filter_block_reader_common.h"
 #include "table/block_based/filter_policy_internal.h"
 #include "table/block_based/parsed_full_filter_block.h"
@@ -274,42 +273,17 @@ inline bool ReadIndexBlock(const rocksdb::BlockBasedTable::Rep&, const rocksdb::
 }
 #endif
 
-// An iterator over an index block without first keys, in `iterator` or on the heap. `is_of_table`: as the table has its blocks; else as
-// IndexBlockBuilder makes them, with whole values or not.
-inline rocksdb::IndexBlockIter* IndexEntries(rocksdb::Block& block, const rocksdb::BlockBasedTable::Rep& table,
-                                             const rocksdb::Comparator* comparator, rocksdb::IndexBlockIter* iterator,
-                                             [[maybe_unused]] bool is_of_table, bool value_is_full) {
-  return block.NewIndexIterator(comparator, rocksdb::kDisableGlobalSequenceNumber, iterator, /*stats=*/nullptr,
-                                /*total_order_seek=*/true, /*have_first_key=*/false, table.index_key_includes_seq, value_is_full
+// An iterator over an index block of a table without first keys, in `iterator`.
+inline void IndexEntries(rocksdb::Block& block, const rocksdb::BlockBasedTable::Rep& table, const rocksdb::Comparator* comparator,
+                         rocksdb::IndexBlockIter* iterator) {
+  block.NewIndexIterator(comparator, rocksdb::kDisableGlobalSequenceNumber, iterator, /*stats=*/nullptr, /*total_order_seek=*/true,
+                         /*have_first_key=*/false, table.index_key_includes_seq, table.index_value_is_full
 #if SPRINGBLOOM_ROCKSDB >= 111200
-                                ,
-                                /*block_contents_pinned=*/false, /*user_defined_timestamps_persisted=*/true,
-                                /*prefix_index=*/nullptr, rocksdb::BlockBasedTableOptions::kBinary,
-                                is_of_table && table.index_value_delta_escape
+                         ,
+                         /*block_contents_pinned=*/false, /*user_defined_timestamps_persisted=*/true, /*prefix_index=*/nullptr,
+                         rocksdb::BlockBasedTableOptions::kBinary, table.index_value_delta_escape
 #endif
   );
-}
-
-inline rocksdb::BlockBuilder IndexBlockBuilder(int restart_interval, bool value_is_full) {
-  return rocksdb::BlockBuilder(restart_interval, /*use_delta_encoding=*/true, /*use_value_delta_encoding=*/!value_is_full
-#if SPRINGBLOOM_ROCKSDB >= 111200
-                               ,
-                               rocksdb::BlockBasedTableOptions::kDataBlockBinarySearch,
-                               /*data_block_hash_table_util_ratio=*/0.75, /*ts_sz=*/0, /*persist_user_defined_timestamps=*/true,
-                               /*is_user_key=*/false, /*use_separated_kv_storage=*/false, /*statistics=*/nullptr,
-                               /*uniform_cv_threshold=*/-1.0, /*use_common_prefix=*/false
-#endif
-  );
-}
-
-inline void EncodeIndexValue(const rocksdb::BlockHandle& handle, const rocksdb::BlockHandle* previous, std::string* encoded) {
-  rocksdb::IndexValue(handle, rocksdb::Slice())
-      .EncodeTo(encoded, /*have_first_key=*/false, previous
-#if SPRINGBLOOM_ROCKSDB >= 111200
-                ,
-                /*value_delta_escape=*/false
-#endif
-      );
 }
 
 // Keeps the first fault that a reader of a log finds.

@@ -2,29 +2,34 @@
 //!
 //! A lookup shares it for as long as its iterator lives. An evicted index is freed, and its bytes return to the budget, with the last share.
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use arc_swap::ArcSwapOption;
+use springbloom_index::PackedIndex;
 
 use crate::budget::Reservation;
 
-/// An index in memory, in the form that the host made of it.
+/// An index in memory.
 #[derive(Debug)]
 pub struct LoadedIndex {
-    bytes: Box<[u8]>,
-    /// Given back after the bytes: fields are dropped in order.
+    index: PackedIndex,
+    /// Given back after the index: fields are dropped in order.
     _reservation: Reservation,
 }
 
 impl LoadedIndex {
-    pub(crate) fn new(bytes: Box<[u8]>, reservation: Reservation) -> Self {
-        Self { bytes, _reservation: reservation }
+    pub(crate) fn new(index: PackedIndex, reservation: Reservation) -> Self {
+        Self { index, _reservation: reservation }
     }
+}
 
-    /// What the source read.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
+impl Deref for LoadedIndex {
+    type Target = PackedIndex;
+
+    fn deref(&self) -> &PackedIndex {
+        &self.index
     }
 }
 

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use springbloom_index::PackedIndex;
+
 use super::memory::Memory;
 use crate::budget::{MemoryKind, Reservation};
 use crate::lookup::{LoadedIndex, TableIndex};
@@ -40,9 +42,9 @@ struct Place {
     failed: Option<Instant>,
 }
 
-/// Bytes of an index that has so many.
-pub(super) fn index_bytes(bytes: usize) -> usize {
-    taken_bytes(bytes) + taken_bytes(COUNTS + size_of::<LoadedIndex>())
+/// Bytes that an index takes with what it is in.
+fn index_bytes(index: &PackedIndex) -> usize {
+    index.allocations().map(taken_bytes).iter().sum::<usize>() + taken_bytes(COUNTS + size_of::<LoadedIndex>())
 }
 
 impl Indexes {
@@ -96,13 +98,13 @@ impl Indexes {
             .planned
             .iter()
             .filter_map(|&slot| self.get(slot))
-            .map(|index| index_bytes(index.bytes()))
+            .map(|index| index.bytes())
             .sum();
         while bytes > most_bytes
             && let Some(slot) = self.planned.pop()
             && let Some(index) = self.get(slot)
         {
-            bytes -= index_bytes(index.bytes());
+            bytes -= index.bytes();
             drop(index.evict());
         }
     }
@@ -135,15 +137,16 @@ pub(super) fn read(source: &dyn UnitSource, locator: &[u8], index: &TableIndex, 
     if !index.is_planned() {
         return; // it was evicted meanwhile
     }
-    let bytes = match source.read_index(locator) {
-        Ok(bytes) => bytes,
+    let read = match source.read_index(locator) {
+        Ok(read) => read,
         // No reader has the table open any more: the next look knows.
         Err(UnitReadError::Gone) => return drop(index.evict()),
         Err(_) => return index.fail(),
     };
-    index.set_bytes(bytes.len());
-    match reservation.shrunk_to(index_bytes(bytes.len())) {
-        Some(reservation) => index.put(LoadedIndex::new(bytes.into_boxed_slice(), reservation)),
+    let bytes = index_bytes(&read);
+    index.set_bytes(bytes);
+    match reservation.shrunk_to(bytes) {
+        Some(reservation) => index.put(LoadedIndex::new(read, reservation)),
         // It is larger than was expected: the next look knows.
         None => drop(index.evict()),
     }

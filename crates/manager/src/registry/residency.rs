@@ -233,7 +233,7 @@ impl Residency {
         let allocation = planner.allocation();
         let evidence = VISITS_MIN * allocation.weight();
         let state = |(slot, index, may_read): (u32, &TableIndex, bool)| {
-            let (passing, bytes) = (allocation.passing(slot), indexes::index_bytes(index.bytes()));
+            let (passing, bytes) = (allocation.passing(slot), index.bytes());
             let is_open = || tables.get(slot).is_some_and(|table| !table.shared.is_closed());
             IndexState {
                 slot,
@@ -256,7 +256,7 @@ impl Residency {
     /// Has an index read, if there is room.
     fn read_index(&mut self, slot: u32) -> Option<()> {
         let index = self.indexes.get(slot)?.clone();
-        let reservation = self.reserve_of(MemoryKind::Indexes, indexes::index_bytes(index.bytes()))?;
+        let reservation = self.reserve_of(MemoryKind::Indexes, index.bytes())?;
         let table = self.tables.get(slot)?;
         let (source, place) = (self.tables.source_of(table)?.clone(), self.tables.place_of(table.source));
         let locator: Box<[u8]> = table.shared.locator().into();

@@ -5,14 +5,24 @@ use std::{
     ptr::NonNull,
 };
 
+use springbloom_index::{PackedIndex, Packer};
+
 use super::bytes::Bytes;
 
 type ReadFn = unsafe extern "C" fn(*const File, u64, usize, c_int, *mut u8) -> c_int;
 type TakeHeadFn = unsafe extern "C" fn(*mut c_void, *const Head);
 type ReadHeadFn = unsafe extern "C" fn(*const File, i32, *mut c_void, TakeHeadFn) -> c_int;
-type TakeBytesFn = unsafe extern "C" fn(*mut c_void, Bytes);
-type ReadIndexFn = unsafe extern "C" fn(*const File, *mut c_void, TakeBytesFn) -> c_int;
+type TakeEntryFn = unsafe extern "C" fn(*mut c_void, *const IndexEntry);
+type ReadIndexFn = unsafe extern "C" fn(*const File, *mut c_void, TakeEntryFn) -> c_int;
 type ShareFn = unsafe extern "C" fn(*const File);
+
+/// An entry of a table's index: `sb_index_entry`.
+#[repr(C)]
+pub(crate) struct IndexEntry {
+    pub(crate) separator: Bytes,
+    pub(crate) offset: u64,
+    pub(crate) size: u64,
+}
 
 /// What can be done with it: `sb_file_calls`.
 #[repr(C)]
@@ -72,9 +82,11 @@ unsafe extern "C" fn keep(context: *mut c_void, head: *const Head) {
     unsafe { *context.cast::<Option<OwnedHead>>() = Some((*head).owned()) }
 }
 
-unsafe extern "C" fn keep_bytes(context: *mut c_void, bytes: Bytes) {
-    // SAFETY: `read_index` passes its own variable; the adapter passes bytes that are readable during this call.
-    unsafe { *context.cast::<Option<Vec<u8>>>() = Some(bytes.get().to_vec()) }
+unsafe extern "C" fn pack(context: *mut c_void, entry: *const IndexEntry) {
+    // SAFETY: `read_index` passes its own variable; the adapter passes an entry that is readable during this call.
+    let (packer, entry) = unsafe { (&mut *context.cast::<Packer>(), &*entry) };
+    // SAFETY: as above.
+    packer.add(unsafe { entry.separator.get() }, entry.offset, entry.size);
 }
 
 impl OpenFile {
@@ -107,12 +119,12 @@ impl OpenFile {
     }
 
     /// Reads the whole index of the table. `None` on a failure, or where the adapter cannot.
-    pub(crate) fn read_index(&self) -> Option<Vec<u8>> {
+    pub(crate) fn read_index(&self) -> Option<PackedIndex> {
         let read_index = self.calls().read_index?;
-        let mut bytes: Option<Vec<u8>> = None;
-        // SAFETY: `keep_bytes` takes this variable, during the call; the file is alive until drop.
-        let code = unsafe { read_index(self.0.as_ptr(), (&raw mut bytes).cast(), keep_bytes) };
-        bytes.filter(|_| code == 0)
+        let mut packer = Packer::default();
+        // SAFETY: `pack` takes this variable, during the call; the file is alive until drop.
+        let code = unsafe { read_index(self.0.as_ptr(), (&raw mut packer).cast(), pack) };
+        packer.finish().filter(|_| code == 0)
     }
 }
 

@@ -16,6 +16,7 @@ use std::{
 
 use parking_lot::Mutex;
 use springbloom_format::{FormatError, UnitLayout};
+use springbloom_index::PackedIndex;
 use springbloom_manager::{Place, TableUnits, UnitReadError, UnitSource, UnitVisitor};
 
 use super::databases::Database;
@@ -293,7 +294,7 @@ impl UnitSource for TableLocation {
     }
 
     /// By a reader that has the file open.
-    fn read_index(&self, locator: &[u8]) -> Result<Vec<u8>, UnitReadError> {
+    fn read_index(&self, locator: &[u8]) -> Result<PackedIndex, UnitReadError> {
         let file = TableFile::of_locator(locator).ok_or(UnitReadError::Gone)?;
         let read = self.database.files().enter(|| Some(self.opened(&file)?.read_index()));
         match read.flatten() {

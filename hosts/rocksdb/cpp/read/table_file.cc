@@ -91,14 +91,9 @@ int TableFile::ReadHead(const sb_file* file, int32_t contents, void* context,
   return why;
 }
 
-int TableFile::ReadIndex(const sb_file* file, void* context, void (*take)(void*, sb_bytes) noexcept) noexcept {
+int TableFile::ReadIndex(const sb_file* file, void* context, TakeIndexEntry take) noexcept {
   const auto* self = static_cast<const TableFile*>(file);
-  std::string index;
-  if (!ReadWholeIndex(RepOf(*self->stock_), OptionsToRead(*self->objects_), &index)) {
-    return SB_UNREADABLE;
-  }
-  take(context, Bytes(index));
-  return 0;
+  return ReadWholeIndex(RepOf(*self->stock_), OptionsToRead(*self->objects_), context, take) ? 0 : SB_UNREADABLE;
 }
 
 }  // namespace springbloom

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "owners.h"
-#include "read/table_file.h"
 #include "read/unit_table.h"
-#include "write/small_index.h"
 
 namespace springbloom {
 
@@ -24,8 +23,9 @@ using rocksdb::Slice;
 
 namespace {
 
-// What an index begins with: how the block behind it has its values.
-enum ValueForm : char { kDelta, kFull };
+// Of an index in memory, about.
+constexpr uint64_t kBytes = 256;
+constexpr uint64_t kBytesPerBlock = 4;
 
 // Takes the entries of an index, in their order.
 using TakeEntry = std::function<void(const Slice& key, const BlockHandle& handle)>;
@@ -59,7 +59,7 @@ bool ReadEntries(const BlockBasedTable::Rep& table, const rocksdb::ImmutableOpti
   Block block(std::move(contents));
   // Nothing is sought, so that the order does not matter.
   IndexBlockIter entry;
-  release::IndexEntries(block, table, rocksdb::BytewiseComparator(), &entry, /*is_of_table=*/true, table.index_value_is_full);
+  release::IndexEntries(block, table, rocksdb::BytewiseComparator(), &entry);
   for (entry.SeekToFirst(); entry.Valid(); entry.Next()) {
     take(entry.key(), entry.value().handle);
   }
@@ -94,7 +94,36 @@ bool ReadEntries(const BlockBasedTable::Rep& table, const rocksdb::ImmutableOpti
                      [&](const BlockHandle& partition) { return ReadEntries(table, options, &partitions, partition, take); });
 }
 
-void Release(void* index, void*) { sb_index_release(static_cast<const sb_index*>(index)); }
+struct Free {
+  void operator()(sb_index_cursor* cursor) const { sb_index_cursor_free(cursor); }
+};
+using Cursor = std::unique_ptr<sb_index_cursor, Free>;
+
+// Where blocks lie, from the resident index: what an iterator over stock's index says.
+class WholeIndexIterator final : public rocksdb::InternalIteratorBase<IndexValue> {
+ public:
+  explicit WholeIndexIterator(Cursor cursor) : cursor_(std::move(cursor)) {}
+
+  bool Valid() const override { return is_valid_; }
+  void SeekToFirst() override { is_valid_ = sb_index_first(cursor_.get(), &entry_); }
+  void SeekToLast() override { is_valid_ = sb_index_last(cursor_.get(), &entry_); }
+  void Seek(const Slice& target) override {
+    is_valid_ = sb_index_seek(cursor_.get(), Bytes(rocksdb::ExtractUserKey(target)), &entry_);
+  }
+  void SeekForPrev(const Slice&) override { is_valid_ = false; }  // nobody calls it, as with stock's
+  void Next() override { is_valid_ = sb_index_next(cursor_.get(), &entry_); }
+  void Prev() override { is_valid_ = sb_index_previous(cursor_.get(), &entry_); }
+  // Separators have no sequence numbers.
+  Slice key() const override { return ToSlice(entry_.separator); }
+  Slice user_key() const override { return key(); }
+  IndexValue value() const override { return {BlockHandle(entry_.offset, entry_.size), Slice()}; }
+  rocksdb::Status status() const override { return rocksdb::Status::OK(); }
+
+ private:
+  const Cursor cursor_;
+  sb_index_entry entry_{};
+  bool is_valid_ = false;
+};
 
 }  // namespace
 
@@ -106,48 +135,24 @@ uint64_t WholeIndexBytes(const BlockBasedTable::Rep& table) {
   const PinningTier tier = is_partitioned ? pinning.partition_pinning : pinning.unpartitioned_pinning;
   const bool comes_and_goes = options.block_cache != nullptr && (is_partitioned || options.cache_index_and_filter_blocks) &&
                               tier != PinningTier::kAll && tier != PinningTier::kFlushedAndSimilar;
-  if (!release::kCanReadIndexBlocks || !comes_and_goes || !(is_partitioned || is_whole) || table.index_has_first_key ||
-      !table.user_defined_timestamps_persisted || release::HasOwnIndex(options)) {
+  const bool is_bytewise = table.internal_comparator.user_comparator() == rocksdb::BytewiseComparator();
+  if (!release::kCanReadIndexBlocks || !comes_and_goes || !(is_partitioned || is_whole) || !is_bytewise ||
+      table.index_has_first_key || table.index_key_includes_seq || release::HasOwnIndex(options)) {
     return 0;
   }
-  const rocksdb::TableProperties& properties = *table.table_properties;
-  return properties.index_size - (is_partitioned ? std::min(properties.index_size, properties.top_level_index_size) : 0);
+  return kBytes + kBytesPerBlock * table.table_properties->num_data_blocks;
 }
 
-bool ReadWholeIndex(const BlockBasedTable::Rep& table, const rocksdb::ImmutableOptions& options, std::string* index) {
-  for (const ValueForm form : {kDelta, kFull}) {
-    rocksdb::BlockBuilder block = release::IndexBlockBuilder(kSmallIndexRestartInterval, form == kFull);
-    BlockHandle last = BlockHandle::NullBlockHandle();
-    bool has_gap = false;
-    const bool is_read = ReadEntries(table, options, [&](const Slice& key, const BlockHandle& handle) {
-      std::string whole;
-      std::string difference;
-      release::EncodeIndexValue(handle, /*previous=*/nullptr, &whole);
-      has_gap = has_gap || (!last.IsNull() && handle.offset() != EndOf(last));
-      if (form == kDelta && !last.IsNull() && !has_gap) {
-        release::EncodeIndexValue(handle, &last, &difference);
-      }
-      const Slice after_others(difference);
-      block.Add(key, whole, &after_others);
-      last = handle;
-    });
-    if (!is_read || last.IsNull()) {
-      return false;
-    }
-    // Blocks that do not follow one another have no difference.
-    if (form == kFull || !has_gap) {
-      index->assign(1, form);
-      const Slice built = block.Finish();
-      index->append(built.data(), built.size());
-      return true;
-    }
-  }
-  return false;
+bool ReadWholeIndex(const BlockBasedTable::Rep& table, const rocksdb::ImmutableOptions& options, void* context, TakeIndexEntry take) {
+  return ReadEntries(table, options, [&](const Slice& separator, const BlockHandle& block) {
+    const sb_index_entry entry{Bytes(separator), block.offset(), block.size()};
+    take(context, &entry);
+  });
 }
 
 void WholeIndexReader::Plant(rocksdb::TableReader* stock, const sb_table* units) {
   BlockBasedTable::Rep& table = *static_cast<BlockBasedTable*>(stock)->get_rep();
-  table.index_reader = std::make_unique<WholeIndexReader>(std::move(table.index_reader), table, units);
+  table.index_reader = std::make_unique<WholeIndexReader>(std::move(table.index_reader), units);
 }
 
 WholeIndexReader* WholeIndexReader::Of(const rocksdb::TableReader& stock) {
@@ -160,18 +165,11 @@ rocksdb::InternalIteratorBase<IndexValue>* WholeIndexReader::NewIterator(const r
                                                                          rocksdb::BlockCacheLookupContext* lookup_context) {
   // What verifies the file reads it.
   const bool verifies = lookup_context != nullptr && lookup_context->caller == rocksdb::TableReaderCaller::kUserVerifyChecksum;
-  sb_bytes bytes{};
-  const sb_index* const index = units_ == nullptr || verifies ? nullptr : sb_table_index(units_, &bytes);
-  if (index == nullptr) {
+  Cursor cursor(units_ == nullptr || verifies ? nullptr : sb_table_index(units_));
+  if (cursor == nullptr) {
     return Inner().NewIterator(read_options, disable_prefix_seek, iter, get_context, lookup_context);
   }
-  const Slice whole = ToSlice(bytes);
-  // The iterator knows the bytes, and not this.
-  Block block(BlockContents(Slice(whole.data() + 1, whole.size() - 1)));
-  IndexBlockIter* const entries = release::IndexEntries(block, table_, table_.internal_comparator.user_comparator(), iter,
-                                                        /*is_of_table=*/false, whole[0] == kFull);
-  entries->RegisterCleanup(&Release, const_cast<sb_index*>(index), nullptr);
-  return entries;
+  return new WholeIndexIterator(std::move(cursor));
 }
 
 }  // namespace springbloom

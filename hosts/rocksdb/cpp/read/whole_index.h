@@ -1,23 +1,24 @@
-// The whole index of a table as one block: read from its file, and answered from by stock RocksDB's iterators.
+// The whole index of a table in memory: read from its file, and asked by stock RocksDB.
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "abi.h"
 #include "options/cf_options.h"
 #include "read/read_objects.h"
+#include "read/table_file.h"
 #include "rocksdb_release.h"
 #include "table/block_based/block_based_table_reader.h"
 
 namespace springbloom {
 
-// Bytes of the table's index as one block, about. 0 where it is in memory anyway, or in a form that no block has.
+// Bytes of the table's index in memory, about. 0 where the stock one is in memory anyway, or in a form that is not packed.
 uint64_t WholeIndexBytes(const rocksdb::BlockBasedTable::Rep& table);
 
-// Reads the index of a table into one block: first the index block, then all partitions together. Uses the file and what `options` has,
-// and no comparator. False where something is damaged or odd: stock code will meet it, and report it.
-bool ReadWholeIndex(const rocksdb::BlockBasedTable::Rep& table, const rocksdb::ImmutableOptions& options, std::string* index);
+// Reads the entries of a table's index: first the index block, then all partitions together. Uses the file and what `options` has, and no
+// comparator. False where something is damaged or odd: stock code will meet it, and report it.
+bool ReadWholeIndex(const rocksdb::BlockBasedTable::Rep& table, const rocksdb::ImmutableOptions& options, void* context,
+                    TakeIndexEntry take);
 
 // Answers from the whole index while that is resident, and else as the stock index reader, which it owns.
 class WholeIndexReader final : public release::ForwardingIndexReader {
@@ -27,8 +28,8 @@ class WholeIndexReader final : public release::ForwardingIndexReader {
   // The one that was planted.
   static WholeIndexReader* Of(const rocksdb::TableReader& stock);
 
-  WholeIndexReader(std::unique_ptr<IndexReader> stock, const rocksdb::BlockBasedTable::Rep& table, const sb_table* units)
-      : ForwardingIndexReader(std::move(stock)), table_(table), units_(units) {}
+  WholeIndexReader(std::unique_ptr<IndexReader> stock, const sb_table* units)
+      : ForwardingIndexReader(std::move(stock)), units_(units) {}
 
   rocksdb::InternalIteratorBase<rocksdb::IndexValue>* NewIterator(const rocksdb::ReadOptions& read_options,
                                                                   bool disable_prefix_seek, rocksdb::IndexBlockIter* iter,
@@ -40,7 +41,6 @@ class WholeIndexReader final : public release::ForwardingIndexReader {
   void Close() { units_ = nullptr; }
 
  private:
-  const rocksdb::BlockBasedTable::Rep& table_;
   const sb_table* units_;
 };
 
