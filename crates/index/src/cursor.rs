@@ -39,27 +39,27 @@ impl Cursor {
 
     /// The last entry.
     pub fn last<'a>(&'a mut self, index: &PackedIndex) -> Option<Entry<'a>> {
-        self.go_to(index, index.entries - 1);
+        self.go_to(index, index.entries() - 1);
         self.entry(index)
     }
 
     /// The first entry whose separator is at least `key`. Decodes up to a group.
     pub fn seek<'a>(&'a mut self, index: &PackedIndex, key: &[u8]) -> Option<Entry<'a>> {
-        let prefix = &*index.prefix;
+        let prefix = index.prefix();
         let begin = &key[..key.len().min(prefix.len())];
         match begin.cmp(prefix) {
             Ordering::Less => return self.first(index),
             Ordering::Greater => {
-                self.at = index.entries;
+                self.at = index.entries();
                 return None;
             }
             Ordering::Equal => {}
         }
         let suffix = &key[prefix.len()..];
-        let is_below = |&group: &u32| index.body[index.head_at(group).suffix] < *suffix;
-        let below = index.groups.partition_point(is_below);
+        let is_below = |&begin: &[u8; 4]| index.body()[index.head_at(begin).suffix] < *suffix;
+        let below = index.groups().partition_point(is_below);
         self.go_to_group(index, below.saturating_sub(1));
-        while self.at < index.entries && self.separator[prefix.len()..] < *suffix {
+        while self.at < index.entries() && self.separator[prefix.len()..] < *suffix {
             self.step(index);
         }
         self.entry(index)
@@ -76,14 +76,14 @@ impl Cursor {
     pub fn previous<'a>(&'a mut self, index: &PackedIndex) -> Option<Entry<'a>> {
         match self.at.checked_sub(1) {
             Some(before) => self.go_to(index, before),
-            None => self.at = index.entries,
+            None => self.at = index.entries(),
         }
         self.entry(index)
     }
 
     fn entry(&self, index: &PackedIndex) -> Option<Entry<'_>> {
         let Self { separator, offset, size, .. } = self;
-        (self.at < index.entries).then_some(Entry { separator, offset: *offset, size: *size })
+        (self.at < index.entries()).then_some(Entry { separator, offset: *offset, size: *size })
     }
 
     fn go_to(&mut self, index: &PackedIndex, at: usize) {
@@ -94,21 +94,22 @@ impl Cursor {
     }
 
     fn go_to_group(&mut self, index: &PackedIndex, group: usize) {
-        let head = index.head_at(index.groups[group]);
-        let suffix = &index.body[head.suffix];
+        let head = index.head_at(index.groups()[group]);
+        let suffix = &index.body()[head.suffix];
         self.separator.clear();
-        self.separator.extend_from_slice(&index.prefix);
+        self.separator.extend_from_slice(index.prefix());
         self.separator.extend_from_slice(suffix);
         self.codes.clear();
-        self.codes.extend(suffix.iter().map(|byte| index.symbols.partition_point(|symbol| symbol < byte) as u8));
+        self.codes
+            .extend(suffix.iter().map(|byte| index.symbols().partition_point(|symbol| symbol < byte) as u8));
         self.at = group * GROUP;
         (self.offset, self.size) = (head.offset, head.size);
         self.next_bit = head.others * 8;
     }
 
     fn step(&mut self, index: &PackedIndex) {
-        if self.at + 1 >= index.entries {
-            self.at = index.entries;
+        if self.at + 1 >= index.entries() {
+            self.at = index.entries();
             return;
         }
         if (self.at + 1).is_multiple_of(GROUP) {
@@ -116,7 +117,7 @@ impl Cursor {
         }
         self.at += 1;
         let (width, codes) = (index.width, &index.codes);
-        let mut from = BitReader::new(&index.body, self.next_bit);
+        let mut from = BitReader::new(index.body(), self.next_bit);
         let shared = codes.shared.read(&mut from);
         let further = codes.further.read(&mut from) as usize;
         let (whole, bits) = ((shared / width) as usize, shared % width);
@@ -127,10 +128,10 @@ impl Cursor {
         };
         let mut code = above << (width - known) | from.take(width - known) as u32;
         self.codes.truncate(whole);
-        self.separator.truncate(index.prefix.len() + whole);
+        self.separator.truncate(index.prefix().len() + whole);
         for left in (0..=further).rev() {
             self.codes.push(code as u8);
-            self.separator.push(index.symbols[code as usize]);
+            self.separator.push(index.symbols()[code as usize]);
             if left > 0 {
                 code = from.take(width) as u32;
             }
@@ -146,7 +147,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use proptest::prelude::*;
-    use rand::{Rng as _, RngExt as _};
+    use rand::{Rng, RngExt};
     use springbloom_testkit::seed::rng;
 
     use super::*;
@@ -220,13 +221,16 @@ mod tests {
     fn entries_are_as_they_were_with_keys_of_all_kinds() {
         let mut random = rng("keys of all kinds");
         let sizes = |at: usize| ([5, 5, 5, 4096][at % 4], 4000 + (at * at % 300) as u32);
-        let digits = (0..700).map(|_| format!("user{:020}", random.random::<u64>()).into_bytes()).collect::<Vec<_>>();
+        let digits =
+            (0..700).map(|_| format!("user{:020}", random.random::<u64>()).into_bytes()).collect::<Vec<_>>();
         check(&blocks(digits, sizes), &[vec![], b"user".to_vec(), b"v".to_vec(), b"usa".to_vec()]);
         let bytes = (0..700).map(|_| random.random::<[u8; 3]>().to_vec()).collect::<Vec<_>>();
         check(&blocks(bytes, |_| (5, 4096)), &[]);
         let whole = (0..200).map(|_| random.random::<[u8; 16]>().to_vec()).collect::<Vec<_>>();
         check(&blocks(whole, |at| (5, if at == 77 { u32::MAX } else { 1 })), &[]);
-        let urls = (0..100).flat_map(|site| (0..9).map(move |page| format!("https://{site}.example/{}/{page}", "x/".repeat(site))));
+        let urls = (0..100).flat_map(|site| {
+            (0..9).map(move |page| format!("https://{site}.example/{}/{page}", "x/".repeat(site)))
+        });
         check(&blocks(urls.map(String::into_bytes), sizes), &[b"https://5".to_vec()]);
         check(&blocks((0..100).map(|bytes| vec![0; bytes]), sizes), &[vec![1]]);
         check(&blocks([vec![]], sizes), &[vec![1]]);
@@ -263,7 +267,7 @@ mod tests {
         });
         let sizes: Vec<_> = (0..5000).map(|_| random.random_range(3900..4100)).collect();
         let index = packed(&blocks(separators, |at| (5, sizes[at]))).expect("they can be packed");
-        let bytes = index.allocations().iter().sum::<usize>() as f64 / index.entries() as f64;
+        let bytes = index.heap_bytes() as f64 / index.entries() as f64;
         assert!(bytes < 4.0, "{bytes} bytes an entry");
         println!("{bytes:.2} bytes an entry");
     }

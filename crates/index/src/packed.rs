@@ -10,15 +10,15 @@ pub(crate) const GROUP: usize = 32;
 /// The entries of a table's index, in a few bytes each.
 #[derive(Debug)]
 pub struct PackedIndex {
-    pub(crate) entries: usize,
-    /// That all separators begin with.
-    pub(crate) prefix: Box<[u8]>,
-    pub(crate) symbols: Box<[u8]>,
+    pub(crate) entries: u32,
+    /// Bits of a symbol's code.
     pub(crate) width: u32,
     pub(crate) codes: Codes,
-    /// Where in `body` each group begins.
-    pub(crate) groups: Box<[u32]>,
-    pub(crate) body: Box<[u8]>,
+    symbols_end: u32,
+    prefix_end: u32,
+    groups_end: u32,
+    /// The symbols, the prefix, where in the body each group begins, and the body.
+    bytes: Box<[u8]>,
 }
 
 /// Of what each entry has.
@@ -55,20 +55,52 @@ impl GroupHead {
 }
 
 impl PackedIndex {
-    /// How many blocks it has.
-    pub fn entries(&self) -> usize {
-        self.entries
+    /// `parts`: the symbols, the prefix, the groups, the body. `None` if they are too long.
+    pub(crate) fn new(entries: u32, width: u32, codes: Codes, parts: [&[u8]; 4]) -> Option<Self> {
+        let bytes = parts.concat();
+        u32::try_from(bytes.len()).ok()?;
+        let [symbols_end, prefix_end, groups_end] =
+            [1, 2, 3].map(|count| parts[..count].concat().len() as u32);
+        Some(Self { entries, width, codes, symbols_end, prefix_end, groups_end, bytes: bytes.into() })
     }
 
-    /// The bytes of each allocation that it has on the heap.
-    pub fn allocations(&self) -> [usize; 4] {
-        [self.prefix.len(), self.symbols.len(), size_of_val(&*self.groups), self.body.len()]
+    /// How many blocks it has.
+    pub fn entries(&self) -> usize {
+        self.entries as usize
     }
 
     #[inline]
-    pub(crate) fn head_at(&self, at: u32) -> GroupHead {
-        let mut at = at as usize;
-        let mut number = || read_varint(&self.body, &mut at);
+    pub(crate) fn symbols(&self) -> &[u8] {
+        &self.bytes[..self.symbols_end as usize]
+    }
+
+    /// That all separators begin with.
+    #[inline]
+    pub(crate) fn prefix(&self) -> &[u8] {
+        &self.bytes[self.symbols_end as usize..self.prefix_end as usize]
+    }
+
+    /// Where in the body each group begins.
+    #[inline]
+    pub(crate) fn groups(&self) -> &[[u8; 4]] {
+        self.bytes[self.prefix_end as usize..self.groups_end as usize].as_chunks().0
+    }
+
+    #[inline]
+    pub(crate) fn body(&self) -> &[u8] {
+        &self.bytes[self.groups_end as usize..]
+    }
+
+    /// What it takes on the heap: one allocation.
+    pub fn heap_bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    #[inline]
+    pub(crate) fn head_at(&self, begin: [u8; 4]) -> GroupHead {
+        let mut at = u32::from_le_bytes(begin) as usize;
+        let body = self.body();
+        let mut number = || read_varint(body, &mut at);
         let (suffix_bytes, offset, size) = (number() as usize, number(), number() as u32);
         let others = at + suffix_bytes;
         GroupHead { suffix: at..others, offset, size, others }

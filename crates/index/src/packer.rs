@@ -60,11 +60,11 @@ impl Packer {
             size: Code::of(others().map(|at| self.blocks[at].size).collect()),
         };
         let mut body = BitWriter::default();
-        let mut groups = Vec::with_capacity(count.div_ceil(GROUP));
+        let mut groups = Vec::with_capacity(4 * count.div_ceil(GROUP));
         let mut differences = differences.into_iter();
         for (at, block) in self.blocks.iter().enumerate() {
             if at % GROUP == 0 {
-                groups.push(u32::try_from(body.byte_len()).ok()?);
+                groups.extend(u32::try_from(body.byte_len()).ok()?.to_le_bytes());
                 body.put_bytes(&GroupHead::encoded(suffix(at), block.offset, block.size));
                 continue;
             }
@@ -75,15 +75,8 @@ impl Packer {
             codes.gap.write(block.gap, &mut body);
             codes.size.write(block.size, &mut body);
         }
-        let index = PackedIndex {
-            entries: count,
-            prefix: first[..prefix].into(),
-            symbols: alphabet.symbols().into(),
-            width,
-            codes,
-            groups: groups.into(),
-            body: body.finish().into(),
-        };
+        let parts = [alphabet.symbols(), &first[..prefix], &groups, &body.finish()];
+        let index = PackedIndex::new(u32::try_from(count).ok()?, width, codes, parts)?;
         self.is_in(&index).then_some(index)
     }
 

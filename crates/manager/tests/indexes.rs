@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use common::{IDLE_TIMEOUT, MemoryTable, manager};
+use springbloom_index::{Cursor, PackedIndex, Packer};
 use springbloom_manager::{
     Manager, Stats, TableHandle, TableIndex, TableSpec, TableUnits, UnitReadError, UnitSource,
 };
@@ -29,7 +30,7 @@ impl UnitSource for Indexed {
         self.table.read_unit(table, segment, unit)
     }
 
-    fn read_index(&self, locator: &[u8]) -> Result<Vec<u8>, UnitReadError> {
+    fn read_index(&self, locator: &[u8]) -> Result<PackedIndex, UnitReadError> {
         assert_eq!(locator, common::LOCATOR);
         self.reads.fetch_add(1, Ordering::SeqCst);
         while self.hangs.load(Ordering::SeqCst) {
@@ -38,7 +39,7 @@ impl UnitSource for Indexed {
         if self.fails.load(Ordering::SeqCst) {
             return Err(UnitReadError::Io(std::io::Error::other("pulled the plug")));
         }
-        Ok(vec![self.table.id as u8; self.index_bytes])
+        Ok(packed(self.table.id, self.index_bytes))
     }
 }
 
@@ -70,9 +71,21 @@ impl Open {
         (0..lookups).for_each(|_| self.handle.record_found(0));
     }
 
+    /// The separator of the resident index.
     fn bytes(&self) -> Option<Vec<u8>> {
-        self.index.loaded().map(|index| index.bytes().to_vec())
+        self.index.loaded().map(|index| separator(&index))
     }
+}
+
+/// An index of one block, with a separator of so many bytes.
+fn packed(id: u64, bytes: usize) -> PackedIndex {
+    let mut packer = Packer::default();
+    packer.add(&vec![id as u8; bytes], 0, 4096);
+    packer.finish().expect("it can be packed")
+}
+
+fn separator(index: &PackedIndex) -> Vec<u8> {
+    Cursor::default().first(index).expect("it has one").separator.to_vec()
 }
 
 /// Until `is_so`, with `lookups` of each table in between.
@@ -104,7 +117,7 @@ fn an_index_is_resident_while_lookups_reach_it_and_there_is_a_budget() {
     let share = hot.index.loaded().expect("it is resident");
     manager.set_budget_bytes(0);
     assert_eq!((hot.bytes(), manager.stats().used.indexes), (None, used));
-    assert_eq!(share.bytes()[0], 1);
+    assert_eq!(separator(&share)[0], 1);
     drop(share);
     assert_eq!(manager.stats().used.indexes, 0);
     manager.set_budget_bytes(BUDGET_BYTES);

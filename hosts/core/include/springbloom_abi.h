@@ -148,6 +148,8 @@ int sb_filters_assumes_bytewise_equality(const sb_filters* filters) SB_NOEXCEPT;
 int sb_filters_writes_units(const sb_filters* filters) SB_NOEXCEPT;
 // Whether they get an index that needs little memory, unless the options of the engine ask for another one.
 int sb_filters_shrinks_index(const sb_filters* filters) SB_NOEXCEPT;
+// Whether the budget pays for tables' indexes in memory.
+int sb_filters_has_indexes(const sb_filters* filters) SB_NOEXCEPT;
 // Whether they get units over further prefixes.
 int sb_filters_writes_further_prefixes(const sb_filters* filters) SB_NOEXCEPT;
 

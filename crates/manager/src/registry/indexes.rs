@@ -44,7 +44,7 @@ struct Place {
 
 /// Bytes that an index takes with what it is in.
 fn index_bytes(index: &PackedIndex) -> usize {
-    index.allocations().map(taken_bytes).iter().sum::<usize>() + taken_bytes(COUNTS + size_of::<LoadedIndex>())
+    taken_bytes(index.heap_bytes()) + taken_bytes(COUNTS + size_of::<LoadedIndex>())
 }
 
 impl Indexes {
@@ -94,12 +94,8 @@ impl Indexes {
 
     /// Evicts those of the least worth until the others have no more than that.
     pub(super) fn fit(&mut self, most_bytes: usize) {
-        let mut bytes: usize = self
-            .planned
-            .iter()
-            .filter_map(|&slot| self.get(slot))
-            .map(|index| index.bytes())
-            .sum();
+        let mut bytes: usize =
+            self.planned.iter().filter_map(|&slot| self.get(slot)).map(|index| index.bytes()).sum();
         while bytes > most_bytes
             && let Some(slot) = self.planned.pop()
             && let Some(index) = self.get(slot)

@@ -256,6 +256,11 @@ extern "C" fn sb_filters_shrinks_index(filters: &Filters) -> c_int {
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn sb_filters_has_indexes(filters: &Filters) -> c_int {
+    guarded(0, || c_int::from(filters.settings.has_indexes()))
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn sb_filters_writes_further_prefixes(filters: &Filters) -> c_int {
     guarded(0, || c_int::from(!filters.settings.further_prefixes.is_empty()))
 }

@@ -44,7 +44,7 @@ int ElasticTableReader::Open(int contents, int why, const UnitTable::Head& head)
   spec.contents = contents;
   spec.comparator = ComparatorOf(*family.comparator);
   spec.family = Bytes(stock.table_properties->column_family_name);
-  const bool may_have_index = contents == SB_KEYS && sb_filters_shrinks_index(family.filters.get());
+  const bool may_have_index = contents == SB_KEYS && sb_filters_has_indexes(family.filters.get());
   spec.index_bytes = may_have_index ? WholeIndexBytes(stock) : 0;
   const sb_head read{Bytes(head.bytes), head.block_offset, Bytes(stock.table_properties->db_session_id)};
   const sb_table* table = nullptr;

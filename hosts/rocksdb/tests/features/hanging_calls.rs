@@ -172,8 +172,9 @@ fn column_families_of_one_store_that_hangs_leave_threads_to_others() {
 fn lookups_go_on_while_the_read_of_an_index_hangs_and_a_closing_waits_for_it() {
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = folder();
-    let elastic = ElasticFilters::builder().budget_bytes(AMPLE_BYTES).charge_to_block_cache(true);
-    let elastic = elastic.warm_start_every(None).build().expect("sound settings");
+    let elastic = ElasticFilters::builder().budget_auto().warm_start_every(None);
+    let elastic = elastic.build().expect("sound settings");
+    elastic.set_budget_bytes(AMPLE_BYTES).expect("a budget");
     let mut table = BlockBasedOptions::default();
     table.set_block_cache(&Cache::new_lru_cache(4 * AMPLE_BYTES as usize));
     table.set_index_type(BlockBasedIndexType::TwoLevelIndexSearch);

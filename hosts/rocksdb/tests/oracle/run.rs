@@ -101,18 +101,23 @@ pub(crate) fn run(set: OptionSet, seed: u64, count: u64) -> Seen {
 }
 
 fn elastic(set: &OptionSet) -> ElasticFilters {
-    ElasticFilters::builder()
-        .budget_bytes(match set.budget {
-            Budget::Fixed(bytes) => bytes,
-            Budget::Wandering => 1 << 20,
-        })
+    let budget_bytes = match set.budget {
+        Budget::Fixed(bytes) => bytes,
+        Budget::Wandering => 1 << 20,
+    };
+    let builder = ElasticFilters::builder();
+    // `auto` pays for indexes.
+    let builder =
+        if set.charge_to_block_cache { builder.budget_auto() } else { builder.budget_bytes(budget_bytes) };
+    let elastic = builder
         .segment_data_bytes(set.segment_data_bytes)
         .units(set.units)
         .inherit_hotness(set.inherit_hotness)
         .further_prefixes(set.further_prefixes.parse().expect("rules"))
-        .charge_to_block_cache(set.charge_to_block_cache)
         .build_with(set.policy.policy(None))
-        .expect("the settings are sound")
+        .expect("the settings are sound");
+    elastic.set_budget_bytes(budget_bytes).expect("a budget");
+    elastic
 }
 
 fn wander(set: &OptionSet, elastic: &ElasticFilters, rng: &mut TestRng) {
