@@ -276,7 +276,8 @@ inline bool ReadIndexBlock(const rocksdb::BlockBasedTable::Rep&, const rocksdb::
 // An iterator over an index block of a table without first keys, in `iterator`.
 inline void IndexEntries(rocksdb::Block& block, const rocksdb::BlockBasedTable::Rep& table, const rocksdb::Comparator* comparator,
                          rocksdb::IndexBlockIter* iterator) {
-  block.NewIndexIterator(comparator, rocksdb::kDisableGlobalSequenceNumber, iterator, /*stats=*/nullptr, /*total_order_seek=*/true,
+  block.NewIndexIterator(comparator, rocksdb::kDisableGlobalSequenceNumber, iterator, /*stats=*/nullptr,
+                         /*total_order_seek=*/true,
                          /*have_first_key=*/false, table.index_key_includes_seq, table.index_value_is_full
 #if SPRINGBLOOM_ROCKSDB >= 111200
                          ,

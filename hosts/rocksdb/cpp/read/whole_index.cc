@@ -143,7 +143,8 @@ uint64_t WholeIndexBytes(const BlockBasedTable::Rep& table) {
   return kBytes + kBytesPerBlock * table.table_properties->num_data_blocks;
 }
 
-bool ReadWholeIndex(const BlockBasedTable::Rep& table, const rocksdb::ImmutableOptions& options, void* context, TakeIndexEntry take) {
+bool ReadWholeIndex(const BlockBasedTable::Rep& table, const rocksdb::ImmutableOptions& options, void* context,
+                    TakeIndexEntry take) {
   return ReadEntries(table, options, [&](const Slice& separator, const BlockHandle& block) {
     const sb_index_entry entry{Bytes(separator), block.offset(), block.size()};
     take(context, &entry);
