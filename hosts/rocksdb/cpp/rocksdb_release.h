@@ -282,7 +282,8 @@ inline void IndexEntries(rocksdb::Block& block, const rocksdb::BlockBasedTable::
 #if SPRINGBLOOM_ROCKSDB >= 111200
                          ,
                          /*block_contents_pinned=*/false, /*user_defined_timestamps_persisted=*/true, /*prefix_index=*/nullptr,
-                         rocksdb::BlockBasedTableOptions::kBinary, table.index_value_delta_escape
+                         rocksdb::BlockBasedTableOptions::kBinary,
+                         rocksdb::FormatVersionUsesValueDeltaEscape(table.footer.format_version())
 #endif
   );
 }
