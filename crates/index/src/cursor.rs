@@ -254,7 +254,7 @@ mod tests {
         assert!(!finish(&[(b"a", u64::MAX, 9), (b"b", 8, 9)]), "past the end");
     }
 
-    /// Digits as RocksDB's index has them: the shortest that separate blocks of ten records.
+    /// Digits as an index has them: nearly the shortest that separate blocks of ten records.
     #[test]
     fn an_entry_takes_a_few_bytes() {
         let mut random = rng("bytes of an entry");
