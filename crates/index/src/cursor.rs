@@ -275,7 +275,10 @@ mod tests {
     proptest! {
         #[test]
         fn entries_are_as_they_were(
-            separators in prop::collection::btree_set(prop::collection::vec(prop::sample::select(vec![0_u8, 1, 7, 200, 255]), 0..9), 1..200),
+            separators in prop::collection::btree_set(
+                prop::collection::vec(prop::sample::select(vec![0_u8, 1, 7, 200, 255]), 0..9),
+                1..200,
+            ),
             keys in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..9), 0..20),
             sizes in prop::collection::vec((any::<u32>(), any::<u32>()), 200),
         ) {

@@ -1,6 +1,6 @@
 //! The whole index of a table in memory, where lookups find it.
 //!
-//! A lookup shares it for as long as its iterator lives. An evicted index is freed, and its bytes return to the budget, with the last share.
+//! A lookup shares it for as long as its iterator lives. An evicted index is freed with the last share, and its bytes return to the budget.
 
 use std::ops::Deref;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! Which tables keep their whole index in memory.
 //!
-//! A block cache that has some part of an index saves that part of the reads which lookups of it make, since lookups see averages over time.
-//! A resident index saves the other reads, and takes the other bytes from the cache. So it saves, per byte that it takes, as many reads as
-//! lookups reach it per byte of it, however much of it the cache had: the share need not be measured. That is compared with what the units
-//! save per byte that are worth least.
+//! A block cache that has some part of an index saves that part of the reads which lookups of it make, since lookups see averages over
+//! time. A resident index saves the other reads, and takes the other bytes from the cache. So it saves, per byte that it takes, as many
+//! reads as lookups reach it per byte of it, however much of it the cache had: the share need not be measured. That is compared with what
+//! the units save per byte that are worth least.
 
 /// An index is worth this many times what it replaces, or what replaces it.
 const HYSTERESIS: f32 = 1.4;
