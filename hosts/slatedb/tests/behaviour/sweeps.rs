@@ -5,12 +5,12 @@ use std::{
     time::Duration,
 };
 
-use crate::support::{Meter, Until, flush};
+use crate::support::{Meter, Until, flush, settings, settle};
 use futures::{StreamExt, TryStreamExt};
 use slatedb::{
     Db, Settings, WriteBatch,
     admin::{Admin, CloneSourceSpec},
-    config::CompressionCodec,
+    config::{CheckpointOptions, CompressionCodec},
     object_store::{ObjectStore, ObjectStoreExt, local::LocalFileSystem, memory::InMemory, path::Path},
 };
 use springbloom_slatedb::{ElasticFilters, SweepError, Swept, sweep};
@@ -195,10 +195,67 @@ async fn a_sweep_keeps_the_units_of_other_databases_and_of_all_policies() {
     }
 }
 
-#[tokio::test]
-async fn a_list_without_the_tables_of_the_manifest_costs_no_units() {
-    let store = Meter::new(written("orders").await);
+/// Of the newest manifest, and of a checkpoint.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_without_the_tables_of_manifests_costs_no_units() {
+    let path = "orders";
+    let store = Meter::new(written(path).await);
+    let first = objects(&*store, "springbloom/").await;
     store.hides_tables.store(true, Relaxed);
-    let swept = sweep("orders", store.clone(), Duration::ZERO).await.expect("the store works");
+    let swept = sweep(path, store.clone(), Duration::ZERO).await.expect("the store works");
     assert_eq!(swept, Swept { kept: 2, deleted: 0 });
+
+    let admin = Admin::builder(path, store.clone()).build();
+    let checkpoint = admin.create_detached_checkpoint(&CheckpointOptions::default()).await;
+    checkpoint.expect("the store works");
+    let elastic = ElasticFilters::builder().start();
+    let db = Db::builder(path, store.clone()).with_settings(settings(1 << 20));
+    let db = db.with_filter_policies(vec![elastic.policy(path, store.clone())]).build().await;
+    let db = db.expect("it opens");
+    while !db.manifest().l0().is_empty() && db.manifest().compacted().is_empty() {
+        let mut batch = WriteBatch::new();
+        (0..2000u32).for_each(|key| batch.put(key.to_be_bytes(), b"new"));
+        db.write(batch).await.expect("the store works");
+        flush(&db).await;
+        settle(&db).await;
+    }
+    db.close().await.expect("the store works");
+    elastic.wait_written().await;
+    sweep(path, store.clone(), Duration::ZERO).await.expect("the store works");
+    let left = objects(&*store, "springbloom/").await;
+    assert!(first.iter().all(|units| left.contains(units)), "{first:?} {left:?}");
+
+    // This one, and those that compactions made.
+    for checkpoint in admin.list_checkpoints(None).await.expect("the store works") {
+        admin.delete_checkpoint(checkpoint.id).await.expect("the store works");
+    }
+    sweep(path, store.clone(), Duration::ZERO).await.expect("the store works");
+    let left = objects(&*store, "springbloom/").await;
+    assert!(!first.iter().any(|units| left.contains(units)), "{first:?} {left:?}");
+}
+
+/// SlateDB panics where a store gives less of a table than it was asked for.
+#[tokio::test]
+async fn a_table_that_cannot_be_read_is_named_and_nothing_is_deleted() {
+    let store = Meter::new(written("orders").await);
+    let dead = Path::from("orders/springbloom").join(format!("{:016x}-{:032x}", 1, 1));
+    store.put(&dead, b"units".to_vec().into()).await.expect("the store works");
+    let is_named = async |tables: &[Path]| {
+        let error = sweep("orders", store.clone(), Duration::ZERO).await.expect_err("a table is damaged");
+        assert!(tables.iter().any(|table| error.to_string().contains(table.as_ref())), "{error}");
+        assert_eq!(objects(&*store, "springbloom/").await.len(), 3);
+    };
+    let tables = objects(&*store, "compacted/").await;
+    store.shortens_tables.store(true, Relaxed);
+    is_named(&tables).await;
+    store.shortens_tables.store(false, Relaxed);
+
+    let whole = store.get(&tables[0]).await.expect("listed").bytes().await.expect("listed");
+    for length in [0, 1, 10, 100, whole.len() / 2, whole.len() - 1] {
+        store.put(&tables[0], whole.slice(..length).into()).await.expect("the store works");
+        is_named(&tables[..1]).await;
+    }
+    store.put(&tables[0], whole.into()).await.expect("the store works");
+    let swept = sweep("orders", store.clone(), Duration::ZERO).await.expect("all is whole");
+    assert_eq!(swept, Swept { kept: 2, deleted: 1 });
 }
