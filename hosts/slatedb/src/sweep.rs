@@ -102,12 +102,13 @@ pub async fn sweep(
     let Some(newest) = manifests.first() else {
         return Err(SweepError::NoDatabase { units: units_folder, database: path });
     };
-    // Manifests have each table of theirs, whatever a list leaves out; the list has those that are written or compacted.
-    let named =
-        manifests.iter().flat_map(|manifest| manifest.all_sst_views().map(|view| view.sst.id.value()));
     let tables_folder = &tables(&path, newest);
     let listed = store.list_with_delimiter(Some(tables_folder)).await?.objects;
-    let ids: BTreeSet<Ulid> = named.chain(listed.iter().filter_map(id_of)).collect();
+    // The list has those that are being written or compacted, too. Manifests have theirs, whatever a list leaves out.
+    let mut ids: BTreeSet<Ulid> = listed.iter().filter_map(id_of).collect();
+    for manifest in &manifests {
+        ids.extend(manifest.all_sst_views().map(|view| view.sst.id.value()));
+    }
     let (reader, store) = (&SstReader::new(path, store.clone(), None, None), &*store);
     let mut by_keys = HashMap::<u64, Vec<UnitsName>>::new();
     for (name, _) in &units {

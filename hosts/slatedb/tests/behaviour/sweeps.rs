@@ -105,8 +105,9 @@ async fn sweeps_at_once_delete_each_object_once() {
         let name = Path::from("orders").join("springbloom").join(format!("{dead:016x}-{dead:032x}"));
         store.put(&name, b"units".to_vec().into()).await.expect("the store works");
     }
-    let sweeps = (0..3).map(|_| sweep("orders", store.clone(), Duration::ZERO));
-    let swept = futures::future::join_all(sweeps).await.into_iter();
+    // As tasks, which programs make of them.
+    let sweeps = (0..3).map(|_| tokio::spawn(sweep("orders", store.clone(), Duration::ZERO)));
+    let swept = futures::future::join_all(sweeps).await.into_iter().map(|swept| swept.expect("no panic"));
     assert_eq!(swept.map(|swept| swept.expect("the store works").deleted).sum::<usize>(), DEAD);
 }
 
