@@ -79,8 +79,9 @@ pub enum SweepError {
 ///
 /// Refuses to delete units where it finds no database: with another store or path, all units would look unused.
 ///
-/// Where the filter block does not tell which, as one that is compressed, encrypted or damaged, all stay whose first and last key are those
-/// of the table. Only objects right in the folder are looked at: another database may lie deeper in it.
+/// Where the filter block does not tell which, as one that is encrypted, damaged or compressed by a codec without a feature here (`lz4`,
+/// `snappy`, `zlib`, `zstd`), all stay whose first and last key are those of the table. Only objects right in the folder are looked at:
+/// another database may lie deeper in it.
 ///
 /// While the store does not let SlateDB read a manifest, SlateDB tries again and this does not end.
 pub async fn sweep(
@@ -197,6 +198,6 @@ async fn units_of(
         return Ok(units.clone());
     }
     let block = store.get_range(location, info.filter_offset..info.filter_offset + info.filter_len).await?;
-    let Some(named) = names_in(&block) else { return Ok(units.clone()) };
+    let Some(named) = names_in(&block, info.compression_codec) else { return Ok(units.clone()) };
     Ok(units.iter().filter(|name| named.contains(name)).copied().collect())
 }
