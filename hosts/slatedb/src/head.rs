@@ -120,24 +120,24 @@ pub(crate) fn names_in(block: &[u8], codec: Option<CompressionCodec>) -> Option<
 
 /// `None` for a codec that this crate was built without, as for damage.
 fn decompressed(bytes: &[u8], codec: Option<CompressionCodec>) -> Option<Cow<'_, [u8]>> {
-    let bytes = match codec {
+    let decompressed: Option<Vec<u8>> = match codec {
         None => return Some(bytes.into()),
         #[cfg(feature = "snappy")]
-        Some(CompressionCodec::Snappy) => snap::raw::Decoder::new().decompress_vec(bytes).ok()?,
+        Some(CompressionCodec::Snappy) => snap::raw::Decoder::new().decompress_vec(bytes).ok(),
         #[cfg(feature = "zlib")]
         Some(CompressionCodec::Zlib) => {
             let mut decoder = flate2::write::ZlibDecoder::new(Vec::new());
             std::io::Write::write_all(&mut decoder, bytes).ok()?;
-            decoder.finish().ok()?
+            decoder.finish().ok()
         }
         #[cfg(feature = "lz4")]
-        Some(CompressionCodec::Lz4) => lz4_flex::block::decompress_size_prepended(bytes).ok()?,
+        Some(CompressionCodec::Lz4) => lz4_flex::block::decompress_size_prepended(bytes).ok(),
         #[cfg(feature = "zstd")]
-        Some(CompressionCodec::Zstd) => zstd::stream::decode_all(bytes).ok()?,
+        Some(CompressionCodec::Zstd) => zstd::stream::decode_all(bytes).ok(),
         #[allow(unreachable_patterns)]
-        Some(_) => return None,
+        Some(_) => None,
     };
-    Some(bytes.into())
+    decompressed.map(Cow::Owned)
 }
 
 /// Bytes behind their length, and what follows them.
