@@ -1,5 +1,8 @@
 //! What a table's filter block holds: where the units are, and header and directory of their block.
 
+use std::borrow::Cow;
+
+use slatedb::config::CompressionCodec;
 use springbloom_format::Directory;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
@@ -93,24 +96,48 @@ pub(crate) fn decode(bytes: &[u8], over_prefixes: bool) -> Option<(Place, Direct
 }
 
 /// The names in the heads of a table's filter block, as SlateDB writes it: a number of filters, for each the length and name of its policy
-/// and the length and bytes of the filter, and a checksum. `None` for any other bytes, as of a block that is compressed, encrypted or
+/// and the length and bytes of the filter, compressed, and a checksum. `None` for any other bytes, as of a block that is encrypted or
 /// damaged.
-pub(crate) fn names_in(block: &[u8]) -> Option<Vec<UnitsName>> {
+pub(crate) fn names_in(block: &[u8], codec: Option<CompressionCodec>) -> Option<Vec<UnitsName>> {
     let (filters, stored) = block.split_last_chunk()?;
     if crc32fast::hash(filters) != u32::from_be_bytes(*stored) {
         return None;
     }
+    let filters = &*decompressed(filters, codec)?;
     let (count, mut rest) = filters.split_first_chunk()?;
     let mut names = Vec::new();
     for _ in 0..u16::from_be_bytes(*count) {
         let (policy, behind) = split_counted(rest, |length: [u8; 2]| u16::from_be_bytes(length).into())?;
         let (filter, behind) = split_counted(behind, u64::from_be_bytes)?;
-        if policy.starts_with(POLICIES) {
+        // An empty one is that of a table in which no key has a prefix.
+        if policy.starts_with(POLICIES) && !filter.is_empty() {
             names.push(place(filter)?.0.name);
         }
         rest = behind;
     }
     rest.is_empty().then_some(names)
+}
+
+/// `None` for a codec that this crate was built without, as for damage.
+fn decompressed(bytes: &[u8], codec: Option<CompressionCodec>) -> Option<Cow<'_, [u8]>> {
+    let decompressed: Option<Vec<u8>> = match codec {
+        None => return Some(bytes.into()),
+        #[cfg(feature = "snappy")]
+        Some(CompressionCodec::Snappy) => snap::raw::Decoder::new().decompress_vec(bytes).ok(),
+        #[cfg(feature = "zlib")]
+        Some(CompressionCodec::Zlib) => {
+            let mut decoder = flate2::write::ZlibDecoder::new(Vec::new());
+            std::io::Write::write_all(&mut decoder, bytes).ok()?;
+            decoder.finish().ok()
+        }
+        #[cfg(feature = "lz4")]
+        Some(CompressionCodec::Lz4) => lz4_flex::block::decompress_size_prepended(bytes).ok(),
+        #[cfg(feature = "zstd")]
+        Some(CompressionCodec::Zstd) => zstd::stream::decode_all(bytes).ok(),
+        #[allow(unreachable_patterns)]
+        Some(_) => None,
+    };
+    decompressed.map(Cow::Owned)
 }
 
 /// Bytes behind their length, and what follows them.
@@ -157,14 +184,14 @@ mod tests {
         let other_head = encode(&other, &head[head.len() - 10..]);
         let block =
             block_of(&[("springbloom:1", &head), ("_bf", b"bits"), ("springbloom:1:p=x", &other_head)]);
-        assert_eq!(names_in(&block), Some(vec![place.name, other.name]));
-        assert_eq!(names_in(&block_of(&[("_bf", b"bits")])), Some(vec![]));
-        assert_eq!(names_in(&block_of(&[("springbloom:2", b"what this version does not know")])), None);
+        assert_eq!(names_in(&block, None), Some(vec![place.name, other.name]));
+        assert_eq!(names_in(&block_of(&[("_bf", b"bits"), ("springbloom:1", b"")]), None), Some(vec![]));
+        assert_eq!(names_in(&block_of(&[("springbloom:2", b"what this version does not know")]), None), None);
         for at in 0..block.len() {
-            assert_eq!(names_in(&block[..at]), None);
+            assert_eq!(names_in(&block[..at], None), None);
             let mut damaged = block.clone();
             damaged[at] ^= 1;
-            assert_eq!(names_in(&damaged), None, "byte {at}");
+            assert_eq!(names_in(&damaged, None), None, "byte {at}");
         }
     }
 

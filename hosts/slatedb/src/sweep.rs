@@ -2,13 +2,16 @@
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
+    error::Error,
+    future::Future,
+    panic::AssertUnwindSafe,
     sync::Arc,
     time::Duration,
 };
 
-use futures::{StreamExt, TryStreamExt};
+use futures::{FutureExt, StreamExt, TryStreamExt};
 use slatedb::{
-    SstReader,
+    SstReader, VersionedManifest,
     admin::Admin,
     object_store::{self, ObjectMeta, ObjectStore, ObjectStoreExt, path::Path},
 };
@@ -31,6 +34,9 @@ pub struct Swept {
     pub deleted: usize,
 }
 
+/// What SlateDB or the object store says.
+type Cause = Box<dyn Error + Send + Sync>;
+
 /// Why a [`sweep`] ended early. What it had deleted by then had no table.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -38,9 +44,22 @@ pub enum SweepError {
     /// A request failed.
     #[error("the object store failed")]
     Store(#[from] object_store::Error),
-    /// A table could not be read.
-    #[error("a table could not be read")]
-    Table(#[from] slatedb::Error),
+    /// A manifest could not be read. Nothing was deleted.
+    #[error("a manifest of {database} could not be read")]
+    Manifest {
+        /// Path of the database.
+        database: Path,
+        /// What SlateDB says.
+        source: Cause,
+    },
+    /// A table could not be read, so nobody knows which units are its own. Nothing was deleted.
+    #[error("the table {table} could not be read")]
+    Table {
+        /// Path of the table.
+        table: Path,
+        /// What SlateDB or the object store says.
+        source: Cause,
+    },
     /// There are units, but no database. Nothing was deleted.
     #[error(
         "{units} has units, but there is no manifest of a database at {database}: give `sweep` its path and its store"
@@ -55,13 +74,16 @@ pub enum SweepError {
 
 /// Deletes the units in the folder of the database at `path` that are older than `min_age` and whose table is in its folder of tables no
 /// more. Any process may do it, at any time, once a day for example. `min_age` must be longer than a table takes from the end of its filter
-/// to the end of its upload: an hour is. Lists both folders, reads the manifest and makes two GETs for each table, three where several
-/// units may be its own.
+/// to the end of its upload: an hour is. Lists both folders, reads the manifest and those of checkpoints, and makes two GETs for each
+/// table, three where several units may be its own.
 ///
 /// Refuses to delete units where it finds no database: with another store or path, all units would look unused.
 ///
-/// Where the filter block does not tell which, as one that is compressed, encrypted or damaged, all stay whose first and last key are those
-/// of the table. Only objects right in the folder are looked at: another database may lie deeper in it.
+/// Where the filter block does not tell which, as one that is encrypted, damaged or compressed by a codec without a feature here (`lz4`,
+/// `snappy`, `zlib`, `zstd`), all stay whose first and last key are those of the table. Only objects right in the folder are looked at:
+/// another database may lie deeper in it.
+///
+/// While the store does not let SlateDB read a manifest, SlateDB tries again and this does not end.
 pub async fn sweep(
     path: impl Into<Path>,
     store: Arc<dyn ObjectStore>,
@@ -76,34 +98,33 @@ pub async fn sweep(
     if units.is_empty() {
         return Ok(Swept::default());
     }
-    let Some(manifest) = Admin::builder(path.clone(), store.clone()).build().read_manifest(None).await?
-    else {
+    let manifests = manifests(&path, store.clone()).await;
+    let manifests = manifests.map_err(|source| SweepError::Manifest { database: path.clone(), source })?;
+    let Some(newest) = manifests.first() else {
         return Err(SweepError::NoDatabase { units: units_folder, database: path });
     };
-    let tables_folder = &tables(&path, &manifest);
-    // Checkpoints and clones have more tables than the manifest. It has each, whatever a listing leaves out.
-    let mut ids: BTreeSet<Ulid> = manifest.all_sst_views().map(|view| view.sst.id.value()).collect();
+    let tables_folder = &tables(&path, newest);
     let listed = store.list_with_delimiter(Some(tables_folder)).await?.objects;
-    ids.extend(
-        listed
-            .iter()
-            .filter_map(|table| Ulid::from_string(table.location.filename()?.strip_suffix(".sst")?).ok()),
-    );
-    let reader = &SstReader::new(path, store.clone(), None, None);
+    // The list has those that are being written or compacted, too. Manifests have theirs, whatever a list leaves out.
+    let mut ids: BTreeSet<Ulid> = listed.iter().filter_map(id_of).collect();
+    for manifest in &manifests {
+        ids.extend(manifest.all_sst_views().map(|view| view.sst.id.value()));
+    }
+    let (reader, store) = (&SstReader::new(path, store.clone(), None, None), &*store);
     let mut by_keys = HashMap::<u64, Vec<UnitsName>>::new();
     for (name, _) in &units {
         by_keys.entry(name.keys).or_default().push(*name);
     }
     let by_keys = &by_keys;
-    let kept: HashSet<UnitsName> = futures::stream::iter(ids)
+    let kept = futures::stream::iter(ids)
         .map(async |id| {
-            let location = tables_folder.clone().join(format!("{id}.sst"));
-            match units_of(reader, &*store, id, &location, by_keys).await {
+            let table = tables_folder.clone().join(format!("{id}.sst"));
+            match units_of(reader, store, id, &table, by_keys).await {
                 Ok(units) => Ok(units),
-                Err(error) => match store.head(&location).await {
+                Err(source) => match store.head(&table).await {
                     // It was deleted meanwhile, or is in the folder of the database that this one is a clone of.
                     Err(object_store::Error::NotFound { .. }) => Ok(Vec::new()),
-                    _ => Err(error),
+                    _ => Err(SweepError::Table { table, source }),
                 },
             }
         })
@@ -113,18 +134,18 @@ pub async fn sweep(
             Ok(kept)
         })
         .await?;
-    let mut swept = Swept::default();
-    for (name, object) in &units {
-        let is_old = (chrono::Utc::now() - object.last_modified).to_std().is_ok_and(|age| age >= min_age);
-        if is_old && !kept.contains(name) {
-            match store.delete(&object.location).await {
-                Ok(()) => swept.deleted += 1,
-                // Another sweep deleted it meanwhile, or this one at an attempt whose answer was lost.
-                Err(object_store::Error::NotFound { .. }) => (),
-                Err(error) => return Err(error.into()),
-            }
-        } else {
-            swept.kept += 1;
+    let now = chrono::Utc::now();
+    let is_old = |object: &ObjectMeta| (now - object.last_modified).to_std().is_ok_and(|age| age >= min_age);
+    let dead = units.iter().filter(|(name, object)| is_old(object) && !kept.contains(name));
+    let dead: Vec<_> = dead.map(|(_, object)| Ok(object.location.clone())).collect();
+    let mut swept = Swept { kept: units.len() - dead.len(), deleted: 0 };
+    let mut deletions = store.delete_stream(futures::stream::iter(dead).boxed());
+    while let Some(deletion) = deletions.next().await {
+        match deletion {
+            Ok(_) => swept.deleted += 1,
+            // Another sweep deleted it meanwhile, or this one at an attempt whose answer was lost.
+            Err(object_store::Error::NotFound { .. }) => (),
+            Err(error) => return Err(error.into()),
         }
     }
     Ok(swept)
@@ -134,6 +155,28 @@ fn name_of(object: &ObjectMeta) -> Option<UnitsName> {
     UnitsName::of_text(object.location.filename()?)
 }
 
+fn id_of(object: &ObjectMeta) -> Option<Ulid> {
+    Ulid::from_string(object.location.filename()?.strip_suffix(".sst")?).ok()
+}
+
+/// The newest one, then those of checkpoints, as clones have. Empty if there is no database.
+async fn manifests(path: &Path, store: Arc<dyn ObjectStore>) -> Result<Vec<VersionedManifest>, Cause> {
+    let admin = Admin::builder(path.clone(), store).build();
+    let Some(newest) = caught(admin.read_manifest(None)).await? else { return Ok(Vec::new()) };
+    let ids: BTreeSet<u64> = newest.checkpoints().iter().map(|checkpoint| checkpoint.manifest_id).collect();
+    let mut manifests = vec![newest];
+    for id in ids {
+        // One is not there if its checkpoint was deleted meanwhile.
+        manifests.extend(caught(admin.read_manifest(Some(id))).await?);
+    }
+    Ok(manifests)
+}
+
+/// What SlateDB reads. It panics at some damage.
+async fn caught<T>(read: impl Future<Output = Result<T, slatedb::Error>>) -> Result<T, Cause> {
+    Ok(AssertUnwindSafe(read).catch_unwind().await.map_err(|_| "SlateDB panicked")??)
+}
+
 /// The units that a table has, or may have.
 async fn units_of(
     reader: &SstReader,
@@ -141,8 +184,8 @@ async fn units_of(
     id: Ulid,
     location: &Path,
     by_keys: &HashMap<u64, Vec<UnitsName>>,
-) -> Result<Vec<UnitsName>, SweepError> {
-    let table = reader.open(id).await?;
+) -> Result<Vec<UnitsName>, Cause> {
+    let table = caught(reader.open(id)).await?;
     let info = table.info();
     // It has no filter, as a small table has or one that another policy wrote, and an empty range cannot be read.
     if info.filter_len == 0 {
@@ -155,6 +198,6 @@ async fn units_of(
         return Ok(units.clone());
     }
     let block = store.get_range(location, info.filter_offset..info.filter_offset + info.filter_len).await?;
-    let Some(named) = names_in(&block) else { return Ok(units.clone()) };
+    let Some(named) = names_in(&block, info.compression_codec) else { return Ok(units.clone()) };
     Ok(units.iter().filter(|name| named.contains(name)).copied().collect())
 }

@@ -16,8 +16,8 @@ use slatedb::{
     Db, PrefixExtractor, PrefixTarget,
     config::{CompactionWorkerOptions, CompactorOptions, FlushOptions, FlushType, Settings},
     object_store::{
-        CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
-        PutMultipartOptions, PutOptions, PutPayload, PutResult, Result, path::Path,
+        CopyOptions, Error, GetOptions, GetResult, GetResultPayload, ListResult, MultipartUpload, ObjectMeta,
+        ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result, path::Path,
     },
 };
 
@@ -46,13 +46,15 @@ pub struct Meter {
     pub delay_micros: AtomicU64,
     /// Whether a list of a folder is without its tables.
     pub hides_tables: AtomicBool,
+    /// Whether reads of tables lack the last byte.
+    pub shortens_tables: AtomicBool,
     fault: AtomicU8,
 }
 
 impl Meter {
     pub fn new(store: Arc<dyn ObjectStore>) -> Arc<Self> {
-        let (gets, get_bytes, puts, delay_micros, hides_tables, fault) = Default::default();
-        Arc::new(Self { store, gets, get_bytes, puts, delay_micros, hides_tables, fault })
+        let (gets, get_bytes, puts, delay_micros, hides_tables, shortens_tables, fault) = Default::default();
+        Arc::new(Self { store, gets, get_bytes, puts, delay_micros, hides_tables, shortens_tables, fault })
     }
 
     pub fn reads(&self) -> (u64, u64) {
@@ -109,7 +111,16 @@ impl ObjectStore for Meter {
     async fn get_opts(&self, path: &Path, options: GetOptions) -> Result<GetResult> {
         self.gets.fetch_add(1, Relaxed);
         self.suffer(path).await?;
-        let result = self.store.get_opts(path, options).await?;
+        let mut result = self.store.get_opts(path, options).await?;
+        if self.shortens_tables.load(Relaxed) && path.as_ref().ends_with(".sst") {
+            let GetResult { meta, range, attributes, extensions, .. } = &result;
+            let (meta, range) = (meta.clone(), range.clone());
+            let (attributes, extensions) = (attributes.clone(), extensions.clone());
+            let mut bytes = result.bytes().await?;
+            bytes.truncate(bytes.len().saturating_sub(1));
+            let payload = GetResultPayload::Stream(futures::stream::iter([Ok(bytes)]).boxed());
+            result = GetResult { payload, meta, range, attributes, extensions };
+        }
         self.get_bytes.fetch_add(result.range.end - result.range.start, Relaxed);
         Ok(result)
     }
