@@ -1,6 +1,6 @@
 //! The whole indexes of tables, which the budget pays for next to units.
 //!
-//! An index is read by a chore of the load queue. What a host makes of it is nobody's business here.
+//! An index is read by a chore of the load queue.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,22 +24,19 @@ const STEP_PARTS: usize = 32;
 /// What a known table takes for its index: an entry of a tree whose nodes are half full, and the place that it leads to.
 const PLACE_BYTES: usize = 2 * size_of::<(u32, Arc<TableIndex>)>() + COUNTS + size_of::<TableIndex>();
 /// What a host's reader of an index takes.
-const HOST_BYTES: usize = 48;
+const HOST_BYTES: usize = 32;
 /// Reference counts.
 const COUNTS: usize = 2 * size_of::<usize>();
 
 /// By slot.
 #[derive(Default)]
 pub(crate) struct Indexes {
-    places: BTreeMap<u32, Place>,
+    places: BTreeMap<u32, Arc<TableIndex>>,
+    /// When reads failed lately.
+    failed: BTreeMap<u32, Instant>,
     /// The slots of those that the plan wants, in the order of their worth at the last look, the most first.
     planned: Vec<u32>,
     next_look: Option<Instant>,
-}
-
-struct Place {
-    index: Arc<TableIndex>,
-    failed: Option<Instant>,
 }
 
 /// Bytes that an index takes with what it is in.
@@ -54,19 +51,20 @@ impl Indexes {
     }
 
     pub(super) fn get(&self, slot: u32) -> Option<&Arc<TableIndex>> {
-        self.places.get(&slot).map(|place| &place.index)
+        self.places.get(&slot)
     }
 
     /// The table in the slot has an index of about so many bytes.
     pub(super) fn add(&mut self, slot: u32, bytes: usize) -> Arc<TableIndex> {
         let index = Arc::new(TableIndex::new(bytes));
-        self.places.insert(slot, Place { index: index.clone(), failed: None });
+        self.places.insert(slot, index.clone());
         index
     }
 
     /// The table is forgotten. Whether it had an index.
     pub(super) fn remove(&mut self, slot: u32) -> bool {
         self.evict(slot);
+        self.failed.remove(&slot);
         self.places.remove(&slot).is_some()
     }
 
@@ -77,8 +75,7 @@ impl Indexes {
 
     /// All places, with whether their index may be read now.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &TableIndex, bool)> {
-        let may_read = |place: &Place| place.failed.is_none_or(|failed| failed.elapsed() >= RETRY_EVERY);
-        self.places.iter().map(move |(&slot, place)| (slot, &*place.index, may_read(place)))
+        self.places.iter().map(|(&slot, index)| (slot, &**index, !self.failed.contains_key(&slot)))
     }
 
     /// Whether it is time to choose again.
@@ -107,13 +104,14 @@ impl Indexes {
 
     /// Notes which reads failed. Gives how many.
     pub(super) fn note_failures(&mut self, now: Instant) -> u64 {
-        let failed = self.places.values_mut().filter(|place| place.index.take_failure());
-        failed.map(|place| place.failed = Some(now)).count() as u64
+        self.failed.retain(|_, failed| now < *failed + RETRY_EVERY);
+        let failed = self.places.iter().filter(|(_, index)| index.take_failure());
+        failed.map(|(&slot, _)| self.failed.insert(slot, now)).count() as u64
     }
 
     /// Indexes that are resident.
     pub(super) fn resident_count(&self) -> usize {
-        self.places.values().filter(|place| place.index.is_loaded()).count()
+        self.places.values().filter(|index| index.is_loaded()).count()
     }
 }
 

@@ -45,6 +45,6 @@ class WholeIndexReader final : public release::ForwardingIndexReader {
 };
 
 // The budget pays for as much for the place of an index (HOST_BYTES).
-static_assert(sizeof(WholeIndexReader) + 8 <= 48);
+static_assert(sizeof(WholeIndexReader) + 8 <= 32);
 
 }  // namespace springbloom
