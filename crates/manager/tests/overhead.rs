@@ -2,11 +2,12 @@
 //! 2.5 MB): little, and no less than the process really allocates.
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use springbloom_filter::{BuiltGroup, KeyDigest, UnitSettings};
+use springbloom_index::{PackedIndex, Packer};
 use springbloom_manager::{
     BytewiseOrder, Fences, Manager, ManagerSettings, ScopeId, TableHandle, TableId, TableSpec, TableUnits,
     UnitReadError, UnitSource,
@@ -19,6 +20,7 @@ const KEYS: u64 = 3700;
 /// What the RocksDB host keeps of a table.
 const LOCATOR_BYTES: usize = 32;
 const BUDGET_BYTES: usize = 2_500_000;
+const INDEXED_TABLES: u64 = 2_000;
 
 /// Bytes that live allocations take, as glibc's malloc rounds them.
 static LIVE_BYTES: AtomicUsize = AtomicUsize::new(0);
@@ -44,15 +46,29 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
+/// What one test allocates is not counted in another.
+static ALONE: Mutex<()> = Mutex::new(());
+
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// The same units for every segment.
+/// The same units for every segment, and the same index for every table.
 struct Units(BuiltGroup);
+
+/// An index of 600 blocks, as they are of a table of 2.5 MB.
+fn index() -> PackedIndex {
+    let mut packer = Packer::default();
+    (0..600).for_each(|at| packer.add(key(at * at).as_bytes(), at * 4_000, 3_900 + at % 100));
+    packer.finish().expect("it can be packed")
+}
 
 impl UnitSource for Units {
     fn read_unit(&self, _table: TableUnits<'_>, _segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError> {
         Ok(self.0.units[usize::from(unit)].clone())
+    }
+
+    fn read_index(&self, _locator: &[u8]) -> Result<PackedIndex, UnitReadError> {
+        Ok(index())
     }
 }
 
@@ -79,6 +95,7 @@ fn register(manager: &Manager, table: u64, units: &Arc<Units>) -> TableHandle {
 
 #[test]
 fn bookkeeping_leaves_the_budget_to_units() {
+    let _alone = ALONE.lock();
     let digests: Vec<_> = (0..KEYS).map(|n| KeyDigest::of(key(n).as_bytes())).collect();
     for settings in
         [UnitSettings::bloom(6, 4).unwrap(), UnitSettings::default(), UnitSettings::ribbon(24).unwrap()]
@@ -124,4 +141,28 @@ fn bookkeeping_leaves_the_budget_to_units() {
             assert!(empty_bytes < 40_000, "an empty manager takes {empty_bytes} B");
         }
     }
+}
+
+#[test]
+fn indexes_are_counted_as_they_are_allocated() {
+    let _alone = ALONE.lock();
+    let units = Arc::new(Units(UnitSettings::default().build(&[KeyDigest::of(b"key")])));
+    let settings = ManagerSettings { budget_bytes: 40 << 20, ..ManagerSettings::default() };
+    let manager = PolicyKind::Benefit.manager(settings);
+    let handles: Vec<_> = (0..INDEXED_TABLES).map(|table| register(&manager, table, &units)).collect();
+    let places: Vec<_> =
+        handles.iter().map(|table| manager.add_index(table.id(), 2_000).expect("room")).collect();
+    assert!(manager.wait_idle(Duration::from_secs(60)));
+    let (live_before, used_before) = (LIVE_BYTES.load(Ordering::Relaxed), manager.stats().used_bytes);
+    while manager.stats().resident_indexes < handles.len() {
+        handles.iter().for_each(|table| (0..20).for_each(|_| table.record_found(0)));
+        assert!(manager.wait_idle(Duration::from_secs(60)));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let (live, used) =
+        (LIVE_BYTES.load(Ordering::Relaxed) - live_before, manager.stats().used_bytes - used_before);
+    let ratio = live as f64 / used as f64;
+    println!("{INDEXED_TABLES} indexes: {live} B live for {used} B in use");
+    assert!((0.95..1.05).contains(&ratio), "{live} B live for {used} B in use");
+    drop(places);
 }

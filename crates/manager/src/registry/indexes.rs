@@ -91,14 +91,15 @@ impl Indexes {
 
     /// Evicts those of the least worth until the others have no more than that.
     pub(super) fn fit(&mut self, most_bytes: usize) {
-        let mut bytes: usize =
-            self.planned.iter().filter_map(|&slot| self.get(slot)).map(|index| index.bytes()).sum();
-        while bytes > most_bytes
-            && let Some(slot) = self.planned.pop()
-            && let Some(index) = self.get(slot)
-        {
-            bytes -= index.bytes();
-            drop(index.evict());
+        // Each is asked once for its bytes: a read that ends meanwhile changes them.
+        let mut bytes = 0;
+        let fits = |slot: &&u32| {
+            bytes += self.get(**slot).map_or(0, |index| index.bytes());
+            bytes <= most_bytes
+        };
+        let kept = self.planned.iter().take_while(fits).count();
+        for slot in self.planned.split_off(kept) {
+            drop(self.get(slot).and_then(|index| index.evict()));
         }
     }
 
@@ -143,5 +144,34 @@ pub(super) fn read(source: &dyn UnitSource, locator: &[u8], index: &TableIndex, 
         Some(reservation) => index.put(LoadedIndex::new(read, reservation)),
         // It is larger than was expected: the next look knows.
         None => drop(index.evict()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn a_read_that_ends_meanwhile_evicts_no_other() {
+        let mut indexes = Indexes::default();
+        let (_, read) = (indexes.add(0, 1), indexes.add(1, 1));
+        let is_done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_done.load(Ordering::Relaxed) {
+                    [1, 1 << 20].into_iter().for_each(|bytes| read.set_bytes(bytes));
+                }
+            });
+            let kept = |_| {
+                indexes.planned = vec![0, 1];
+                indexes.fit(1);
+                indexes.planned == [0]
+            };
+            let are_kept = (0..1_000_000).all(kept);
+            is_done.store(true, Ordering::Relaxed);
+            assert!(are_kept);
+        });
     }
 }

@@ -135,8 +135,10 @@ uint64_t WholeIndexBytes(const BlockBasedTable::Rep& table) {
   const PinningTier tier = is_partitioned ? pinning.partition_pinning : pinning.unpartitioned_pinning;
   const bool comes_and_goes = options.block_cache != nullptr && (is_partitioned || options.cache_index_and_filter_blocks) &&
                               tier != PinningTier::kAll && tier != PinningTier::kFlushedAndSimilar;
+  // Without checksums nobody knows that an index is damaged, and stock code may find other blocks in it than one who reads all of it.
+  const bool is_checked = table.footer.checksum_type() != rocksdb::kNoChecksum;
   const bool is_bytewise = table.internal_comparator.user_comparator() == rocksdb::BytewiseComparator();
-  if (!release::kCanReadIndexBlocks || !comes_and_goes || !(is_partitioned || is_whole) || !is_bytewise ||
+  if (!release::kCanReadIndexBlocks || !comes_and_goes || !(is_partitioned || is_whole) || !is_bytewise || !is_checked ||
       table.index_has_first_key || table.index_key_includes_seq || release::HasOwnIndex(options)) {
     return 0;
   }

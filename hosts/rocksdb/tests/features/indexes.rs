@@ -3,11 +3,13 @@
 use std::{
     fs::{self, OpenOptions},
     os::unix::fs::FileExt,
+    path::Path,
     time::Duration,
 };
 
 use rocksdb::{
-    BlockBasedIndexType, BlockBasedOptions, Cache, DB, IteratorMode, Options, ReadOptions, WriteOptions,
+    BlockBasedIndexType, BlockBasedOptions, Cache, ChecksumType, DB, ErrorKind, IteratorMode, Options,
+    ReadOptions, WriteOptions,
 };
 use springbloom_rocksdb::{ElasticFilters, inspect};
 
@@ -160,4 +162,96 @@ fn a_damaged_partition_is_not_resident_and_is_told_as_stock_tells_it() {
     let stats = elastic.stats();
     assert_eq!((stats.resident_indexes, stats.used.indexes), (0, 0));
     assert!(stats.failed_reads > 0, "nobody tried to read it");
+}
+
+/// A table of small blocks, whose index has many partitions.
+fn options_of_small_blocks(checksum: ChecksumType) -> Options {
+    let mut table = BlockBasedOptions::default();
+    table.set_block_cache(&Cache::new_lru_cache(4 << 20));
+    table.set_cache_index_and_filter_blocks(true);
+    table.set_index_type(BlockBasedIndexType::TwoLevelIndexSearch);
+    table.set_metadata_block_size(60);
+    table.set_block_size(256);
+    table.set_checksum_type(checksum);
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    options.set_compression_type(rocksdb::DBCompressionType::None);
+    options.set_block_based_table_factory(&table);
+    options
+}
+
+const FEW: u32 = 400;
+
+fn fill_with_few(path: &Path, options: &Options) {
+    let db = DB::open(&installed(&filters(), options), path).expect("open");
+    (0..FEW).for_each(|number| db.put(key(2 * number), [7; 40]).expect("put"));
+    db.flush().expect("flush");
+    db.compact_range(None::<&[u8]>, None::<&[u8]>);
+}
+
+/// What lookups, and iterators in both directions from keys, tell of such a database.
+fn told(db: &DB) -> Vec<Result<Option<Vec<u8>>, ErrorKind>> {
+    let of_key = |number| {
+        let found = db.get(key(number)).map_err(|error| error.kind());
+        let sought = [false, true].map(|backwards| {
+            let mut iterator = db.raw_iterator();
+            if backwards {
+                iterator.seek_for_prev(key(number))
+            } else {
+                iterator.seek(key(number))
+            }
+            let found = iterator.key().map(<[u8]>::to_vec);
+            iterator.status().map(|()| found).map_err(|error| error.kind())
+        });
+        [found].into_iter().chain(sought)
+    };
+    (0..2 * FEW).step_by(6).flat_map(of_key).collect()
+}
+
+#[test]
+fn damage_anywhere_is_told_as_stock_tells_it() {
+    let folder = folder();
+    let options = || options_of_small_blocks(ChecksumType::XXH3);
+    fill_with_few(folder.path(), &options());
+    let path = &table_paths(folder.path())[0];
+    let sound = fs::read(path).expect("read");
+    let file = OpenOptions::new().write(true).open(path).expect("open");
+    // The index lies right before the properties, and what comes before are blocks of data.
+    let properties = sound.windows(8).position(|bytes| bytes == b"rocksdb.").expect("they have names");
+    let mut resident = 0;
+    for at in (0..properties - 16).rev().take(3000).step_by(53) {
+        file.write_all_at(&[sound[at] ^ (1 << (at % 8))], at as u64).expect("write");
+        let elastic = filters();
+        let open = |options: &Options| DB::open_for_read_only(options, folder.path(), false);
+        let (ours, stock) = (open(&installed(&elastic, &options())), open(&options()));
+        file.write_all_at(&sound[at..=at], at as u64).expect("write");
+        let (Ok(ours), Ok(stock)) = (&ours, &stock) else {
+            assert_eq!(ours.is_ok(), stock.is_ok(), "byte {at} of {}", sound.len());
+            continue;
+        };
+        file.write_all_at(&[sound[at] ^ (1 << (at % 8))], at as u64).expect("write");
+        let expected = told(stock);
+        for _ in 0..4 {
+            assert!(told(ours) == expected, "byte {at} of {}: {:?}", sound.len(), elastic.stats());
+            std::thread::sleep(Duration::from_millis(15));
+        }
+        resident += elastic.stats().resident_indexes;
+        file.write_all_at(&sound[at..=at], at as u64).expect("write");
+    }
+    assert!(resident > 0, "the index was resident where the damage was elsewhere");
+}
+
+#[test]
+fn an_index_without_checksums_is_not_resident() {
+    for (checksum, is_resident) in [(ChecksumType::CRC32c, true), (ChecksumType::NoChecksum, false)] {
+        let (elastic, folder) = (filters(), folder());
+        let options = options_of_small_blocks(checksum);
+        fill_with_few(folder.path(), &options);
+        let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
+        for _ in 0..20 {
+            told(&db);
+            std::thread::sleep(Duration::from_millis(15));
+        }
+        assert_eq!(elastic.stats().resident_indexes == 1, is_resident);
+    }
 }

@@ -24,6 +24,7 @@ mod other_readers;
 mod prefix_oracle;
 mod prefixes;
 mod residency;
+mod resident_index_oracle;
 mod small_index;
 mod switching;
 #[cfg(not(crate_without_timestamps))]
