@@ -28,7 +28,7 @@ use springbloom_testkit::seed::{TestRng, rng};
 use crate::{
     budget_watch::BudgetWatch,
     common::{
-        faults::{Fault, with_faulty_files},
+        faults::{Fault, with_simulated_files},
         folder, merge_by_append, number, small_tree,
     },
     operation::Operation,
@@ -57,7 +57,7 @@ struct Chaos {
 impl Chaos {
     fn new(mut random: TestRng, folder: &Path) -> Self {
         let shard_bits = random.random_range(0..2);
-        let options = options(&mut random, folder);
+        let options = options(&mut random);
         let elastic = elastic(&mut random);
         let side = |name, elastic| Side::new(name, options.clone(), shard_bits, elastic, folder);
         Self {
@@ -144,12 +144,12 @@ impl Chaos {
 }
 
 /// Without a cache. `tests/common` has it small, so that much happens in a short time.
-fn options(random: &mut TestRng, folder: &Path) -> Options {
+fn options(random: &mut TestRng) -> Options {
     let mut options = small_tree();
     options.create_if_missing(false); // or a fault that hides `CURRENT` would make an empty store of it
     options.set_max_open_files(if random.random_bool(0.5) { -1 } else { 40 });
     merge_by_append(&mut options);
-    with_faulty_files(&mut options, folder);
+    with_simulated_files(&mut options);
     options
 }
 
