@@ -3,7 +3,6 @@
 //!
 //! `SPRINGBLOOM_CHAOS_SECONDS` sets the time (default 20), `SPRINGBLOOM_SEED` the seed. `make chaos` runs it for half an hour.
 
-mod budget_watch;
 #[path = "../common/mod.rs"]
 mod common;
 mod operation;
@@ -26,8 +25,8 @@ use springbloom_rocksdb::ElasticFilters;
 use springbloom_testkit::seed::{TestRng, rng};
 
 use crate::{
-    budget_watch::BudgetWatch,
     common::{
+        budget_watch::BudgetWatch,
         faults::{Fault, with_simulated_files},
         folder, merge_by_append, number, small_tree,
     },

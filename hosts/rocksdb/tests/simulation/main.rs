@@ -5,6 +5,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod hang;
 mod store;
 mod worker;
 mod world;
@@ -42,4 +43,10 @@ fn no_store_waits_for_another_and_no_answer_is_wrong() {
         lived += 1;
     }
     println!("{lived} simulations in {:?}", begun.elapsed());
+}
+
+#[test]
+fn a_call_that_hangs_keeps_no_other_store_waiting() {
+    let _turn = ONE_AT_A_TIME.lock();
+    hang::run(folder().path());
 }

@@ -14,10 +14,11 @@ use springbloom_testkit::seed::{TestRng, rng_from};
 use crate::{
     common::{
         AMPLE_BYTES, IDLE_TIMEOUT,
+        budget_watch::BudgetWatch,
         faults::{
             Act, Broken, By, Call, SharedCache, open_tables, with_files_in_memory, with_simulated_files,
         },
-        installed, small_tree, wait_until,
+        installed, lacking_units, small_tree, wait_until,
     },
     store::{NUMBERS, Numbers, Operation, Store},
     worker::{Done, Work, Worker},
@@ -108,6 +109,7 @@ pub(crate) struct World {
     stores: Vec<Member>,
     process: Worker<Process>,
     elastic: ElasticFilters,
+    watch: BudgetWatch,
     recovers: bool,
     tables_before: usize,
     log: Log,
@@ -150,6 +152,7 @@ impl World {
             faults: Vec::new(),
             stores: stores.into(),
             process: Worker::start(Process { elastic: elastic.clone(), cache }),
+            watch: BudgetWatch::begin(elastic.clone()),
             elastic,
             tables_before,
             log: Log::default(),
@@ -180,6 +183,7 @@ impl World {
         self.settle();
         let (elastic, before) = (self.elastic, self.tables_before);
         self.stores.into_iter().for_each(|store| store.worker.into_work().delete());
+        self.watch.end();
         let stats = elastic.stats();
         let left = (stats.tables, stats.tables_without_room, stats.failing_tables, stats.thread_panics);
         assert_eq!(left, (0, 0, 0, 0), "{stats:?}");
@@ -189,7 +193,7 @@ impl World {
     fn tick(&mut self) {
         self.clock += 1;
         self.faults.retain(|fault| fault.ends_at > self.clock);
-        if self.faults.len() < 3 && self.random.random_ratio(1, 4) {
+        if self.faults.len() < 6 && self.random.random_ratio(1, 3) {
             self.break_a_call();
         }
         for store in 0..STORES.len() {
@@ -292,11 +296,15 @@ impl World {
         }
     }
 
-    /// A fault that has passed leaves no trace.
+    /// A fault that has passed leaves no trace: all tables get all units that lookups want.
     fn recover(&mut self) {
-        wait_until("no table fails any more", || {
+        wait_until("all units are resident", || {
+            (0..STORES.len()).for_each(|store| self.begin(store, Operation::GetAll));
+            self.settle();
             let stats = self.elastic.stats();
-            stats.failing_tables == 0 && stats.tables_without_room == 0
+            // A table that no reader has open may lack some.
+            let have_units = lacking_units(&stats) == 0 || stats.closed_tables > 0;
+            have_units && stats.failing_tables == 0 && stats.tables_without_room == 0
         });
     }
 }
