@@ -4,6 +4,8 @@
 
 use std::{
     ffi::{CString, c_char, c_int, c_void},
+    os::unix::ffi::OsStrExt,
+    path::Path,
     time::Duration,
 };
 
@@ -86,6 +88,18 @@ impl Drop for Broken {
 /// Threads whose calls hang.
 pub(crate) fn hanging_threads() -> usize {
     springbloom_test_hanging_threads().try_into().expect("a number")
+}
+
+/// The database in this folder was closed, or is about to be opened.
+pub(crate) fn set_closed(folder: &Path, is_closed: bool) {
+    let folder = CString::new([folder.as_os_str().as_bytes(), b"/"].concat()).expect("no NUL in a path");
+    // SAFETY: the path lives through the call.
+    unsafe { springbloom_test_set_closed(folder.as_ptr(), is_closed.into()) };
+}
+
+/// Calls of filters, since the last call, that were made for databases while they were closed.
+pub(crate) fn take_calls_for_closed() -> c_int {
+    springbloom_test_take_calls_for_closed()
 }
 
 /// Tables that are open.
@@ -175,6 +189,8 @@ unsafe extern "C" {
     fn springbloom_test_begin_fault(call: c_int, act: c_int, by: c_int, under: *const c_char) -> c_int;
     safe fn springbloom_test_end_fault(id: c_int);
     safe fn springbloom_test_hanging_threads() -> c_int;
+    fn springbloom_test_set_closed(folder: *const c_char, is_closed: c_int);
+    safe fn springbloom_test_take_calls_for_closed() -> c_int;
     safe fn springbloom_test_open_tables() -> c_int;
     safe fn springbloom_test_take_reads(of_filters: c_int) -> c_int;
     fn springbloom_test_set_strict_cache(_: *mut c_void, _: usize, _: c_int, _: usize) -> *mut c_void;

@@ -47,6 +47,41 @@ struct Fault {
   std::string under;
 };
 
+// Calls of the filters for a database: none may be under way, and none begin, while it is closed.
+class CallsOfFilters {
+ public:
+  void Begin(const std::string& name) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    under_way_.push_back(name);
+    for (const std::string& folder : closed_) {
+      wrong_ += name.starts_with(folder) ? 1 : 0;
+    }
+  }
+  void End(const std::string& name) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    under_way_.erase(std::find(under_way_.begin(), under_way_.end(), name));
+  }
+  void Close(const std::string& folder) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    closed_.push_back(folder);
+    wrong_ += std::count_if(under_way_.begin(), under_way_.end(), [&](const auto& name) { return name.starts_with(folder); });
+  }
+  void Open(const std::string& folder) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    std::erase(closed_, folder);
+  }
+  int TakeWrong() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return std::exchange(wrong_, 0);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> under_way_;
+  std::vector<std::string> closed_;
+  int wrong_ = 0;
+};
+
 // Those in force.
 class Faults {
  public:
@@ -117,6 +152,35 @@ Faults& TheFaults() {
   return *faults;
 }
 
+CallsOfFilters& TheCallsOfFilters() {
+  static auto* calls = new CallsOfFilters;
+  return *calls;
+}
+
+// A call that is under way.
+class Called {
+ public:
+  Called(Call call, const std::string& name) : name_(name), is_of_filters_(IsThreadOfFilters()) {
+    if (is_of_filters_) {
+      TheCallsOfFilters().Begin(name_);
+    }
+    act = TheFaults().At(call, name_);
+  }
+  ~Called() {
+    if (is_of_filters_) {
+      TheCallsOfFilters().End(name_);
+    }
+  }
+  Called(const Called&) = delete;
+  Called& operator=(const Called&) = delete;
+
+  std::optional<Act> act;
+
+ private:
+  const std::string& name_;
+  const bool is_of_filters_;
+};
+
 // Reads of tables, those of threads of RocksDB and of the filters.
 std::atomic<int> reads[2];
 std::atomic<int> open_tables{0};
@@ -147,7 +211,7 @@ class SimulatedTable final : public rocksdb::FSRandomAccessFileOwnerWrapper {
     ++open_tables;
   }
   ~SimulatedTable() override {
-    TheFaults().At(kClose, name_);
+    const Called called(kClose, name_);
     --open_tables;
   }
 
@@ -167,7 +231,8 @@ class SimulatedTable final : public rocksdb::FSRandomAccessFileOwnerWrapper {
   IOStatus ReadAs(Call call, uint64_t offset, size_t n, const IOOptions& options, Slice* result, char* scratch,
                   IODebugContext* dbg) const {
     ++reads[IsThreadOfFilters() ? 1 : 0];
-    std::optional<Act> act = TheFaults().At(call, name_);
+    const Called called(call, name_);
+    std::optional<Act> act = called.act;
     IOStatus s = Failure(act);
     if (s.ok()) {
       s = target()->Read(offset, n, options, result, scratch, dbg);
@@ -191,7 +256,8 @@ class SimulatedWriter final : public rocksdb::FSWritableFileOwnerWrapper {
       : FSWritableFileOwnerWrapper(std::move(file)), name_(std::move(name)) {}
 
   IOStatus Sync(const IOOptions& options, IODebugContext* dbg) override {
-    const IOStatus s = Failure(TheFaults().At(kSync, name_));
+    const Called called(kSync, name_);
+    const IOStatus s = Failure(called.act);
     return s.ok() ? target()->Sync(options, dbg) : s;
   }
 
@@ -206,7 +272,7 @@ class SimulatedLog final : public rocksdb::LoggerWrapper {
       : LoggerWrapper(log.get()), log_(std::move(log)), name_(std::move(name)) {}
 
   void Logv(rocksdb::InfoLogLevel level, const char* format, va_list arguments) override {
-    TheFaults().At(kLog, name_);
+    const Called called(kLog, name_);
     log_->Logv(level, format, arguments);
   }
 
@@ -226,7 +292,8 @@ class SimulatedFileSystem final : public rocksdb::FileSystemWrapper {
     if (!name.ends_with(".sst")) {
       return target()->NewRandomAccessFile(name, options, file, dbg);
     }
-    IOStatus s = Failure(TheFaults().At(kOpen, name));
+    const Called called(kOpen, name);
+    IOStatus s = Failure(called.act);
     if (s.ok()) {
       s = target()->NewRandomAccessFile(name, options, file, dbg);
     }
@@ -252,30 +319,32 @@ class SimulatedFileSystem final : public rocksdb::FileSystemWrapper {
     return s;
   }
   IOStatus FileExists(const std::string& name, const IOOptions& options, IODebugContext* dbg) override {
-    const std::optional<Act> act = TheFaults().At(kExists, name);
-    if (act == kIsNotFound) {
+    const Called called(kExists, name);
+    if (called.act == kIsNotFound) {
       return IOStatus::NotFound("a fault of the test");
     }
-    const IOStatus s = Failure(act);
-    return !s.ok() || act == kIsFound ? s : target()->FileExists(name, options, dbg);
+    const IOStatus s = Failure(called.act);
+    return !s.ok() || called.act == kIsFound ? s : target()->FileExists(name, options, dbg);
   }
   IOStatus GetFileSize(const std::string& name, const IOOptions& options, uint64_t* size, IODebugContext* dbg) override {
-    const std::optional<Act> act = TheFaults().At(kSize, name);
-    IOStatus s = Failure(act);
+    const Called called(kSize, name);
+    IOStatus s = Failure(called.act);
     if (s.ok()) {
       s = target()->GetFileSize(name, options, size, dbg);
     }
-    if (s.ok() && act == kIsWrong) {
+    if (s.ok() && called.act == kIsWrong) {
       *size /= 2;
     }
     return s;
   }
   IOStatus RenameFile(const std::string& from, const std::string& to, const IOOptions& options, IODebugContext* dbg) override {
-    const IOStatus s = Failure(TheFaults().At(kRename, to));
+    const Called called(kRename, to);
+    const IOStatus s = Failure(called.act);
     return s.ok() ? target()->RenameFile(from, to, options, dbg) : s;
   }
   IOStatus DeleteFile(const std::string& name, const IOOptions& options, IODebugContext* dbg) override {
-    const IOStatus s = Failure(TheFaults().At(kDelete, name));
+    const Called called(kDelete, name);
+    const IOStatus s = Failure(called.act);
     return s.ok() ? target()->DeleteFile(name, options, dbg) : s;
   }
 };
@@ -307,6 +376,12 @@ extern "C" int springbloom_test_begin_fault(int call, int act, int by, const cha
 }
 extern "C" void springbloom_test_end_fault(int id) { TheFaults().End(id); }
 extern "C" int springbloom_test_hanging_threads() { return TheFaults().Hanging(); }
+// The database in this folder was closed, or is about to be opened.
+extern "C" void springbloom_test_set_closed(const char* folder, int is_closed) {
+  is_closed != 0 ? TheCallsOfFilters().Close(folder) : TheCallsOfFilters().Open(folder);
+}
+// How many calls were made for closed databases since the last call.
+extern "C" int springbloom_test_take_calls_for_closed() { return TheCallsOfFilters().TakeWrong(); }
 extern "C" int springbloom_test_open_tables() { return open_tables; }
 // Reads of tables since the last call.
 extern "C" int springbloom_test_take_reads(int of_filters) { return reads[of_filters].exchange(0); }

@@ -10,7 +10,10 @@ use rocksdb::{
 };
 
 use crate::{
-    common::contents::key,
+    common::{
+        contents::key,
+        faults::{set_closed, take_calls_for_closed},
+    },
     worker::{Done, Work},
 };
 
@@ -116,7 +119,11 @@ impl Store {
     pub(crate) fn create(path: &Path, options: &Options) -> Self {
         let mut new = options.clone();
         new.create_if_missing(true);
-        drop(DB::open(&new, path).expect("a new store opens"));
+        let db = DB::open(&new, path).expect("a new store opens");
+        // A table that stays.
+        db.put(key(NUMBERS), "stays").expect("put");
+        db.flush().expect("flush");
+        drop(db);
         let families = [(DEFAULT.to_owned(), Family::default())].into();
         let (path, options) = (path.into(), options.clone());
         let mut store = Self { path, options, db: None, families, made_families: 0, writes: 0 };
@@ -125,13 +132,23 @@ impl Store {
     }
 
     /// Deletes its files.
-    pub(crate) fn delete(self) {
-        drop(self.db);
+    pub(crate) fn delete(mut self) {
+        self.close();
+        assert_eq!(take_calls_for_closed(), 0);
+        set_closed(&self.path, false);
         DB::destroy(&self.options, &self.path).expect("its files can be deleted");
     }
 
+    /// One that has a table is left alone when this returns.
+    fn close(&mut self) {
+        if self.db.take().is_some() {
+            set_closed(&self.path, true);
+        }
+    }
+
     fn open(&mut self) -> Done {
-        self.db = None;
+        self.close();
+        set_closed(&self.path, false);
         let listed = DB::list_cf(&self.options, &self.path).map_err(text)?;
         let place = self.path.display();
         for (name, family) in &self.families {
@@ -274,7 +291,7 @@ impl Work for Store {
         let place = match operation {
             Operation::Open => return self.open(),
             Operation::Close => {
-                self.db = None;
+                self.close();
                 return Ok(());
             }
             Operation::CreateFamily => return self.create_family(),

@@ -16,7 +16,8 @@ use crate::{
         AMPLE_BYTES, IDLE_TIMEOUT,
         budget_watch::BudgetWatch,
         faults::{
-            Act, Broken, By, Call, SharedCache, open_tables, with_files_in_memory, with_simulated_files,
+            Act, Broken, By, Call, SharedCache, open_tables, take_calls_for_closed, with_files_in_memory,
+            with_simulated_files,
         },
         installed, lacking_units, small_tree, wait_until,
     },
@@ -286,7 +287,11 @@ impl World {
             let place = STORES[store];
             assert!(done.is_ok() || member.is_marred, "{place}: {operation:?} failed: {done:?}");
             match operation {
-                Operation::Close => member.is_open = false,
+                Operation::Close => {
+                    let calls = take_calls_for_closed();
+                    assert_eq!(calls, 0, "{place}: it is closed, and a thread of the filters calls");
+                    member.is_open = false;
+                }
                 Operation::Open => {
                     member.is_open = done.is_ok();
                     member.is_marred &= done.is_err() || member.is_marred_now;
