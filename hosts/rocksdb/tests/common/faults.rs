@@ -71,10 +71,22 @@ pub(crate) struct Broken(c_int);
 impl Broken {
     /// For files that have `under` in their paths.
     pub(crate) fn begin(call: Call, act: Act, by: By, under: &str) -> Self {
+        Self::begin_after(0, call, act, by, under)
+    }
+
+    /// The same after this many calls that go right.
+    pub(crate) fn begin_after(first: u16, call: Call, act: Act, by: By, under: &str) -> Self {
         let under = CString::new(under).expect("no NUL in a path");
         // SAFETY: the path lives through the call.
-        let id =
-            unsafe { springbloom_test_begin_fault(call as c_int, act as c_int, by as c_int, under.as_ptr()) };
+        let id = unsafe {
+            springbloom_test_begin_fault(
+                call as c_int,
+                act as c_int,
+                by as c_int,
+                under.as_ptr(),
+                first.into(),
+            )
+        };
         Self(id)
     }
 }
@@ -186,7 +198,13 @@ impl Fault {
 unsafe extern "C" {
     fn springbloom_test_simulate_files_on_disk(_: *mut c_void);
     fn springbloom_test_simulate_files_in_memory(_: *mut c_void);
-    fn springbloom_test_begin_fault(call: c_int, act: c_int, by: c_int, under: *const c_char) -> c_int;
+    fn springbloom_test_begin_fault(
+        call: c_int,
+        act: c_int,
+        by: c_int,
+        under: *const c_char,
+        first: c_int,
+    ) -> c_int;
     safe fn springbloom_test_end_fault(id: c_int);
     safe fn springbloom_test_hanging_threads() -> c_int;
     fn springbloom_test_set_closed(folder: *const c_char, is_closed: c_int);

@@ -45,6 +45,8 @@ struct Fault {
   By by;
   // Part of the path.
   std::string under;
+  // Calls that go right before.
+  int first;
 };
 
 // Calls of the filters for a database: none may be under way, and none begin, while it is closed.
@@ -86,15 +88,15 @@ class CallsOfFilters {
 class Faults {
  public:
   // Does what a fault says of this call. Hangs until the fault ends. Gives what else it does.
-  std::optional<Act> At(Call call, const std::string& name) {
+  std::optional<Act> At(Call call, const std::string& name, bool is_of_filters) {
     if (count_.load() == 0) {
       return std::nullopt;
     }
     std::unique_lock<std::mutex> lock(mutex_);
     const auto fault = std::find_if(faults_.begin(), faults_.end(), [&](const Fault& fault) {
-      return fault.call == call && (fault.by == kAnybody || IsThreadOfFilters()) && name.find(fault.under) != name.npos;
+      return fault.call == call && (fault.by == kAnybody || is_of_filters) && name.find(fault.under) != name.npos;
     });
-    if (fault == faults_.end()) {
+    if (fault == faults_.end() || --fault->first >= 0) {
       return std::nullopt;
     }
     const Fault found = *fault;
@@ -111,9 +113,9 @@ class Faults {
     return found.act;
   }
 
-  int Begin(int call, int act, int by, const char* under) {
+  int Begin(int call, int act, int by, const char* under, int first) {
     std::lock_guard<std::mutex> lock(mutex_);
-    faults_.push_back({++last_id_, static_cast<Call>(call), static_cast<Act>(act), static_cast<By>(by), under});
+    faults_.push_back({++last_id_, static_cast<Call>(call), static_cast<Act>(act), static_cast<By>(by), under, first});
     count_ = faults_.size();
     return last_id_;
   }
@@ -157,14 +159,14 @@ CallsOfFilters& TheCallsOfFilters() {
   return *calls;
 }
 
-// A call that is under way.
+// A call that is under way. `is_for_filters`: whatever thread makes it.
 class Called {
  public:
-  Called(Call call, const std::string& name) : name_(name), is_of_filters_(IsThreadOfFilters()) {
+  Called(Call call, const std::string& name, bool is_for_filters = false) : name_(name), is_of_filters_(IsThreadOfFilters()) {
     if (is_of_filters_) {
       TheCallsOfFilters().Begin(name_);
     }
-    act = TheFaults().At(call, name_);
+    act = TheFaults().At(call, name_, is_of_filters_ || is_for_filters);
   }
   ~Called() {
     if (is_of_filters_) {
@@ -238,7 +240,7 @@ class SimulatedTable final : public rocksdb::FSRandomAccessFileOwnerWrapper {
       s = target()->Read(offset, n, options, result, scratch, dbg);
     }
     if (s.ok() && !act && result->starts_with("SpgBloom")) {
-      act = TheFaults().At(kReadHead, name_);
+      act = TheFaults().At(kReadHead, name_, /*is_of_filters=*/true);
       s = Failure(act);
     }
     if (s.ok()) {
@@ -272,7 +274,7 @@ class SimulatedLog final : public rocksdb::LoggerWrapper {
       : LoggerWrapper(log.get()), log_(std::move(log)), name_(std::move(name)) {}
 
   void Logv(rocksdb::InfoLogLevel level, const char* format, va_list arguments) override {
-    const Called called(kLog, name_);
+    const Called called(kLog, name_, std::string_view(format).starts_with("springbloom"));
     log_->Logv(level, format, arguments);
   }
 
@@ -371,8 +373,8 @@ extern "C" void springbloom_test_simulate_files_in_memory(void* rocksdb_options)
 }
 
 // Gives the number of the fault.
-extern "C" int springbloom_test_begin_fault(int call, int act, int by, const char* under) {
-  return TheFaults().Begin(call, act, by, under);
+extern "C" int springbloom_test_begin_fault(int call, int act, int by, const char* under, int first) {
+  return TheFaults().Begin(call, act, by, under, first);
 }
 extern "C" void springbloom_test_end_fault(int id) { TheFaults().End(id); }
 extern "C" int springbloom_test_hanging_threads() { return TheFaults().Hanging(); }

@@ -218,8 +218,12 @@ impl World {
         let by = if self.random.random() { By::Anybody } else { By::Filters };
         let store = self.random.random_range(HEALTHY..STORES.len());
         let ends_at = self.clock + self.random.random_range(1..12);
-        self.log.0.push(format!("{}: {call:?} {act:?} {by:?} {} until {ends_at}", self.clock, STORES[store]));
-        let broken = Broken::begin(*call, act, by, &format!("/{}/", STORES[store]));
+        // In the midst of an operation.
+        let first = self.random.random_range(0..8u16);
+        let first = self.random.random_range(0..1 << first);
+        let what = format!("{call:?} {act:?} {by:?} {} after {first} until {ends_at}", STORES[store]);
+        self.log.0.push(format!("{}: {what}", self.clock));
+        let broken = Broken::begin_after(first, *call, act, by, &format!("/{}/", STORES[store]));
         self.faults.push(Fault { _broken: broken, store, hangs: act == Act::Hangs, ends_at });
         let member = &mut self.stores[store];
         (member.is_marred, member.is_marred_now) = (true, true);
