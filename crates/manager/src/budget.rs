@@ -38,6 +38,7 @@ struct Counters {
     budget_version: AtomicU64,
     budget_change: Mutex<()>,
     peak_bytes: AtomicUsize,
+    frees: AtomicU64,
     used_bytes_by_kind: [AtomicUsize; KINDS],
 }
 
@@ -72,6 +73,7 @@ impl MemoryBudget {
                 budget_version: AtomicU64::new(0),
                 budget_change: Mutex::new(()),
                 peak_bytes: AtomicUsize::new(0),
+                frees: AtomicU64::new(0),
                 used_bytes_by_kind: Default::default(),
             }),
         }
@@ -81,13 +83,12 @@ impl MemoryBudget {
     pub fn try_reserve(&self, kind: MemoryKind, bytes: usize) -> Option<Reservation> {
         let wanted = i64::try_from(bytes).ok()?;
         let available = &self.counters.available_bytes;
-        let before = available
+        available
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, |available| {
                 (available >= wanted).then(|| available - wanted)
             })
             .ok()?;
-        let in_force = self.counters.budget_bytes.load(Ordering::Acquire);
-        self.counters.peak_bytes.fetch_max((in_force - before + wanted).max(0) as usize, Ordering::Relaxed);
+        self.counters.peak_bytes.fetch_max(self.used_bytes(), Ordering::Relaxed);
         self.counters.used_bytes_by_kind[kind as usize].fetch_add(bytes, Ordering::Relaxed);
         Some(Reservation { budget: self.clone(), bytes, kind })
     }
@@ -96,6 +97,7 @@ impl MemoryBudget {
     pub fn release(&self, kind: MemoryKind, bytes: usize) {
         self.counters.used_bytes_by_kind[kind as usize].fetch_sub(bytes, Ordering::Relaxed);
         self.counters.available_bytes.fetch_add(bytes as i64, Ordering::AcqRel);
+        self.counters.frees.fetch_add(u64::from(bytes > 0), Ordering::AcqRel);
     }
 
     /// Asks for another budget. The one in force [follows](Self::follow).
@@ -124,6 +126,9 @@ impl MemoryBudget {
             .map_or(0, |available| (old - wanted).min(available));
         counters.budget_bytes.store(old - taken, Ordering::Release);
         counters.budget_version.fetch_add(1, Ordering::AcqRel);
+        if taken < 0 {
+            counters.frees.fetch_add(1, Ordering::AcqRel);
+        }
         (old - taken) as usize
     }
 
@@ -154,7 +159,12 @@ impl MemoryBudget {
         self.snapshot().used_bytes
     }
 
-    /// The most that was ever reserved.
+    /// How often bytes came free; 0 in a budget of 0 bytes. What finds no room has to try again once this is more than before it tried.
+    pub fn frees(&self) -> u64 {
+        if self.budget_bytes() == 0 { 0 } else { self.counters.frees.load(Ordering::Acquire) }
+    }
+
+    /// The most that was seen reserved.
     pub fn peak_bytes(&self) -> usize {
         self.counters.peak_bytes.load(Ordering::Relaxed)
     }
