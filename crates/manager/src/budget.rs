@@ -88,7 +88,9 @@ impl MemoryBudget {
                 (available >= wanted).then(|| available - wanted)
             })
             .ok()?;
-        self.counters.peak_bytes.fetch_max(self.used_bytes(), Ordering::Relaxed);
+        if let Some(BudgetSnapshot { used_bytes, .. }) = self.try_snapshot() {
+            self.counters.peak_bytes.fetch_max(used_bytes, Ordering::Relaxed);
+        }
         self.counters.used_bytes_by_kind[kind as usize].fetch_add(bytes, Ordering::Relaxed);
         Some(Reservation { budget: self.clone(), bytes, kind })
     }
@@ -134,19 +136,26 @@ impl MemoryBudget {
 
     /// Budget in force and use at one instant. Lock-free; tries again while the budget is being moved.
     pub fn snapshot(&self) -> BudgetSnapshot {
-        let counters = &*self.counters;
         loop {
-            let version = counters.budget_version.load(Ordering::Acquire);
-            let in_force = counters.budget_bytes.load(Ordering::Acquire);
-            let available = counters.available_bytes.load(Ordering::Acquire);
-            if version.is_multiple_of(2) && counters.budget_version.load(Ordering::Acquire) == version {
-                return BudgetSnapshot {
-                    budget_bytes: in_force as usize,
-                    used_bytes: (in_force - available).max(0) as usize,
-                };
+            if let Some(snapshot) = self.try_snapshot() {
+                return snapshot;
             }
             std::hint::spin_loop();
         }
+    }
+
+    /// `None` while the budget is being moved.
+    fn try_snapshot(&self) -> Option<BudgetSnapshot> {
+        let counters = &*self.counters;
+        let version = counters.budget_version.load(Ordering::Acquire);
+        let in_force = counters.budget_bytes.load(Ordering::Acquire);
+        let available = counters.available_bytes.load(Ordering::Acquire);
+        let is_still =
+            version.is_multiple_of(2) && counters.budget_version.load(Ordering::Acquire) == version;
+        is_still.then(|| BudgetSnapshot {
+            budget_bytes: in_force as usize,
+            used_bytes: (in_force - available).max(0) as usize,
+        })
     }
 
     /// The budget in force.
@@ -164,7 +173,7 @@ impl MemoryBudget {
         if self.budget_bytes() == 0 { 0 } else { self.counters.frees.load(Ordering::Acquire) }
     }
 
-    /// The most that was seen reserved.
+    /// The most that was ever seen reserved, while the budget stood still.
     pub fn peak_bytes(&self) -> usize {
         self.counters.peak_bytes.load(Ordering::Relaxed)
     }
@@ -241,6 +250,34 @@ mod tests {
         assert_eq!(move_to(&budget, 10), 10);
         assert_eq!(move_to(&budget, 1000), 1000);
         assert_eq!(budget.snapshot(), BudgetSnapshot { budget_bytes: 1000, used_bytes: 0 });
+    }
+
+    #[test]
+    fn bytes_that_a_budget_grows_by_do_not_count_as_reserved() {
+        let budget = MemoryBudget::new(10);
+        std::thread::scope(|scope| {
+            scope.spawn(|| (0..3_000_000).for_each(|_| drop(budget.try_reserve(MemoryKind::Units, 1))));
+            (0..1_500_000).for_each(|round| _ = move_to(&budget, if round % 2 == 0 { 1000 } else { 10 }));
+        });
+        assert_eq!(budget.peak_bytes(), 1);
+    }
+
+    #[test]
+    fn what_finds_no_room_is_told_when_bytes_came_free() {
+        let budget = MemoryBudget::new(0);
+        assert_eq!((move_to(&budget, 100), budget.frees()), (100, 1));
+        let held = budget.try_reserve(MemoryKind::Units, 60).unwrap();
+        assert_eq!(
+            (move_to(&budget, 60), budget.frees()),
+            (60, 1),
+            "a smaller budget has no room for anybody"
+        );
+        drop(held);
+        assert_eq!(
+            (budget.frees(), move_to(&budget, 0), budget.frees()),
+            (2, 0, 0),
+            "there is none in no budget"
+        );
     }
 
     #[test]
