@@ -19,7 +19,7 @@ use crate::{
             Act, Broken, By, Call, SharedCache, open_tables, take_calls_for_closed, with_files_in_memory,
             with_simulated_files,
         },
-        installed, lacking_units, small_tree, wait_until,
+        installed, lacking_units, number, small_tree, wait_until,
     },
     store::{NUMBERS, Numbers, Operation, Store},
     worker::{Done, Work, Worker},
@@ -90,9 +90,19 @@ struct Fault {
     ends_at: u32,
 }
 
-/// What happened, which is of interest if something is wrong.
+/// What happened, which is of interest if something is wrong. Of a single simulation it is printed at once: a process may abort.
 #[derive(Default)]
 struct Log(Vec<String>);
+
+impl Log {
+    fn add(&mut self, line: String) {
+        if number("SPRINGBLOOM_SIMULATIONS", 0) == 1 {
+            println!("{line}");
+        } else {
+            self.0.push(line);
+        }
+    }
+}
 
 impl Drop for Log {
     fn drop(&mut self) {
@@ -138,7 +148,8 @@ impl World {
         let builder = ElasticFilters::builder().budget_bytes(AMPLE_BYTES).segment_data_bytes(16 << 10);
         let builder = builder.charge_to_block_cache(random.random()).warm_start_every(warm_start);
         let elastic = builder.build().expect("the settings are sound");
-        let options = installed(&elastic, &options);
+        let is_stock = number("SPRINGBLOOM_STOCK", 0) == 1;
+        let options = if is_stock { options } else { installed(&elastic, &options) };
         let tables_before = open_tables();
         let stores = STORES.map(|name| Member {
             worker: Worker::start(Store::create(&folder.join(name), &options)),
@@ -206,7 +217,7 @@ impl World {
         }
         if self.random.random() && self.process.at().is_none() {
             let change = self.change();
-            self.log.0.push(format!("{}: {change:?}", self.clock));
+            self.log.add(format!("{}: {change:?}", self.clock));
             self.process.begin(change);
         }
         self.settle();
@@ -222,7 +233,7 @@ impl World {
         let first = self.random.random_range(0..8u16);
         let first = self.random.random_range(0..1 << first);
         let what = format!("{call:?} {act:?} {by:?} {} after {first} until {ends_at}", STORES[store]);
-        self.log.0.push(format!("{}: {what}", self.clock));
+        self.log.add(format!("{}: {what}", self.clock));
         let broken = Broken::begin_after(first, *call, act, by, &format!("/{}/", STORES[store]));
         self.faults.push(Fault { _broken: broken, store, hangs: act == Act::Hangs, ends_at });
         let member = &mut self.stores[store];
@@ -230,7 +241,7 @@ impl World {
     }
 
     fn begin(&mut self, store: usize, operation: Operation) {
-        self.log.0.push(format!("{}: {} {operation:?}", self.clock, STORES[store]));
+        self.log.add(format!("{}: {} {operation:?}", self.clock, STORES[store]));
         self.stores[store].is_marred_now = self.faults.iter().any(|fault| fault.store == store);
         self.stores[store].worker.begin(operation);
     }
