@@ -9,13 +9,17 @@ use std::{
 use cargo_metadata::{Dependency, DependencyKind, Metadata, MetadataCommand, Package};
 
 /// Every crate of this workspace and that of `flash`, with those of them that it may depend on.
-const ALLOWED: [(&str, &[&str]); 22] = [
+const ALLOWED: [(&str, &[&str]); 23] = [
     ("springbloom-filter", &[]),
     ("springbloom-format", &["springbloom-filter"]),
-    ("springbloom-manager", &["springbloom-filter"]),
+    ("springbloom-index", &[]),
+    ("springbloom-manager", &["springbloom-filter", "springbloom-index"]),
     ("springbloom-console", &[]),
     ("springbloom-testkit", &[]),
-    ("springbloom-host-core", &["springbloom-filter", "springbloom-format", "springbloom-manager"]),
+    (
+        "springbloom-host-core",
+        &["springbloom-filter", "springbloom-format", "springbloom-index", "springbloom-manager"],
+    ),
     ("springbloom-table-model", &[]),
     (
         "springbloom-rocksdb",

@@ -24,9 +24,11 @@ pub enum MemoryKind {
     Buffers,
     /// Units being read.
     Loading,
+    /// Indexes of tables, resident or being read.
+    Indexes,
 }
 
-const KINDS: usize = 4;
+const KINDS: usize = 5;
 
 #[derive(Debug)]
 struct Counters {
@@ -200,6 +202,14 @@ impl Reservation {
     /// How many bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// Gives back what is more than `bytes`. `None`: they are fewer, and all are given back.
+    pub fn shrunk_to(mut self, bytes: usize) -> Option<Self> {
+        let more = self.bytes.checked_sub(bytes)?;
+        self.bytes = bytes;
+        self.budget.release(self.kind, more);
+        Some(self)
     }
 
     /// Leaves the bytes to an owner that knows by itself how many they are, and of what kind: it must

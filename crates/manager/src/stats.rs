@@ -15,6 +15,8 @@ pub struct UsedBytes {
     pub buffers: usize,
     /// Units being read.
     pub loading: usize,
+    /// Indexes of tables, resident or being read.
+    pub indexes: usize,
     /// Replaced groups that a lookup still probes.
     pub garbage: usize,
 }
@@ -69,6 +71,8 @@ pub struct Stats {
     pub failing_tables: usize,
     /// Segments of all tables known.
     pub segments: usize,
+    /// Tables whose index is resident.
+    pub resident_indexes: usize,
     /// Residency by level, shallow levels first, tables of unknown level last.
     pub levels: Vec<LevelUnits>,
     /// The same for each scope that has tables.
@@ -83,7 +87,7 @@ pub struct Stats {
     pub evictions: u64,
     /// Reads of units that found them corrupt. A unit that stays so is read again every half minute.
     pub corrupt_units: u64,
-    /// Reads of units that failed otherwise, panics of a source among them.
+    /// Reads of units that failed otherwise, and of indexes, panics of a source among them.
     pub failed_reads: u64,
     /// Panics of the background thread and of the host's thread, which go on. Each is a bug: please report it.
     pub thread_panics: u64,

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use springbloom_filter::GroupShape;
+use springbloom_index::PackedIndex;
 
 use crate::interned::Interned;
 use crate::names::TableId;
@@ -64,6 +65,11 @@ pub trait UnitSource: Any + Send + Sync {
 
     /// The verified bytes of unit `unit` of segment `segment`, exactly as they were built.
     fn read_unit(&self, table: TableUnits<'_>, segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError>;
+
+    /// The whole index of the table with this locator.
+    fn read_index(&self, _locator: &[u8]) -> Result<PackedIndex, UnitReadError> {
+        Err(UnitReadError::Gone)
+    }
 
     /// Units `units` of every segment of the table, ideally in one read: calls `visit` once for each with the verified bytes or with what
     /// is wrong with them, a segment's units in order. An error means that nothing further is visited.

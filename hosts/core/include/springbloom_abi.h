@@ -148,6 +148,8 @@ int sb_filters_assumes_bytewise_equality(const sb_filters* filters) SB_NOEXCEPT;
 int sb_filters_writes_units(const sb_filters* filters) SB_NOEXCEPT;
 // Whether they get an index that needs little memory, unless the options of the engine ask for another one.
 int sb_filters_shrinks_index(const sb_filters* filters) SB_NOEXCEPT;
+// Whether the budget pays for tables' indexes in memory.
+int sb_filters_has_indexes(const sb_filters* filters) SB_NOEXCEPT;
 // Whether they get units over further prefixes.
 int sb_filters_writes_further_prefixes(const sb_filters* filters) SB_NOEXCEPT;
 
@@ -183,6 +185,13 @@ typedef struct {
   sb_bytes session;
 } sb_head;
 
+// An entry of a table's index: where the block lies whose keys are at most the separator, and larger than the one before.
+typedef struct {
+  sb_bytes separator;
+  uint64_t offset;
+  uint64_t size;  // without what stands behind a block
+} sb_index_entry;
+
 // The file of an open table, with a share in all that reading it uses. It counts its own shares; any thread may call the functions. A
 // function that gives a number gives 0 on success.
 typedef struct sb_file sb_file;
@@ -192,6 +201,10 @@ typedef struct {
   // Reads the head of the units with such contents, and gives it to `take`, once. Else: SB_CORRUPT, SB_UNREADABLE, SB_NO_SUCH_UNITS.
   int (*read_head)(const sb_file* file, int32_t contents, void* context,
                    void (*take)(void* context, const sb_head* head) SB_NOEXCEPT) SB_NOEXCEPT;
+  // Reads the table's whole index, and gives `take` its entries, in their order. Separators are compared byte by byte. Null: the adapter
+  // cannot.
+  int (*read_index)(const sb_file* file, void* context,
+                    void (*take)(void* context, const sb_index_entry* entry) SB_NOEXCEPT) SB_NOEXCEPT;
   void (*share)(const sb_file* file) SB_NOEXCEPT;    // takes another share
   void (*release)(const sb_file* file) SB_NOEXCEPT;  // gives a share back: the last one closes the file
 } sb_file_calls;
@@ -207,6 +220,7 @@ typedef struct {
   int32_t contents;          // SB_KEYS or SB_PREFIXES: which units are meant
   sb_comparator comparator;  // valid until the table is closed
   sb_bytes family;           // name of the column family that wrote the table, for metrics; empty: unknown
+  uint64_t index_bytes;      // of its index in memory, about, if the budget may pay for it; else 0
 } sb_table_spec;
 
 // A column family has its first table open. `session`: the engine's name for this opening of the database; `folder`: where the database
@@ -276,6 +290,18 @@ void sb_table_record_missing(const sb_table* table, uint32_t segment) SB_NOEXCEP
 void sb_table_record_found(const sb_table* table, uint32_t segment) SB_NOEXCEPT;
 // Whether the table has the key was not found out: that takes a block which is not in memory, and the lookup was not to read it.
 void sb_table_record_not_read(const sb_table* table, uint32_t segment) SB_NOEXCEPT;
+// A place in the table's index, which has the entries that `read_index` gave, if it is resident; else null. The index stays in memory until
+// the cursor is freed. No lock, no I/O. Not for several threads at once.
+typedef struct sb_index_cursor sb_index_cursor;
+sb_index_cursor* sb_table_index(const sb_table* table) SB_NOEXCEPT;
+void sb_index_cursor_free(sb_index_cursor* cursor) SB_NOEXCEPT;
+// Each gives an entry, whose separator is readable until the next call, or 0 where there is none: the first one, the last one, the first
+// one whose separator is at least `key`, the one behind or before that of the last call, which gave one.
+int sb_index_first(sb_index_cursor* cursor, sb_index_entry* entry) SB_NOEXCEPT;
+int sb_index_last(sb_index_cursor* cursor, sb_index_entry* entry) SB_NOEXCEPT;
+int sb_index_seek(sb_index_cursor* cursor, sb_bytes key, sb_index_entry* entry) SB_NOEXCEPT;
+int sb_index_next(sb_index_cursor* cursor, sb_index_entry* entry) SB_NOEXCEPT;
+int sb_index_previous(sb_index_cursor* cursor, sb_index_entry* entry) SB_NOEXCEPT;
 
 #ifdef __cplusplus
 }

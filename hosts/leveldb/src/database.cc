@@ -114,7 +114,7 @@ int Database::OpenUnits(uint64_t number, uint64_t file_size, const OpenedFile& f
   spec.contents = SB_KEYS;
   spec.comparator = OrderOf(*selected_.user_comparator);
   static_assert(sizeof(NamedFile) + 8 <= kFileBytes);
-  static constexpr sb_file_calls kFileCalls = {&Read, &ReadHead, &Share, &Release};
+  static constexpr sb_file_calls kFileCalls = {&Read, &ReadHead, /*read_index=*/nullptr, &Share, &Release};
   const sb_head read = HeadIn(block, head);
   return sb_table_open(selected_.filters.get(), family_, &spec, why == SB_OPENED ? &read : nullptr, why,
                        new NamedFile{{&kFileCalls}, this, number, file_size}, units);

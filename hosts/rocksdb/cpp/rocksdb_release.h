@@ -13,11 +13,14 @@
 #include "rocksdb/file_system.h"
 #include "rocksdb/table_properties.h"
 #include "rocksdb/version.h"
+#include "table/block_based/block.h"
 #include "table/block_based/block_based_table_factory.h"
 #include "table/block_based/block_based_table_reader.h"
 #include "table/block_based/filter_block_reader_common.h"
 #include "table/block_based/filter_policy_internal.h"
 #include "table/block_based/parsed_full_filter_block.h"
+#include "table/block_fetcher.h"
+#include "table/persistent_cache_options.h"
 #include "table/internal_iterator.h"
 #include "table/table_builder.h"
 #include "table/table_reader.h"
@@ -148,6 +151,29 @@ class PrefixBlockReader : public rocksdb::FilterBlockReaderCommon<rocksdb::Parse
 #endif
 };
 
+// An index reader that forwards to another one, which it owns.
+class ForwardingIndexReader : public rocksdb::BlockBasedTable::IndexReader {
+ public:
+  using IndexReader = rocksdb::BlockBasedTable::IndexReader;
+  explicit ForwardingIndexReader(std::unique_ptr<IndexReader> inner) : inner_(std::move(inner)) {}
+
+  rocksdb::Status CacheDependencies(const rocksdb::ReadOptions& read_options, bool pin,
+                                    rocksdb::FilePrefetchBuffer* tail_prefetch_buffer) override {
+    return inner_->CacheDependencies(read_options, pin, tail_prefetch_buffer);
+  }
+#if SPRINGBLOOM_ROCKSDB >= 90500
+  void EraseFromCacheBeforeDestruction(uint32_t uncache_aggressiveness) override {
+    inner_->EraseFromCacheBeforeDestruction(uncache_aggressiveness);
+  }
+#endif
+
+ protected:
+  IndexReader& Inner() const { return *inner_; }
+
+ private:
+  const std::unique_ptr<IndexReader> inner_;
+};
+
 template <typename Class, typename Argument>
 Argument ArgumentOf(void (Class::*function)(Argument));
 
@@ -214,6 +240,52 @@ inline rocksdb::IOStatus PrepareIOOptions(const rocksdb::RandomAccessFileReader&
 #else
   return file.PrepareIOOptions(read_options, options);
 #endif
+}
+
+// Whether the options ask for an index that is none of RocksDB's.
+template <typename TableOptions>
+bool HasOwnIndex([[maybe_unused]] const TableOptions& options) {
+  if constexpr (requires { options.user_defined_index_factory; }) {
+    return options.user_defined_index_factory != nullptr;
+  } else {
+    return false;
+  }
+}
+
+// Reads an index block, or a partition of one, without any cache. False where it cannot be read, or is damaged.
+#if SPRINGBLOOM_ROCKSDB >= 100402
+inline constexpr bool kCanReadIndexBlocks = true;
+inline bool ReadIndexBlock(const rocksdb::BlockBasedTable::Rep& table, const rocksdb::ImmutableOptions& options,
+                           rocksdb::RandomAccessFileReader* file, const rocksdb::BlockHandle& handle,
+                           rocksdb::BlockContents* contents) {
+  const rocksdb::PersistentCacheOptions no_cache;
+  rocksdb::BlockFetcher fetcher(file, /*prefetch_buffer=*/nullptr, table.footer, rocksdb::ReadOptions(), handle, contents,
+                                options, /*do_uncompress=*/true, /*maybe_compressed=*/table.decompressor != nullptr,
+                                rocksdb::BlockType::kIndex, table.decompressor.get(), no_cache);
+  return fetcher.ReadBlockContents().ok();
+}
+#else
+// It takes other arguments.
+inline constexpr bool kCanReadIndexBlocks = false;
+inline bool ReadIndexBlock(const rocksdb::BlockBasedTable::Rep&, const rocksdb::ImmutableOptions&,
+                           rocksdb::RandomAccessFileReader*, const rocksdb::BlockHandle&, rocksdb::BlockContents*) {
+  return false;
+}
+#endif
+
+// An iterator over an index block of a table without first keys, in `iterator`.
+inline void IndexEntries(rocksdb::Block& block, const rocksdb::BlockBasedTable::Rep& table, const rocksdb::Comparator* comparator,
+                         rocksdb::IndexBlockIter* iterator) {
+  block.NewIndexIterator(comparator, rocksdb::kDisableGlobalSequenceNumber, iterator, /*stats=*/nullptr,
+                         /*total_order_seek=*/true,
+                         /*have_first_key=*/false, table.index_key_includes_seq, table.index_value_is_full
+#if SPRINGBLOOM_ROCKSDB >= 111200
+                         ,
+                         /*block_contents_pinned=*/false, /*user_defined_timestamps_persisted=*/true, /*prefix_index=*/nullptr,
+                         rocksdb::BlockBasedTableOptions::kBinary,
+                         rocksdb::FormatVersionUsesValueDeltaEscape(table.footer.format_version())
+#endif
+  );
 }
 
 // Keeps the first fault that a reader of a log finds.

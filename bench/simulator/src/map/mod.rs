@@ -148,8 +148,7 @@ type Ratio = fn(&Row, usize) -> Option<f64>;
 
 /// How many cells are gains, even, and losses, with the default settings and with the best.
 fn counts(rows: &[Row]) -> Vec<Figure> {
-    let settings: [(&str, Ratio); 2] =
-        [("default", Row::ratio), ("best block size and index", Row::ratio_by_hand)];
+    let settings: [(&str, Ratio); 2] = [("default", Row::ratio), ("best block size", Row::ratio_by_hand)];
     let of_settings = |(name, ratio): (&str, Ratio)| {
         let ratios =
             rows.iter().flat_map(|row| (0..MEMORY.len()).filter_map(move |memory| ratio(row, memory)));

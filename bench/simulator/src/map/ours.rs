@@ -8,6 +8,8 @@ use super::store::{Cached, Layout, Passes, Store};
 /// Bookkeeping of an open table, of one segment, and of a manager, as `ARCHITECTURE.md` describes them; measured (c1cc2b72).
 const TABLE_BYTES: f64 = 275.0;
 const SEGMENT_BYTES: f64 = 45.0;
+/// Of a table's index in memory, beyond its entries.
+const INDEX_BYTES: f64 = 330.0;
 const MANAGER_BYTES: f64 = 7_000.0;
 /// Of a budget, for what is free and the negative cache.
 const NOT_FOR_UNITS: f64 = 0.06;
@@ -32,54 +34,39 @@ impl Passes for Units {
     }
 }
 
-/// Reads per lookup at each memory.
-pub(super) struct Ours {
-    /// Indexes come and go in parts.
-    pub(super) default: Vec<Option<Reads>>,
-    /// The same, or with whole indexes that stay, where that is better.
-    pub(super) best: Vec<Option<Reads>>,
-}
-
-/// With the best budget.
-pub(super) fn reads(store: &Store, layout: Layout) -> Ours {
-    let [parts, whole] = both(store, layout);
-    let best = parts.iter().zip(whole).map(|(&parts, whole)| better(whole, parts)).collect();
-    Ours { default: parts, best }
-}
-
-fn better(one: Option<Reads>, other: Option<Reads>) -> Option<Reads> {
-    one.into_iter().chain(other).min_by(|one, other| one.all().total_cmp(&other.all()))
-}
-
-/// With parts of indexes that come and go, and with whole ones that stay.
-fn both(store: &Store, layout: Layout) -> [Vec<Option<Reads>>; 2] {
+/// Reads per lookup at each memory, with the best budget: indexes come and go in parts, or all are packed in the budget, whichever is better.
+pub(super) fn reads(store: &Store, layout: Layout, packed_entry_bytes: f64) -> Vec<Option<Reads>> {
     let met = store.not_there_by_segment();
     let segments = met.iter().map(Vec::len).sum::<usize>() as f64;
     let bookkeeping =
         MANAGER_BYTES + store.tables() * TABLE_BYTES + (segments - store.tables()).max(0.0) * SEGMENT_BYTES;
-    let index = |at: usize| store.blocks(store.levels[at], layout.block_bytes) * layout.index_entry_bytes;
+    let blocks = |at: usize| store.blocks(store.levels[at], layout.block_bytes);
     let families = store.families as f64;
-    let of_parts = families * top_bytes(store, index);
-    let whole = families * (0..store.levels.len()).map(index).sum::<f64>() + store.tables() * PINNED_BYTES;
+    let of_parts = families * top_bytes(store, |at| blocks(at) * layout.index_entry_bytes);
+    let packed = families * (0..store.levels.len()).map(blocks).sum::<f64>() * packed_entry_bytes
+        + store.tables() * INDEX_BYTES;
     let no_filters = vec![0.0; store.families];
-    let mut best = [of_parts, whole].map(|_| vec![None; MEMORY.len()]);
+    let mut best = vec![None; MEMORY.len()];
     for bits in BITS {
         let units = bits * store.all_keys() / 8.0;
         let budget = if bits > 0.0 { (bookkeeping + units) / (1.0 - NOT_FOR_UNITS) } else { 0.0 };
         let asked = store.asked(&allot(store, &met, units), layout, &[]);
-        for (best, (index, pinned)) in best.iter_mut().zip([(true, of_parts), (false, whole)]) {
+        for (index, pinned, indexes) in [(true, of_parts, 0.0), (false, 0.0, packed)] {
             let mut requests = Requests::default();
             asked.put(store, layout, &no_filters, Cached { index, filter: false }, &mut requests);
-            for (memory, best) in MEMORY.into_iter().zip(best) {
+            for (memory, best) in MEMORY.into_iter().zip(&mut best) {
                 let capacity = memory * store.all_keys();
-                if budget > SHARE_MAX * capacity {
-                    continue;
+                if budget + indexes <= SHARE_MAX * capacity {
+                    *best = better(*best, requests.reads(capacity, pinned + budget + indexes));
                 }
-                *best = better(*best, requests.reads(capacity, pinned + budget));
             }
         }
     }
     best
+}
+
+fn better(one: Option<Reads>, other: Option<Reads>) -> Option<Reads> {
+    one.into_iter().chain(other).min_by(|one, other| one.all().total_cmp(&other.all()))
 }
 
 /// Units for `bytes`: each next one where it saves most for its bytes.

@@ -17,7 +17,7 @@ pub(super) struct Row {
     pub(super) recommended: Vec<Option<f64>>,
     pub(super) best_stock: Vec<Option<f64>>,
     pub(super) springbloom: Vec<Option<f64>>,
-    /// With the best of two block sizes, and of indexes that stay in the cache or come and go in parts.
+    /// With the best of two block sizes.
     pub(super) springbloom_by_hand: Vec<Option<f64>>,
     pub(super) best_stock_is: Vec<String>,
 }
@@ -41,11 +41,12 @@ impl Row {
         let memories = || 0..MEMORY.len();
         let all = |reads: Option<Reads>| rounded(reads.map(Reads::all));
         let ours = |block_bytes| {
-            ours::reads(&store, Layout { block_bytes, index_entry_bytes: stock::INDEX_ENTRY_BYTES[1] })
+            let layout = Layout { block_bytes, index_entry_bytes: stock::INDEX_ENTRY_BYTES[1] };
+            ours::reads(&store, layout, stock::PACKED_ENTRY_BYTES)
         };
         let [small, large] = stock::BLOCK_BYTES.map(ours);
         let least = |memory: usize| {
-            let both = [&small, &large].into_iter().filter_map(|ours| all(ours.best[memory]));
+            let both = [&small, &large].into_iter().filter_map(|ours| all(ours[memory]));
             both.min_by(f64::total_cmp)
         };
         Row {
@@ -55,7 +56,7 @@ impl Row {
             recommended: stock[0].reads.iter().copied().map(rounded).collect(),
             best_stock: memories().map(|memory| rounded(best(memory).map(|(reads, _)| reads))).collect(),
             springbloom_by_hand: memories().map(least).collect(),
-            springbloom: small.default.iter().copied().map(all).collect(),
+            springbloom: small.iter().copied().map(all).collect(),
             best_stock_is: memories()
                 .map(|memory| best(memory).map_or("", |(_, name)| name).to_owned())
                 .collect(),

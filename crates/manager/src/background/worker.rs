@@ -193,6 +193,9 @@ impl Shared {
             return Round::Worked;
         }
         self.registry.lock().measure_lately();
+        if are_over {
+            self.registry.lock().residency.plan_indexes();
+        }
         // Nothing is read before all is decided: then a table takes fewer reads.
         let is_paused = !self.readers.pause_left().is_zero();
         let has_reads = are_over && !is_paused && self.registry.lock().residency.has_reads();

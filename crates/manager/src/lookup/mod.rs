@@ -3,6 +3,7 @@
 pub(crate) mod group_cell;
 mod handle;
 mod table_filter;
+mod table_index;
 mod table_shared;
 mod unsafe_heads;
 mod unsafe_thin_arc;
@@ -10,4 +11,5 @@ mod unsafe_thin_arc;
 pub(crate) use handle::Lookups;
 pub use handle::TableHandle;
 pub use table_filter::{Answer, BatchKey};
+pub use table_index::{LoadedIndex, TableIndex};
 pub(crate) use table_shared::TableShared;

@@ -178,6 +178,15 @@ impl Allocation {
         self.decay.weight() as f32
     }
 
+    /// Weighted lookups that the table's units let pass, of keys that it holds or not: those that reach its index.
+    pub(crate) fn passing(&self, table: u32) -> f32 {
+        let passing = |state: &SegmentState| {
+            let Hotness { access_count, negatives, wasted_reads } = state.hotness();
+            (access_count - negatives).max(0.0) + wasted_reads
+        };
+        self.table(table).iter().map(passing).sum()
+    }
+
     /// Bytes of bookkeeping of a table with that many segments.
     pub(crate) fn table_bytes(segments: usize) -> usize {
         PerSegment::<SegmentState>::table_bytes(segments) + Runs::TABLE_BYTES

@@ -4,6 +4,7 @@ pub(crate) mod allocation;
 mod counts;
 mod forecast;
 mod hotness;
+pub(crate) mod index_choice;
 pub(crate) mod inherit;
 pub(crate) mod neighbours;
 mod per_segment;

@@ -9,6 +9,7 @@
 //! - every group that lookups can find was built from units that were verified for its segment.
 
 mod damage;
+mod indexes;
 mod lately;
 mod load_queue;
 mod memory;
@@ -30,7 +31,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use crate::budget::{MemoryBudget, MemoryKind, Reservation};
 use crate::keys::KeyRange;
-use crate::lookup::{Lookups, TableHandle, TableShared};
+use crate::lookup::{Lookups, TableHandle, TableIndex, TableShared};
 use crate::names::{ScopeId, TableId};
 use crate::notices::Notices;
 use crate::plan::allocation::few_units_bytes;
@@ -42,6 +43,7 @@ use crate::table_spec::{SegmentUse, TableSpec};
 use crate::unit_source::{KnownTable, UnitSource};
 use crate::visits::{PackedVisit, SEGMENTS_MAX, SlotSet, Visit, VisitBatch, VisitBuffer, VisitedTable};
 use damage::Damage;
+use indexes::Indexes;
 use lately::Recent;
 use load_queue::LoadQueue;
 use memory::Memory;
@@ -133,6 +135,7 @@ impl Registry {
                 tables: Tables::new(budget.clone()),
                 loads: LoadQueue::new(),
                 damage: Damage::default(),
+                indexes: Indexes::default(),
                 memory,
                 counters: Counters::default(),
                 notices,
@@ -294,6 +297,13 @@ impl Registry {
         let list_bytes = list_bytes - self.residency.list_bytes(0);
         self.residency.memory.budget.release(MemoryKind::Bookkeeping, list_bytes);
         self.residency.tables.keep_forgotten(table, bytes);
+        self.residency.remove_index(slot);
+    }
+
+    /// The place of a known table's index, of about so many bytes.
+    pub(crate) fn add_index(&mut self, id: TableId, bytes: usize) -> Option<Arc<TableIndex>> {
+        let slot = self.residency.tables.slot_of(id)?;
+        self.residency.add_index(slot, bytes)
     }
 
     /// Frees everything about a table unless some reader has it open.

@@ -7,15 +7,19 @@ use std::time::Instant;
 use springbloom_filter::{FilterError, GroupShape};
 
 use super::damage::Damage;
+use super::indexes::{self, Indexes};
 use super::load_queue::{LoadQueue, LoadRequest, LoadResult, SegmentUnits};
 use super::memory::Memory;
 use super::tables::Tables;
 use crate::budget::{MemoryKind, Reservation};
+use crate::chore::Chore;
+use crate::lookup::TableIndex;
 use crate::lookup::group_cell::NewGroup;
 use crate::memory::{group_bytes, taken_bytes_of_part};
 use crate::names::SegmentRef;
 use crate::notices::Notices;
 use crate::plan::Planner;
+use crate::plan::index_choice::{IndexState, choose};
 use crate::stats::Counters;
 use crate::unit_source::UnitReadError;
 
@@ -23,6 +27,9 @@ use crate::unit_source::UnitReadError;
 const BACKOFF_VISITS: u64 = 4096;
 /// When the budget shrinks, so many segments change before the mutex is let go of.
 const CHANGES_PER_PIECE: usize = 1024;
+
+/// An index is loaded for the sake of so many visits at least, if they were made now.
+const VISITS_MIN: f32 = 8.0;
 
 /// Where a wanted unit is noted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +46,7 @@ pub(crate) struct Residency {
     pub(crate) tables: Tables,
     pub(crate) loads: LoadQueue,
     pub(crate) damage: Damage,
+    pub(crate) indexes: Indexes,
     pub(crate) memory: Memory,
     pub(crate) counters: Counters,
     pub(crate) notices: Arc<Notices>,
@@ -168,6 +176,7 @@ impl Residency {
     fn fit_plan_budget(&mut self, spare_bytes: usize) {
         self.tables.collect();
         self.memory.collect();
+        self.indexes.fit(indexes::most_bytes(&self.memory));
         // What a read holds that hangs is free for nobody.
         let taken_bytes = spare_bytes + self.loads.late_bytes();
         let unit_budget_bytes = self.memory.unit_budget_bytes().saturating_sub(taken_bytes);
@@ -184,13 +193,78 @@ impl Residency {
         if bytes > 0 && !self.has_share_for(bytes, few_units_bytes) {
             return None;
         }
-        let mut reservation = self.memory.budget.try_reserve(MemoryKind::Bookkeeping, bytes);
+        self.reserve_of(MemoryKind::Bookkeeping, bytes)
+    }
+
+    fn reserve_of(&mut self, kind: MemoryKind, bytes: usize) -> Option<Reservation> {
+        let mut reservation = self.memory.budget.try_reserve(kind, bytes);
         if reservation.is_none() {
             self.fit(bytes);
-            reservation = self.memory.budget.try_reserve(MemoryKind::Bookkeeping, bytes);
+            reservation = self.memory.budget.try_reserve(kind, bytes);
         }
         self.fit(0);
         reservation
+    }
+
+    /// The place of a known table's index, which has about so many bytes. `None` without room for the place.
+    pub(crate) fn add_index(&mut self, slot: u32, bytes: usize) -> Option<Arc<TableIndex>> {
+        if let Some(index) = self.indexes.get(slot) {
+            return Some(index.clone());
+        }
+        self.reserve(Indexes::place_bytes(), 0)?.forget(MemoryKind::Bookkeeping);
+        Some(self.indexes.add(slot, bytes))
+    }
+
+    /// The table in the slot is forgotten.
+    pub(crate) fn remove_index(&mut self, slot: u32) {
+        if self.indexes.remove(slot) {
+            self.memory.budget.release(MemoryKind::Bookkeeping, Indexes::place_bytes());
+        }
+    }
+
+    /// Chooses which indexes are resident, now and then, and has them read. O(tables).
+    pub(crate) fn plan_indexes(&mut self) {
+        if !self.indexes.is_due() {
+            return;
+        }
+        let begun = Instant::now();
+        self.counters.failed_reads += self.indexes.note_failures(begun);
+        let Self { planner, tables, memory, .. } = self;
+        let allocation = planner.allocation();
+        let evidence = VISITS_MIN * allocation.weight();
+        let state = |(slot, index, may_read): (u32, &TableIndex, bool)| {
+            let (passing, bytes) = (allocation.passing(slot), index.bytes());
+            let is_open = || tables.get(slot).is_some_and(|table| !table.shared.is_closed());
+            IndexState {
+                slot,
+                bytes,
+                worth: passing / bytes as f32,
+                is_planned: index.is_planned(),
+                is_loadable: may_read && passing >= evidence && is_open(),
+            }
+        };
+        let mut states: Vec<_> = self.indexes.iter().map(state).collect();
+        let (most, step) = (indexes::most_bytes(memory), indexes::step_bytes(memory));
+        let choice = choose(&mut states, planner.policy.least_worth(), most, step);
+        choice.evicted.iter().for_each(|&slot| self.indexes.evict(slot));
+        choice.loaded.iter().for_each(|&slot| _ = self.read_index(slot));
+        let is_planned = |slot| self.indexes.get(slot).is_some_and(|index| index.is_planned());
+        let planned = states.iter().map(|state| state.slot).filter(|&slot| is_planned(slot)).collect();
+        self.indexes.end_look(begun, planned);
+    }
+
+    /// Has an index read, if there is room.
+    fn read_index(&mut self, slot: u32) -> Option<()> {
+        let index = self.indexes.get(slot)?.clone();
+        let reservation = self.reserve_of(MemoryKind::Indexes, index.bytes())?;
+        let table = self.tables.get(slot)?;
+        let (source, place) = (self.tables.source_of(table)?.clone(), self.tables.place_of(table.source));
+        let locator: Box<[u8]> = table.shared.locator().into();
+        index.plan();
+        self.counters.load_reads += 1;
+        let read = move || indexes::read(&*source, &locator, &index, reservation);
+        self.loads.push_chore(Chore::new(place, read));
+        Some(())
     }
 
     /// Whether units are to be read now.

@@ -102,6 +102,13 @@ impl AutoBudget {
     pub(crate) fn next(&mut self, manager: &Manager, cache: CacheLook) -> usize {
         self.count(manager, cache);
         let bookkeeping = manager.budget().used_bytes_of(MemoryKind::Bookkeeping);
+        // What a resident index takes of the cache the cache's own part of it leaves: filters share the rest with data.
+        let indexes = manager.budget().used_bytes_of(MemoryKind::Indexes);
+        let cache = CacheLook {
+            capacity: cache.capacity.saturating_sub(indexes),
+            room: cache.room.saturating_sub(indexes),
+            ..cache
+        };
         let prior = self.prior(cache, bookkeeping);
         let limits = self.limits(cache, bookkeeping);
         let outcomes = manager.outcomes();
@@ -115,9 +122,9 @@ impl AutoBudget {
         let counts = Counts { visits: outcomes.visits(), block_reads: outcomes.block_reads };
         let factors = limits.start() / prior..=limits.end() / prior;
         let factor = self.climber.look(counts, self.settle_reads, factors);
-        let wanted = (prior * factor).min(*limits.end()).max(*limits.start());
+        let wanted = (prior * factor).min(*limits.end()).max(*limits.start()) + indexes as f64;
         let off = (wanted / self.asked_bytes.max(1) as f64).ln().abs();
-        if off > MOVE_MIN || self.asked_bytes > cache.room {
+        if off > MOVE_MIN || self.asked_bytes > cache.room + indexes {
             let moved = (wanted as usize).abs_diff(self.asked_bytes);
             // So many blocks come and as many again find their place among the others.
             self.settle_reads = 2 * (moved / BLOCK_BYTES) as u64;

@@ -19,5 +19,5 @@ pub(crate) use {
     cache::{Cache, CacheAlarm, CacheCharge, CacheUse},
     comparator::Comparator,
     file_access::{Access, FileAccess, LogLevel},
-    open_file::{File, FileCalls, Head, OpenFile, OwnedHead},
+    open_file::{File, FileCalls, Head, IndexEntry, OpenFile, OwnedHead},
 };

@@ -5,12 +5,24 @@ use std::{
     ptr::NonNull,
 };
 
+use springbloom_index::{PackedIndex, Packer};
+
 use super::bytes::Bytes;
 
 type ReadFn = unsafe extern "C" fn(*const File, u64, usize, c_int, *mut u8) -> c_int;
 type TakeHeadFn = unsafe extern "C" fn(*mut c_void, *const Head);
 type ReadHeadFn = unsafe extern "C" fn(*const File, i32, *mut c_void, TakeHeadFn) -> c_int;
+type TakeEntryFn = unsafe extern "C" fn(*mut c_void, *const IndexEntry);
+type ReadIndexFn = unsafe extern "C" fn(*const File, *mut c_void, TakeEntryFn) -> c_int;
 type ShareFn = unsafe extern "C" fn(*const File);
+
+/// An entry of a table's index: `sb_index_entry`.
+#[repr(C)]
+pub(crate) struct IndexEntry {
+    pub(crate) separator: Bytes,
+    pub(crate) offset: u64,
+    pub(crate) size: u64,
+}
 
 /// What can be done with it: `sb_file_calls`.
 #[repr(C)]
@@ -18,6 +30,7 @@ type ShareFn = unsafe extern "C" fn(*const File);
 pub(crate) struct FileCalls {
     pub(crate) read: ReadFn,
     pub(crate) read_head: ReadHeadFn,
+    pub(crate) read_index: Option<ReadIndexFn>,
     pub(crate) share: ShareFn,
     pub(crate) release: ShareFn,
 }
@@ -69,6 +82,13 @@ unsafe extern "C" fn keep(context: *mut c_void, head: *const Head) {
     unsafe { *context.cast::<Option<OwnedHead>>() = Some((*head).owned()) }
 }
 
+unsafe extern "C" fn pack(context: *mut c_void, entry: *const IndexEntry) {
+    // SAFETY: `read_index` passes its own variable; the adapter passes an entry that is readable during this call.
+    let (packer, entry) = unsafe { (&mut *context.cast::<Packer>(), &*entry) };
+    // SAFETY: as above.
+    packer.add(unsafe { entry.separator.get() }, entry.offset, entry.size);
+}
+
 impl OpenFile {
     /// # Safety
     /// It is a share that belongs to the result from here on.
@@ -96,6 +116,15 @@ impl OpenFile {
         let code =
             unsafe { (self.calls().read_head)(self.0.as_ptr(), contents, (&raw mut head).cast(), keep) };
         head.filter(|_| code == 0).ok_or(code)
+    }
+
+    /// Reads the whole index of the table. `None` on a failure, or where the adapter cannot.
+    pub(crate) fn read_index(&self) -> Option<PackedIndex> {
+        let read_index = self.calls().read_index?;
+        let mut packer = Packer::default();
+        // SAFETY: `pack` takes this variable, during the call; the file is alive until drop.
+        let code = unsafe { read_index(self.0.as_ptr(), (&raw mut packer).cast(), pack) };
+        packer.finish().filter(|_| code == 0)
     }
 }
 

@@ -63,8 +63,13 @@ impl LentFile {
     }
 }
 
-static LENT_FILE_CALLS: FileCalls =
-    FileCalls { read: no_open_read, read_head: read_lent_head, share: share_lent, release: release_lent };
+static LENT_FILE_CALLS: FileCalls = FileCalls {
+    read: no_open_read,
+    read_head: read_lent_head,
+    read_index: None,
+    share: share_lent,
+    release: release_lent,
+};
 
 unsafe extern "C" fn no_open_read(_: *const File, _: u64, _: usize, _: c_int, _: *mut u8) -> c_int {
     1

@@ -40,7 +40,7 @@ use crate::{
 };
 
 /// Catches panics: none may cross into another language.
-fn guarded<T>(on_panic: T, run: impl FnOnce() -> T) -> T {
+pub(super) fn guarded<T>(on_panic: T, run: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or(on_panic)
 }
 
@@ -256,6 +256,11 @@ extern "C" fn sb_filters_shrinks_index(filters: &Filters) -> c_int {
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn sb_filters_has_indexes(filters: &Filters) -> c_int {
+    guarded(0, || c_int::from(filters.settings.has_indexes()))
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn sb_filters_writes_further_prefixes(filters: &Filters) -> c_int {
     guarded(0, || c_int::from(!filters.settings.further_prefixes.is_empty()))
 }
@@ -464,6 +469,7 @@ unsafe extern "C" fn sb_table_open(
             // A table has its prefixes as if they were the keys of another one.
             order: if spec.contents == PREFIXES { Comparator::BYTEWISE } else { spec.comparator },
             file,
+            index_bytes: usize::try_from(spec.index_bytes).unwrap_or(usize::MAX),
             number: AtomicU64::new(0),
         };
         open_table::open(opening, head)
@@ -624,11 +630,14 @@ mod tests {
     #[test]
     fn every_function_that_crosses_the_border_catches_what_is_thrown() {
         let source = include_str!("exports.rs").split("#[cfg(test)]").next().expect("the functions");
-        let exports: Vec<_> = source.split("extern \"C\" fn sb_").skip(1).collect();
+        let exports: Vec<_> = [source, include_str!("index.rs")]
+            .iter()
+            .flat_map(|source| source.split("extern \"C\" fn sb_").skip(1))
+            .collect();
         assert!(exports.len() > 30, "{} functions were found", exports.len());
         for export in &exports {
             let (name, body) = export.split_once('(').expect("a function has parameters");
-            assert!(body.contains("guarded("), "sb_{name} is not guarded");
+            assert!(body.contains("guarded(") || body.contains("give("), "sb_{name} is not guarded");
         }
         let declared = noexcept_functions(include_str!("../../include/springbloom_abi.h"), " sb_");
         assert_eq!(declared, exports.len(), "the header declares them all");

@@ -4,7 +4,7 @@ use std::mem::offset_of;
 
 use super::types::{BatchKey, Digest, Setting, TableSpec};
 use crate::{
-    engine::{Access, Bytes, CacheCalls, Comparator, Engine, File, FileCalls, Head},
+    engine::{Access, Bytes, CacheCalls, Comparator, Engine, File, FileCalls, Head, IndexEntry},
     tables::open_table::OpenTable,
 };
 
@@ -24,9 +24,10 @@ layout!(Access, 48, access: 0, read: 8, exists: 16, log: 24, free: 32, file_syst
 layout!(Setting, 32, name: 0, value: 16);
 layout!(Comparator, 16, comparator: 0, compare: 8);
 layout!(Head, 40, bytes: 0, block_offset: 16, session: 24);
-layout!(FileCalls, 32, read: 0, read_head: 8, share: 16, release: 24);
+layout!(IndexEntry, 32, separator: 0, offset: 16, size: 24);
+layout!(FileCalls, 40, read: 0, read_head: 8, read_index: 16, share: 24, release: 32);
 layout!(File, 8, calls: 0);
-layout!(TableSpec, 64, path: 0, file_number: 16, level: 24, contents: 28, comparator: 32, family: 48);
+layout!(TableSpec, 72, path: 0, file_number: 16, level: 24, contents: 28, comparator: 32, family: 48, index_bytes: 64);
 layout!(BatchKey, 40, key: 0, digest: 16, segment: 32, may_match: 36);
 layout!(CacheCalls, 56, charge: 0, capacity: 8, room: 16, charged: 24, update: 32, end: 40, release: 48);
 layout!(

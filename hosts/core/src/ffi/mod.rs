@@ -3,5 +3,6 @@
 #![allow(unsafe_code)]
 
 mod exports;
+mod index;
 mod layout;
 mod types;

@@ -52,6 +52,7 @@ pub(super) struct TableSpec {
     pub(super) contents: c_int,
     pub(super) comparator: Comparator,
     pub(super) family: Bytes,
+    pub(super) index_bytes: u64,
 }
 
 pub(super) const UNKNOWN_CONTENTS: c_int = 0;

@@ -77,6 +77,7 @@ impl<'f> Store<'f> {
             level: Some(1),
             order: Comparator::BYTEWISE,
             file: lent(&no_file()),
+            index_bytes: 0,
             number: AtomicU64::new(0),
         };
         let head =

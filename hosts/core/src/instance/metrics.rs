@@ -102,6 +102,7 @@ pub const METRICS: &[Metric] = &[
             ("buffers", used.buffers as f64),
             ("loading", used.loading as f64),
             ("garbage", used.garbage as f64),
+            ("indexes", used.indexes as f64),
         ])
     })
     .by(&["kind"]),
@@ -118,6 +119,7 @@ pub const METRICS: &[Metric] = &[
         levels(&s.levels, |level| level.units() as f64)
     })
     .by(&["level"]),
+    gauge("springbloom_resident_indexes", "Tables whose index is resident", |s| bytes(s.resident_indexes)),
     gauge("springbloom_tables", "Known tables", |s| bytes(s.tables)),
     gauge("springbloom_segments", "Segments of known tables", |s| bytes(s.segments)),
     gauge(

@@ -68,6 +68,7 @@ fn open(
         is_of_prefixes: false,
         order: Comparator::BYTEWISE,
         file: lent(file),
+        index_bytes: 0,
         number: AtomicU64::new(0),
     };
     let OwnedHead { bytes, block_offset, session } = &file.head;

@@ -78,4 +78,10 @@ impl Settings {
     pub(crate) fn shrinks_index(&self) -> bool {
         self.small_index && self.is_charged()
     }
+
+    /// Whether the budget pays for indexes of tables. A budget that was given is for filters: what an index takes from them the cache would
+    /// have, and data gains it.
+    pub(crate) fn has_indexes(&self) -> bool {
+        self.small_index && self.budget == Budget::Auto
+    }
 }

@@ -10,7 +10,8 @@ use std::sync::{
 use springbloom_filter::GroupShape;
 use springbloom_format::{Directory, FurtherPrefixes};
 use springbloom_manager::{
-    Fences, SegmentUse, TableHandle, TableId, TableSpec, WaitingTable, WaitsFor, allocated_bytes,
+    Fences, LoadedIndex, SegmentUse, TableHandle, TableId, TableIndex, TableSpec, WaitingTable, WaitsFor,
+    allocated_bytes,
 };
 use xxhash_rust::xxh3::Xxh3;
 
@@ -38,6 +39,8 @@ pub(crate) struct Opening {
     /// Of the engine's: not used once the table is closed.
     pub(crate) order: Comparator,
     pub(crate) file: OpenFile,
+    /// Of its index in memory, about; 0: the budget does not pay for it.
+    pub(crate) index_bytes: usize,
     /// In the load queue.
     pub(crate) number: AtomicU64,
 }
@@ -85,6 +88,7 @@ impl OpenError {
 /// What an open table has.
 pub(crate) struct Units {
     handle: TableHandle,
+    index: Option<Arc<TableIndex>>,
     further_prefixes: FurtherPrefixes,
     location: Arc<TableLocation>,
     open_file: OpenFileKey,
@@ -123,6 +127,12 @@ impl OpenTable {
     #[inline]
     pub(crate) fn handle(&self) -> Option<&TableHandle> {
         self.units().map(|units| &units.handle)
+    }
+
+    /// The whole index, if it is resident.
+    #[inline]
+    pub(crate) fn loaded_index(&self) -> Option<Arc<LoadedIndex>> {
+        self.units()?.index.as_ref()?.loaded()
     }
 
     /// By which rules its units over prefixes have further ones.
@@ -237,7 +247,10 @@ impl Prepared {
         });
         let handle = handle.ok_or(OpenError::NoRoom)?;
         let open_file = location.add_open(&file, opening.file.clone());
-        Ok(Units { handle, further_prefixes, location, open_file })
+        let index = (opening.index_bytes > 0)
+            .then(|| opening.tables.manager.add_index(id, opening.index_bytes))
+            .flatten();
+        Ok(Units { handle, index, further_prefixes, location, open_file })
     }
 }
 

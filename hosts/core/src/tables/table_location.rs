@@ -16,6 +16,7 @@ use std::{
 
 use parking_lot::Mutex;
 use springbloom_format::{FormatError, UnitLayout};
+use springbloom_index::PackedIndex;
 use springbloom_manager::{Place, TableUnits, UnitReadError, UnitSource, UnitVisitor};
 
 use super::databases::Database;
@@ -290,6 +291,17 @@ impl UnitSource for TableLocation {
         // Where that is not possible, the first read counts.
         let bytes = self.read(&file, span, true).unwrap_or(bytes);
         layout.decode_unit(segment, unit, &bytes).map(<[u8]>::to_vec).map_err(corrupt)
+    }
+
+    /// By a reader that has the file open.
+    fn read_index(&self, locator: &[u8]) -> Result<PackedIndex, UnitReadError> {
+        let file = TableFile::of_locator(locator).ok_or(UnitReadError::Gone)?;
+        let read = self.database.files().enter(|| Some(self.opened(&file)?.read_index()));
+        match read.flatten() {
+            Some(read) => read.ok_or_else(|| UnitReadError::Io(io::Error::other("the index cannot be read"))),
+            // The reader, or the database, was closed.
+            None => Err(UnitReadError::Gone),
+        }
     }
 
     fn read_rows(

@@ -121,7 +121,7 @@ int main(int argc, char** argv) {
   spec.family = Bytes(family_name);
   const sb_head head{{Bytes(block).data, head_bytes}, /*block_offset=*/0, Bytes(session)};
   // Units are read through the folder's files where an open file cannot be read.
-  const sb_file_calls calls{&ReadOpen, &ReadHead, &Uncounted, &Uncounted};
+  const sb_file_calls calls{&ReadOpen, &ReadHead, /*read_index=*/nullptr, &Uncounted, &Uncounted};
   const sb_file file{&calls};
   const sb_table* table = nullptr;
   Require(sb_head_check(head.bytes, SB_KEYS) == SB_OPENED, "the head is sound");

@@ -9,6 +9,7 @@
 #include "monitoring/statistics_impl.h"
 #include "options/cf_options.h"
 #include "read/seek_outcomes.h"
+#include "read/whole_index.h"
 #include "util/coro_utils.h"
 
 namespace springbloom {
@@ -43,6 +44,8 @@ int ElasticTableReader::Open(int contents, int why, const UnitTable::Head& head)
   spec.contents = contents;
   spec.comparator = ComparatorOf(*family.comparator);
   spec.family = Bytes(stock.table_properties->column_family_name);
+  const bool may_have_index = contents == SB_KEYS && sb_filters_has_indexes(family.filters.get());
+  spec.index_bytes = may_have_index ? WholeIndexBytes(stock) : 0;
   const sb_head read{Bytes(head.bytes), head.block_offset, Bytes(stock.table_properties->db_session_id)};
   const sb_table* table = nullptr;
   why = sb_table_open(family.filters.get(), family.Handle(), &spec, why == SB_OPENED ? &read : nullptr, why, file_->Share(),
@@ -51,6 +54,10 @@ int ElasticTableReader::Open(int contents, int why, const UnitTable::Head& head)
     PrefixFilter::Plant(stock_, units_.FamilyRef(), table);
   } else {
     units_.Set(table);
+  }
+  if (spec.index_bytes != 0 && table != nullptr) {
+    WholeIndexReader::Plant(stock_, table);
+    has_whole_index_ = true;
   }
   if (why == SB_NO_ROOM) {
     family.WarnOfNoRoom();
@@ -63,6 +70,9 @@ ElasticTableReader::~ElasticTableReader() {
   // Nothing begins to read the file from here on.
   if (PrefixFilter* const prefixes = Prefixes()) {
     prefixes->Close(obsolete);
+  }
+  if (has_whole_index_) {
+    WholeIndexReader::Of(*stock_)->Close();
   }
   units_.Close(obsolete);
   if (file_->IsShared()) {

@@ -98,6 +98,7 @@ class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader
   // Atomic: several references of the table cache may mark it at once.
   std::atomic<bool> obsolete_{false};
   const bool has_range_tombstones_;
+  bool has_whole_index_ = false;
   const int level_;
 };
 

@@ -4,6 +4,7 @@
 
 #include "owners.h"
 #include "read/unit_table.h"
+#include "read/whole_index.h"
 
 namespace springbloom {
 
@@ -35,7 +36,7 @@ bool ReadInto(const rocksdb::RandomAccessFileReader& file, const rocksdb::IOOpti
   return true;
 }
 
-constinit const sb_file_calls TableFile::kCalls = {&Read, &ReadHead, &AddShare, &Unshare};
+constinit const sb_file_calls TableFile::kCalls = {&Read, &ReadHead, &ReadIndex, &AddShare, &Unshare};
 
 void TableFile::AddShare(const sb_file* file) noexcept {
   static_cast<const TableFile*>(file)->shares_.fetch_add(1, std::memory_order_relaxed);
@@ -88,6 +89,11 @@ int TableFile::ReadHead(const sb_file* file, int32_t contents, void* context,
     take(context, &read);
   }
   return why;
+}
+
+int TableFile::ReadIndex(const sb_file* file, void* context, TakeIndexEntry take) noexcept {
+  const auto* self = static_cast<const TableFile*>(file);
+  return ReadWholeIndex(RepOf(*self->stock_), OptionsToRead(*self->objects_), context, take) ? 0 : SB_UNREADABLE;
 }
 
 }  // namespace springbloom

@@ -3,7 +3,7 @@
 
 use std::{path::Path, sync::mpsc::channel, time::Duration};
 
-use rocksdb::{DB, Options, WaitForCompactOptions};
+use rocksdb::{BlockBasedIndexType, BlockBasedOptions, Cache, DB, Options, WaitForCompactOptions};
 use springbloom_rocksdb::ElasticFilters;
 
 use crate::common::{
@@ -59,6 +59,45 @@ fn column_families_of_one_store_that_hangs_leave_threads_to_others() {
     });
     assert!(hanging_threads() > 0);
     drop(hangs);
+}
+
+/// The bytes of an index are reserved as its read begins.
+#[test]
+fn lookups_go_on_while_the_read_of_an_index_hangs_and_a_closing_waits_for_it() {
+    let _turn = ONE_AT_A_TIME.lock();
+    let folder = folder();
+    let elastic = ElasticFilters::builder().budget_auto().warm_start_every(None);
+    let elastic = elastic.build().expect("sound settings");
+    elastic.set_budget_bytes(AMPLE_BYTES).expect("a budget");
+    let mut table = BlockBasedOptions::default();
+    table.set_block_cache(&Cache::new_lru_cache(4 * AMPLE_BYTES as usize));
+    table.set_index_type(BlockBasedIndexType::TwoLevelIndexSearch);
+    let mut options = small_tree();
+    options.set_block_based_table_factory(&table);
+    with_simulated_files(&mut options);
+    let db = DB::open(&installed(&elastic, &options), folder.path().join("hanging")).expect("open");
+    fill_db(&db, "hangs");
+    elastic.set_budget_bytes(0).expect("a budget");
+    wait_until("no index is resident", || elastic.stats().used.indexes == 0);
+    let hangs = reads_of_filters_hang();
+    elastic.set_budget_bytes(AMPLE_BYTES).expect("a budget");
+    wait_until("indexes are being read", || {
+        check_db(&db, "hangs");
+        elastic.stats().used.indexes > 0
+    });
+    check_db(&db, "hangs");
+    assert_eq!(elastic.stats().resident_indexes, 0);
+    let (closed, is_closed) = channel();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            drop(db);
+            closed.send(()).expect("the test waits for it");
+        });
+        assert!(is_closed.recv_timeout(Duration::from_millis(300)).is_err(), "it waits for no read");
+        drop(hangs);
+        is_closed.recv_timeout(IDLE_TIMEOUT).expect("it is closed");
+    });
+    wait_until("all is given back", || elastic.stats().used.indexes == 0);
 }
 
 /// A thread of RocksDB removes the last table of a database while another table's directory is read.

@@ -13,6 +13,7 @@ mod counters;
 mod cpp;
 mod hanging_calls;
 mod held_reads;
+mod indexes;
 mod ingestion;
 mod inheritance;
 mod memory_curve;

@@ -68,6 +68,13 @@ option_sets! {
     universal_compaction => plain().universal();
     index_in_block_cache => plain().block_cache(Some(128 << 10))
         .table(|table| table.set_cache_index_and_filter_blocks(true));
+    resident_indexes => plain().charged(1 << 20).partitioned_index();
+    resident_indexes_wandering => plain().charged(1 << 20).partitioned_index().budget(Budget::Wandering)
+        .compression(DBCompressionType::Lz4);
+    resident_indexes_of_tiny_tables => plain().charged(1 << 20).partitioned_index().format_version(3)
+        .db(|db| db.set_target_file_size_base(8 << 10)).prefix_extractor();
+    resident_whole_indexes => plain().charged(1 << 20).db(|db| db.set_max_open_files(20))
+        .table(|table| table.set_cache_index_and_filter_blocks(true));
     no_block_cache => plain().block_cache(None);
     prefix_extractor => plain().prefix_extractor();
     prefix_extractor_without_whole_keys => plain().prefix_extractor().table(|table| {

@@ -58,6 +58,7 @@ pub(crate) fn run(set: OptionSet, seed: u64, count: u64) -> Seen {
 
     let mut operations = Operations::new(rng_from(seed), set.prefixes);
     let mut host_rng = rng_from(!seed);
+    let mut has_indexes = false;
     for opening in 0..=REOPENINGS {
         let db = open(&elastic_options, path);
         let mut session = Session::new(&db);
@@ -69,6 +70,7 @@ pub(crate) fn run(set: OptionSet, seed: u64, count: u64) -> Seen {
             operations.look_up(&session, set.lookups_per_operation);
         }
         drop(session);
+        has_indexes |= elastic.stats().resident_indexes > 0;
         if opening == REOPENINGS {
             for name in COLUMN_FAMILIES {
                 db.flush_cf(db.cf_handle(name).expect("the column family is open")).expect("flush");
@@ -87,6 +89,8 @@ pub(crate) fn run(set: OptionSet, seed: u64, count: u64) -> Seen {
         assert!(tables::with_and_without_units(path).0 > 0, "no table has filter units");
     }
 
+    assert!(has_indexes || !set.must_have_indexes, "no index was resident: {stats:?}");
+
     // Or one could move a table past the levels that are being written anew.
     let mut rewriting_options = stock_options.clone();
     rewriting_options.set_disable_auto_compactions(true);
@@ -97,18 +101,23 @@ pub(crate) fn run(set: OptionSet, seed: u64, count: u64) -> Seen {
 }
 
 fn elastic(set: &OptionSet) -> ElasticFilters {
-    ElasticFilters::builder()
-        .budget_bytes(match set.budget {
-            Budget::Fixed(bytes) => bytes,
-            Budget::Wandering => 1 << 20,
-        })
+    let budget_bytes = match set.budget {
+        Budget::Fixed(bytes) => bytes,
+        Budget::Wandering => 1 << 20,
+    };
+    let builder = ElasticFilters::builder();
+    // `auto` pays for indexes.
+    let builder =
+        if set.charge_to_block_cache { builder.budget_auto() } else { builder.budget_bytes(budget_bytes) };
+    let elastic = builder
         .segment_data_bytes(set.segment_data_bytes)
         .units(set.units)
         .inherit_hotness(set.inherit_hotness)
         .further_prefixes(set.further_prefixes.parse().expect("rules"))
-        .charge_to_block_cache(set.charge_to_block_cache)
         .build_with(set.policy.policy(None))
-        .expect("the settings are sound")
+        .expect("the settings are sound");
+    elastic.set_budget_bytes(budget_bytes).expect("a budget");
+    elastic
 }
 
 fn wander(set: &OptionSet, elastic: &ElasticFilters, rng: &mut TestRng) {

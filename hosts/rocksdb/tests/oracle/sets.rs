@@ -63,6 +63,8 @@ pub(crate) struct OptionSet {
     pub(crate) index_with_first_keys: bool,
     /// Lookups must have been rejected by units at the end.
     pub(crate) must_reject: bool,
+    /// Indexes must have been resident.
+    pub(crate) must_have_indexes: bool,
     pub(crate) inherit_hotness: bool,
     pub(crate) charge_to_block_cache: bool,
     /// Random lookups after each operation.
@@ -84,6 +86,7 @@ pub(crate) fn plain() -> OptionSet {
         further_prefixes: "none".to_owned(),
         index_with_first_keys: false,
         must_reject: true,
+        must_have_indexes: false,
         inherit_hotness: true,
         charge_to_block_cache: false,
         lookups_per_operation: 0,
@@ -103,6 +106,7 @@ impl OptionSet {
 
     pub(crate) fn budget(mut self, budget: Budget) -> Self {
         self.must_reject = matches!(budget, Budget::Fixed(AMPLE_BYTES..));
+        self.must_have_indexes &= self.must_reject;
         self.budget = budget;
         self
     }
@@ -198,6 +202,14 @@ impl OptionSet {
             Some(bytes) => table.set_block_cache(&Cache::new_lru_cache(bytes)),
             None => table.disable_cache(),
         })
+    }
+
+    /// A block cache pays for the budget. Indexes that lookups reach often become resident.
+    pub(crate) fn charged(mut self, cache_bytes: usize) -> Self {
+        self.charge_to_block_cache = true;
+        self.must_have_indexes = true;
+        self.lookups_per_operation = 50;
+        self.block_cache(Some(cache_bytes))
     }
 
     pub(crate) fn parallel_compression(self) -> Self {

@@ -133,6 +133,10 @@ impl Policy for Benefit {
         true
     }
 
+    fn least_worth(&self) -> f32 {
+        self.victims.least_worth()
+    }
+
     fn changes_max(&self) -> usize {
         CHANGES_MAX
     }

@@ -64,6 +64,11 @@ pub trait Policy: Send {
         0
     }
 
+    /// What units save per byte that would go first, in weighted reads; 0 if nothing is known.
+    fn least_worth(&self) -> f32 {
+        0.0
+    }
+
     /// Asserts that the policy's state agrees with the allocation. O(segments).
     #[cfg(test)]
     fn assert_consistent(&self, _allocation: &Allocation) {}

@@ -38,7 +38,7 @@ impl Memory {
 
     /// Bytes that the budget pays for beside units.
     pub(crate) fn other_bytes(&self) -> usize {
-        let kinds = [MemoryKind::Bookkeeping, MemoryKind::Buffers];
+        let kinds = [MemoryKind::Bookkeeping, MemoryKind::Buffers, MemoryKind::Indexes];
         kinds.iter().map(|&kind| self.budget.used_bytes_of(kind)).sum::<usize>()
             + self.headroom_bytes
             + self.visits.payable_bytes(self.budget_bytes())

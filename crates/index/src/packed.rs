@@ -1,0 +1,130 @@
+//! A packed index: its shape, and where its parts are.
+
+use std::ops::Range;
+
+use crate::code::Code;
+
+/// Entries of a group: on average half as many are decoded to find one.
+pub(crate) const GROUP: usize = 32;
+
+/// The entries of a table's index, in a few bytes each.
+#[derive(Debug)]
+pub struct PackedIndex {
+    pub(crate) entries: u32,
+    /// Bits of a symbol's code.
+    pub(crate) width: u32,
+    pub(crate) codes: Codes,
+    symbols_end: u32,
+    prefix_end: u32,
+    groups_end: u32,
+    /// The symbols, the prefix, where in the body each group begins, and the body.
+    bytes: Box<[u8]>,
+}
+
+/// Of what each entry has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Codes {
+    /// Bits that the separator, behind the prefix, shares with the one before.
+    pub(crate) shared: Code,
+    /// Bytes of the separator behind the one in which it differs.
+    pub(crate) further: Code,
+    /// Bytes between the block and the one before.
+    pub(crate) gap: Code,
+    pub(crate) size: Code,
+}
+
+/// The first entry of a group.
+pub(crate) struct GroupHead {
+    /// The separator behind the prefix, in the body.
+    pub(crate) suffix: Range<usize>,
+    pub(crate) offset: u64,
+    pub(crate) size: u32,
+    /// Where the other entries begin, in bytes.
+    pub(crate) others: usize,
+}
+
+impl GroupHead {
+    pub(crate) fn encoded(suffix: &[u8], offset: u64, size: u32) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for number in [suffix.len() as u64, offset, u64::from(size)] {
+            write_varint(number, &mut bytes);
+        }
+        bytes.extend_from_slice(suffix);
+        bytes
+    }
+}
+
+impl PackedIndex {
+    /// `parts`: the symbols, the prefix, the groups, the body. `None` if they are too long.
+    pub(crate) fn new(entries: u32, width: u32, codes: Codes, parts: [&[u8]; 4]) -> Option<Self> {
+        let bytes = parts.concat();
+        u32::try_from(bytes.len()).ok()?;
+        let [symbols_end, prefix_end, groups_end] =
+            [1, 2, 3].map(|count| parts[..count].concat().len() as u32);
+        Some(Self { entries, width, codes, symbols_end, prefix_end, groups_end, bytes: bytes.into() })
+    }
+
+    /// How many blocks it has.
+    pub fn entries(&self) -> usize {
+        self.entries as usize
+    }
+
+    #[inline]
+    pub(crate) fn symbols(&self) -> &[u8] {
+        &self.bytes[..self.symbols_end as usize]
+    }
+
+    /// That all separators begin with.
+    #[inline]
+    pub(crate) fn prefix(&self) -> &[u8] {
+        &self.bytes[self.symbols_end as usize..self.prefix_end as usize]
+    }
+
+    /// Where in the body each group begins.
+    #[inline]
+    pub(crate) fn groups(&self) -> &[[u8; 4]] {
+        self.bytes[self.prefix_end as usize..self.groups_end as usize].as_chunks().0
+    }
+
+    #[inline]
+    pub(crate) fn body(&self) -> &[u8] {
+        &self.bytes[self.groups_end as usize..]
+    }
+
+    /// What it takes on the heap: one allocation.
+    pub fn heap_bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    #[inline]
+    pub(crate) fn head_at(&self, begin: [u8; 4]) -> GroupHead {
+        let mut at = u32::from_le_bytes(begin) as usize;
+        let body = self.body();
+        let mut number = || read_varint(body, &mut at);
+        let (suffix_bytes, offset, size) = (number() as usize, number(), number() as u32);
+        let others = at + suffix_bytes;
+        GroupHead { suffix: at..others, offset, size, others }
+    }
+}
+
+fn write_varint(mut number: u64, to: &mut Vec<u8>) {
+    while number >= 128 {
+        to.push(number as u8 | 128);
+        number >>= 7;
+    }
+    to.push(number as u8);
+}
+
+#[inline]
+fn read_varint(bytes: &[u8], at: &mut usize) -> u64 {
+    let (mut number, mut shift) = (0, 0);
+    loop {
+        let byte = bytes[*at];
+        *at += 1;
+        number |= u64::from(byte & 127) << shift;
+        if byte < 128 {
+            return number;
+        }
+        shift += 7;
+    }
+}

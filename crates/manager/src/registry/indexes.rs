@@ -1,0 +1,149 @@
+//! The whole indexes of tables, which the budget pays for next to units.
+//!
+//! An index is read by a chore of the load queue. What a host makes of it is nobody's business here.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use springbloom_index::PackedIndex;
+
+use super::memory::Memory;
+use crate::budget::{MemoryKind, Reservation};
+use crate::lookup::{LoadedIndex, TableIndex};
+use crate::memory::taken_bytes;
+use crate::unit_source::{UnitReadError, UnitSource};
+
+/// How often the choice is made, and the most of a core that it may take.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+const LOOK_PARTS: u32 = 100;
+/// A table whose index could not be read is tried again after this time.
+const RETRY_EVERY: Duration = Duration::from_secs(30);
+/// At a look, one part in so many of the budget goes to indexes: as much as the units leave free.
+const STEP_PARTS: usize = 32;
+/// What a known table takes for its index: an entry of a tree whose nodes are half full, and the place that it leads to.
+const PLACE_BYTES: usize = 2 * size_of::<(u32, Arc<TableIndex>)>() + COUNTS + size_of::<TableIndex>();
+/// What a host's reader of an index takes.
+const HOST_BYTES: usize = 48;
+/// Reference counts.
+const COUNTS: usize = 2 * size_of::<usize>();
+
+/// By slot.
+#[derive(Default)]
+pub(crate) struct Indexes {
+    places: BTreeMap<u32, Place>,
+    /// The slots of those that the plan wants, in the order of their worth at the last look, the most first.
+    planned: Vec<u32>,
+    next_look: Option<Instant>,
+}
+
+struct Place {
+    index: Arc<TableIndex>,
+    failed: Option<Instant>,
+}
+
+/// Bytes that an index takes with what it is in.
+fn index_bytes(index: &PackedIndex) -> usize {
+    taken_bytes(index.heap_bytes()) + taken_bytes(COUNTS + size_of::<LoadedIndex>())
+}
+
+impl Indexes {
+    /// Bytes of bookkeeping for a table with an index.
+    pub(super) fn place_bytes() -> usize {
+        taken_bytes(PLACE_BYTES) + HOST_BYTES
+    }
+
+    pub(super) fn get(&self, slot: u32) -> Option<&Arc<TableIndex>> {
+        self.places.get(&slot).map(|place| &place.index)
+    }
+
+    /// The table in the slot has an index of about so many bytes.
+    pub(super) fn add(&mut self, slot: u32, bytes: usize) -> Arc<TableIndex> {
+        let index = Arc::new(TableIndex::new(bytes));
+        self.places.insert(slot, Place { index: index.clone(), failed: None });
+        index
+    }
+
+    /// The table is forgotten. Whether it had an index.
+    pub(super) fn remove(&mut self, slot: u32) -> bool {
+        self.evict(slot);
+        self.places.remove(&slot).is_some()
+    }
+
+    pub(super) fn evict(&mut self, slot: u32) {
+        self.planned.retain(|&planned| planned != slot);
+        drop(self.get(slot).and_then(|index| index.evict()));
+    }
+
+    /// All places, with whether their index may be read now.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &TableIndex, bool)> {
+        let may_read = |place: &Place| place.failed.is_none_or(|failed| failed.elapsed() >= RETRY_EVERY);
+        self.places.iter().map(move |(&slot, place)| (slot, &*place.index, may_read(place)))
+    }
+
+    /// Whether it is time to choose again.
+    pub(super) fn is_due(&self) -> bool {
+        !self.places.is_empty() && self.next_look.is_none_or(|next| Instant::now() >= next)
+    }
+
+    /// A choice was made, which left the planned ones in this order.
+    pub(super) fn end_look(&mut self, begun: Instant, planned: Vec<u32>) {
+        self.planned = planned;
+        self.next_look = Some(Instant::now() + LOOK_EVERY.max(begun.elapsed() * LOOK_PARTS));
+    }
+
+    /// Evicts those of the least worth until the others have no more than that.
+    pub(super) fn fit(&mut self, most_bytes: usize) {
+        let mut bytes: usize =
+            self.planned.iter().filter_map(|&slot| self.get(slot)).map(|index| index.bytes()).sum();
+        while bytes > most_bytes
+            && let Some(slot) = self.planned.pop()
+            && let Some(index) = self.get(slot)
+        {
+            bytes -= index.bytes();
+            drop(index.evict());
+        }
+    }
+
+    /// Notes which reads failed. Gives how many.
+    pub(super) fn note_failures(&mut self, now: Instant) -> u64 {
+        let failed = self.places.values_mut().filter(|place| place.index.take_failure());
+        failed.map(|place| place.failed = Some(now)).count() as u64
+    }
+
+    /// Indexes that are resident.
+    pub(super) fn resident_count(&self) -> usize {
+        self.places.values().filter(|place| place.index.is_loaded()).count()
+    }
+}
+
+/// What indexes may have: bookkeeping comes first, and filters keep a third of the rest.
+pub(super) fn most_bytes(memory: &Memory) -> usize {
+    let bookkeeping = memory.budget.used_bytes_of(MemoryKind::Bookkeeping);
+    memory.budget_bytes().saturating_sub(bookkeeping) / 3 * 2
+}
+
+/// What is given to them at a look.
+pub(super) fn step_bytes(memory: &Memory) -> usize {
+    memory.budget_bytes() / STEP_PARTS
+}
+
+/// Reads a table's index into the bytes of `reservation`.
+pub(super) fn read(source: &dyn UnitSource, locator: &[u8], index: &TableIndex, reservation: Reservation) {
+    if !index.is_planned() {
+        return; // it was evicted meanwhile
+    }
+    let read = match source.read_index(locator) {
+        Ok(read) => read,
+        // No reader has the table open any more: the next look knows.
+        Err(UnitReadError::Gone) => return drop(index.evict()),
+        Err(_) => return index.fail(),
+    };
+    let bytes = index_bytes(&read);
+    index.set_bytes(bytes);
+    match reservation.shrunk_to(bytes) {
+        Some(reservation) => index.put(LoadedIndex::new(read, reservation)),
+        // It is larger than was expected: the next look knows.
+        None => drop(index.evict()),
+    }
+}

@@ -1,0 +1,176 @@
+#include "read/whole_index.h"
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "owners.h"
+#include "read/unit_table.h"
+
+namespace springbloom {
+
+using rocksdb::Block;
+using rocksdb::BlockBasedTable;
+using rocksdb::BlockBasedTableOptions;
+using rocksdb::BlockContents;
+using rocksdb::BlockHandle;
+using rocksdb::IndexBlockIter;
+using rocksdb::IndexValue;
+using rocksdb::PinningTier;
+using rocksdb::Slice;
+
+namespace {
+
+// Of an index in memory, about.
+constexpr uint64_t kBytes = 256;
+constexpr uint64_t kBytesPerBlock = 4;
+
+// Takes the entries of an index, in their order.
+using TakeEntry = std::function<void(const Slice& key, const BlockHandle& handle)>;
+
+// Bytes of a file that were read.
+class BytesRead final : public rocksdb::FSRandomAccessFile {
+ public:
+  BytesRead(uint64_t offset, std::string bytes) : offset_(offset), bytes_(std::move(bytes)) {}
+
+  rocksdb::IOStatus Read(uint64_t offset, size_t size, const rocksdb::IOOptions&, Slice* result, char*,
+                         rocksdb::IODebugContext*) const override {
+    if (offset < offset_ || offset - offset_ > bytes_.size() || size > bytes_.size() - (offset - offset_)) {
+      return rocksdb::IOStatus::Corruption("a partition lies elsewhere than the others");
+    }
+    *result = Slice(bytes_.data() + (offset - offset_), size);
+    return rocksdb::IOStatus::OK();
+  }
+
+ private:
+  const uint64_t offset_;
+  const std::string bytes_;
+};
+
+// Reads the entries of an index block, or of a partition.
+bool ReadEntries(const BlockBasedTable::Rep& table, const rocksdb::ImmutableOptions& options,
+                 rocksdb::RandomAccessFileReader* file, const BlockHandle& handle, const TakeEntry& take) {
+  BlockContents contents;
+  if (!release::ReadIndexBlock(table, options, file, handle, &contents)) {
+    return false;
+  }
+  Block block(std::move(contents));
+  // Nothing is sought, so that the order does not matter.
+  IndexBlockIter entry;
+  release::IndexEntries(block, table, rocksdb::BytewiseComparator(), &entry);
+  for (entry.SeekToFirst(); entry.Valid(); entry.Next()) {
+    take(entry.key(), entry.value().handle);
+  }
+  return entry.status().ok();
+}
+
+uint64_t EndOf(const BlockHandle& handle) { return handle.offset() + BlockBasedTable::BlockSizeWithTrailer(handle); }
+
+// Reads all entries of a table's index.
+bool ReadEntries(const BlockBasedTable::Rep& table, const rocksdb::ImmutableOptions& options, const TakeEntry& take) {
+  rocksdb::RandomAccessFileReader file = ReaderOf(table.file->file(), table.file->file_name());
+  if (table.index_type != BlockBasedTableOptions::kTwoLevelIndexSearch) {
+    return ReadEntries(table, options, &file, table.index_handle, take);
+  }
+  std::vector<BlockHandle> handles;
+  const bool is_read = ReadEntries(table, options, &file, table.index_handle,
+                                   [&](const Slice&, const BlockHandle& handle) { handles.push_back(handle); });
+  if (!is_read || handles.empty()) {
+    return false;
+  }
+  const uint64_t from = handles.front().offset();
+  const uint64_t to = EndOf(handles.back());
+  if (from >= to || to > table.file_size) {
+    return false;
+  }
+  std::string bytes(to - from, '\0');
+  if (!ReadInto(file, rocksdb::IOOptions(), from, bytes.size(), reinterpret_cast<uint8_t*>(bytes.data()))) {
+    return false;
+  }
+  rocksdb::RandomAccessFileReader partitions(std::make_unique<BytesRead>(from, std::move(bytes)), table.file->file_name());
+  return std::all_of(handles.begin(), handles.end(),
+                     [&](const BlockHandle& partition) { return ReadEntries(table, options, &partitions, partition, take); });
+}
+
+struct Free {
+  void operator()(sb_index_cursor* cursor) const { sb_index_cursor_free(cursor); }
+};
+using Cursor = std::unique_ptr<sb_index_cursor, Free>;
+
+// Where blocks lie, from the resident index: what an iterator over stock's index says.
+class WholeIndexIterator final : public rocksdb::InternalIteratorBase<IndexValue> {
+ public:
+  explicit WholeIndexIterator(Cursor cursor) : cursor_(std::move(cursor)) {}
+
+  bool Valid() const override { return is_valid_; }
+  void SeekToFirst() override { is_valid_ = sb_index_first(cursor_.get(), &entry_); }
+  void SeekToLast() override { is_valid_ = sb_index_last(cursor_.get(), &entry_); }
+  void Seek(const Slice& target) override {
+    is_valid_ = sb_index_seek(cursor_.get(), Bytes(rocksdb::ExtractUserKey(target)), &entry_);
+  }
+  void SeekForPrev(const Slice&) override { is_valid_ = false; }  // nobody calls it, as with stock's
+  void Next() override { is_valid_ = sb_index_next(cursor_.get(), &entry_); }
+  void Prev() override { is_valid_ = sb_index_previous(cursor_.get(), &entry_); }
+  // Separators have no sequence numbers.
+  Slice key() const override { return ToSlice(entry_.separator); }
+  Slice user_key() const override { return key(); }
+  IndexValue value() const override { return {BlockHandle(entry_.offset, entry_.size), Slice()}; }
+  rocksdb::Status status() const override { return rocksdb::Status::OK(); }
+
+ private:
+  const Cursor cursor_;
+  sb_index_entry entry_{};
+  bool is_valid_ = false;
+};
+
+}  // namespace
+
+uint64_t WholeIndexBytes(const BlockBasedTable::Rep& table) {
+  const BlockBasedTableOptions& options = table.table_options;
+  const auto& pinning = options.metadata_cache_options;
+  const bool is_partitioned = table.index_type == BlockBasedTableOptions::kTwoLevelIndexSearch;
+  const bool is_whole = table.index_type == BlockBasedTableOptions::kBinarySearch;
+  const PinningTier tier = is_partitioned ? pinning.partition_pinning : pinning.unpartitioned_pinning;
+  const bool comes_and_goes = options.block_cache != nullptr && (is_partitioned || options.cache_index_and_filter_blocks) &&
+                              tier != PinningTier::kAll && tier != PinningTier::kFlushedAndSimilar;
+  const bool is_bytewise = table.internal_comparator.user_comparator() == rocksdb::BytewiseComparator();
+  if (!release::kCanReadIndexBlocks || !comes_and_goes || !(is_partitioned || is_whole) || !is_bytewise ||
+      table.index_has_first_key || table.index_key_includes_seq || release::HasOwnIndex(options)) {
+    return 0;
+  }
+  return kBytes + kBytesPerBlock * table.table_properties->num_data_blocks;
+}
+
+bool ReadWholeIndex(const BlockBasedTable::Rep& table, const rocksdb::ImmutableOptions& options, void* context,
+                    TakeIndexEntry take) {
+  return ReadEntries(table, options, [&](const Slice& separator, const BlockHandle& block) {
+    const sb_index_entry entry{Bytes(separator), block.offset(), block.size()};
+    take(context, &entry);
+  });
+}
+
+void WholeIndexReader::Plant(rocksdb::TableReader* stock, const sb_table* units) {
+  BlockBasedTable::Rep& table = *static_cast<BlockBasedTable*>(stock)->get_rep();
+  table.index_reader = std::make_unique<WholeIndexReader>(std::move(table.index_reader), units);
+}
+
+WholeIndexReader* WholeIndexReader::Of(const rocksdb::TableReader& stock) {
+  return static_cast<WholeIndexReader*>(RepOf(stock).index_reader.get());
+}
+
+rocksdb::InternalIteratorBase<IndexValue>* WholeIndexReader::NewIterator(const rocksdb::ReadOptions& read_options,
+                                                                         bool disable_prefix_seek, IndexBlockIter* iter,
+                                                                         rocksdb::GetContext* get_context,
+                                                                         rocksdb::BlockCacheLookupContext* lookup_context) {
+  // What verifies the file reads it.
+  const bool verifies = lookup_context != nullptr && lookup_context->caller == rocksdb::TableReaderCaller::kUserVerifyChecksum;
+  Cursor cursor(units_ == nullptr || verifies ? nullptr : sb_table_index(units_));
+  if (cursor == nullptr) {
+    return Inner().NewIterator(read_options, disable_prefix_seek, iter, get_context, lookup_context);
+  }
+  return new WholeIndexIterator(std::move(cursor));
+}
+
+}  // namespace springbloom
