@@ -148,6 +148,8 @@ impl World {
         let warm_start = random.random::<bool>().then_some(Duration::from_millis(50));
         let builder = ElasticFilters::builder().budget_bytes(AMPLE_BYTES).segment_data_bytes(16 << 10);
         let builder = builder.charge_to_block_cache(random.random()).warm_start_every(warm_start);
+        // Chosen by measuring until it is moved. Then indexes are resident, too.
+        let builder = if random.random() { builder.budget_auto() } else { builder };
         let elastic = builder.build().expect("the settings are sound");
         let is_stock = number("SPRINGBLOOM_STOCK", 0) == 1;
         let options = if is_stock { options } else { installed(&elastic, &options) };
