@@ -1,5 +1,5 @@
-//! Stores of one process over a simulated file system: calls of some hang, fail or lie, for all or for the filters alone. No store waits for
-//! another, no answer is wrong, and nothing is left once they are closed.
+//! Stores of one process over a simulated file system: calls of some hang, fail or lie, for all or for the filters alone. No store waits
+//! for another, no answer is wrong, and nothing is left once they are closed.
 //!
 //! `SPRINGBLOOM_SIMULATIONS` sets the number of them (default: as many as 20 seconds allow), `SPRINGBLOOM_SEED` the first seed. With
 //! `SPRINGBLOOM_STOCK=1` the stores have stock filters, which tells whether what fails is RocksDB's.

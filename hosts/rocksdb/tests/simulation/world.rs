@@ -1,5 +1,5 @@
-//! The stores of a process, and a clock. With each of its ticks every store that is at nothing begins something, calls break, or work again,
-//! and the budget and the cache move. A tick ends when all that no broken call keeps has ended.
+//! The stores of a process, and a clock. With each of its ticks every store that is at nothing begins something, calls break, or work
+//! again, and the budget and the cache move. A tick ends when all that no broken call keeps has ended.
 
 use std::{
     path::Path,
