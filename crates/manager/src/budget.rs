@@ -40,6 +40,7 @@ struct Counters {
     budget_version: AtomicU64,
     budget_change: Mutex<()>,
     peak_bytes: AtomicUsize,
+    frees: AtomicU64,
     used_bytes_by_kind: [AtomicUsize; KINDS],
 }
 
@@ -74,6 +75,7 @@ impl MemoryBudget {
                 budget_version: AtomicU64::new(0),
                 budget_change: Mutex::new(()),
                 peak_bytes: AtomicUsize::new(0),
+                frees: AtomicU64::new(0),
                 used_bytes_by_kind: Default::default(),
             }),
         }
@@ -83,13 +85,14 @@ impl MemoryBudget {
     pub fn try_reserve(&self, kind: MemoryKind, bytes: usize) -> Option<Reservation> {
         let wanted = i64::try_from(bytes).ok()?;
         let available = &self.counters.available_bytes;
-        let before = available
+        available
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, |available| {
                 (available >= wanted).then(|| available - wanted)
             })
             .ok()?;
-        let in_force = self.counters.budget_bytes.load(Ordering::Acquire);
-        self.counters.peak_bytes.fetch_max((in_force - before + wanted).max(0) as usize, Ordering::Relaxed);
+        if let Some(BudgetSnapshot { used_bytes, .. }) = self.try_snapshot() {
+            self.counters.peak_bytes.fetch_max(used_bytes, Ordering::Relaxed);
+        }
         self.counters.used_bytes_by_kind[kind as usize].fetch_add(bytes, Ordering::Relaxed);
         Some(Reservation { budget: self.clone(), bytes, kind })
     }
@@ -98,6 +101,7 @@ impl MemoryBudget {
     pub fn release(&self, kind: MemoryKind, bytes: usize) {
         self.counters.used_bytes_by_kind[kind as usize].fetch_sub(bytes, Ordering::Relaxed);
         self.counters.available_bytes.fetch_add(bytes as i64, Ordering::AcqRel);
+        self.counters.frees.fetch_add(u64::from(bytes > 0), Ordering::AcqRel);
     }
 
     /// Asks for another budget. The one in force [follows](Self::follow).
@@ -126,24 +130,34 @@ impl MemoryBudget {
             .map_or(0, |available| (old - wanted).min(available));
         counters.budget_bytes.store(old - taken, Ordering::Release);
         counters.budget_version.fetch_add(1, Ordering::AcqRel);
+        if taken < 0 {
+            counters.frees.fetch_add(1, Ordering::AcqRel);
+        }
         (old - taken) as usize
     }
 
     /// Budget in force and use at one instant. Lock-free; tries again while the budget is being moved.
     pub fn snapshot(&self) -> BudgetSnapshot {
-        let counters = &*self.counters;
         loop {
-            let version = counters.budget_version.load(Ordering::Acquire);
-            let in_force = counters.budget_bytes.load(Ordering::Acquire);
-            let available = counters.available_bytes.load(Ordering::Acquire);
-            if version.is_multiple_of(2) && counters.budget_version.load(Ordering::Acquire) == version {
-                return BudgetSnapshot {
-                    budget_bytes: in_force as usize,
-                    used_bytes: (in_force - available).max(0) as usize,
-                };
+            if let Some(snapshot) = self.try_snapshot() {
+                return snapshot;
             }
             std::hint::spin_loop();
         }
+    }
+
+    /// `None` while the budget is being moved.
+    fn try_snapshot(&self) -> Option<BudgetSnapshot> {
+        let counters = &*self.counters;
+        let version = counters.budget_version.load(Ordering::Acquire);
+        let in_force = counters.budget_bytes.load(Ordering::Acquire);
+        let available = counters.available_bytes.load(Ordering::Acquire);
+        let is_still =
+            version.is_multiple_of(2) && counters.budget_version.load(Ordering::Acquire) == version;
+        is_still.then(|| BudgetSnapshot {
+            budget_bytes: in_force as usize,
+            used_bytes: (in_force - available).max(0) as usize,
+        })
     }
 
     /// The budget in force.
@@ -156,7 +170,12 @@ impl MemoryBudget {
         self.snapshot().used_bytes
     }
 
-    /// The most that was ever reserved.
+    /// How often bytes came free; 0 in a budget of 0 bytes. What finds no room has to try again once this is more than before it tried.
+    pub fn frees(&self) -> u64 {
+        if self.budget_bytes() == 0 { 0 } else { self.counters.frees.load(Ordering::Acquire) }
+    }
+
+    /// The most that was ever seen reserved, while the budget stood still.
     pub fn peak_bytes(&self) -> usize {
         self.counters.peak_bytes.load(Ordering::Relaxed)
     }
@@ -241,6 +260,34 @@ mod tests {
         assert_eq!(move_to(&budget, 10), 10);
         assert_eq!(move_to(&budget, 1000), 1000);
         assert_eq!(budget.snapshot(), BudgetSnapshot { budget_bytes: 1000, used_bytes: 0 });
+    }
+
+    #[test]
+    fn bytes_that_a_budget_grows_by_do_not_count_as_reserved() {
+        let budget = MemoryBudget::new(10);
+        std::thread::scope(|scope| {
+            scope.spawn(|| (0..3_000_000).for_each(|_| drop(budget.try_reserve(MemoryKind::Units, 1))));
+            (0..1_500_000).for_each(|round| _ = move_to(&budget, if round % 2 == 0 { 1000 } else { 10 }));
+        });
+        assert_eq!(budget.peak_bytes(), 1);
+    }
+
+    #[test]
+    fn what_finds_no_room_is_told_when_bytes_came_free() {
+        let budget = MemoryBudget::new(0);
+        assert_eq!((move_to(&budget, 100), budget.frees()), (100, 1));
+        let held = budget.try_reserve(MemoryKind::Units, 60).unwrap();
+        assert_eq!(
+            (move_to(&budget, 60), budget.frees()),
+            (60, 1),
+            "a smaller budget has no room for anybody"
+        );
+        drop(held);
+        assert_eq!(
+            (budget.frees(), move_to(&budget, 0), budget.frees()),
+            (2, 0, 0),
+            "there is none in no budget"
+        );
     }
 
     #[test]

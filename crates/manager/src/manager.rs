@@ -13,7 +13,7 @@ use crate::memory_curve::{MeasuredUse, MemoryCurve};
 use crate::names::{ScopeId, TableId};
 use crate::notices::Notices;
 use crate::plan::{Benefit, Policy};
-use crate::registry::{Activity, BudgetMove, ForgottenScopes, Registry, Room};
+use crate::registry::{Activity, BudgetMove, ForgottenScopes, Registry};
 use crate::settings::ManagerSettings;
 use crate::stats::Stats;
 use crate::table_spec::{SegmentUse, TableSpec};
@@ -180,10 +180,7 @@ impl Manager {
     /// Has an open table, which was not registered for this reason, opened when that is over. Gives a number for
     /// [`stop_waiting`](Self::stop_waiting).
     pub fn wait_to_open(&self, table: Arc<dyn WaitingTable>, place: Place, why: WaitsFor) -> u64 {
-        let number = {
-            let residency = &mut self.shared.registry.lock().residency;
-            residency.loads.add_waiting(table, place, why, Room::in_budget(&residency.memory.budget))
-        };
+        let number = self.shared.registry.lock().residency.loads.add_waiting(table, place, why);
         self.wake();
         number
     }

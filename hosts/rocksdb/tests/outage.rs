@@ -1,5 +1,4 @@
-//! Table files that fail for a while: afterwards lookups waste as few reads as if they never had. One test at a time: the fault is of the
-//! process.
+//! Table files that fail for a while: afterwards lookups waste as few reads as if they never had.
 
 mod common;
 
@@ -10,7 +9,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use parking_lot::Mutex;
 use rand::RngExt;
 use rocksdb::{DB, Options};
 use springbloom_rocksdb::{ElasticFilters, HOTNESS_FILE_NAME};
@@ -19,11 +17,9 @@ use springbloom_testkit::seed::rng;
 use crate::common::{
     AMPLE_BYTES,
     contents::{NUMBERS, check_db, fill_db, key},
-    faults::{Fault, with_faulty_files},
+    faults::{Fault, LATE, ONE_AT_A_TIME, with_simulated_files},
     folder, installed, lacking_units, log_of, small_tree, wait_until,
 };
-
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 fn filters(budget_bytes: u64) -> ElasticFilters {
     let builder = ElasticFilters::builder().budget_bytes(budget_bytes).segment_data_bytes(16 << 10);
@@ -80,7 +76,7 @@ fn a_fault_that_passes_leaves_no_trace() {
         let elastic = filters(AMPLE_BYTES);
         let mut options = small_tree();
         options.set_max_open_files(open_files);
-        with_faulty_files(&mut options, folder.path());
+        with_simulated_files(&mut options);
         let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
         let _ends = Ends;
         fill_db(&db, "outage");
@@ -120,7 +116,7 @@ fn tables_whose_units_could_not_be_read_at_open_get_them_later() {
     options.set_write_buffer_size(8 << 20);
     options.set_target_file_size_base(8 << 20);
     options.set_disable_auto_compactions(true);
-    with_faulty_files(&mut options, folder.path());
+    with_simulated_files(&mut options);
     let options = installed(&elastic, &options);
     {
         let db = DB::open(&options, folder.path()).expect("open");
@@ -162,7 +158,7 @@ fn a_table_is_closed_while_others_are_tried() {
     let (folder, elastic) = (folder(), filters(AMPLE_BYTES));
     let mut options = small_tree();
     options.set_disable_auto_compactions(true);
-    with_faulty_files(&mut options, folder.path());
+    with_simulated_files(&mut options);
     let options = installed(&elastic, &options);
     let db = DB::open(&options, folder.path()).expect("open");
     for table in 0..20 {
@@ -177,7 +173,7 @@ fn a_table_is_closed_while_others_are_tried() {
     thread::sleep(Duration::from_secs(1));
     let begun = Instant::now();
     drop(db);
-    let (closing, round) = (begun.elapsed(), 16 * Fault::LATE);
+    let (closing, round) = (begun.elapsed(), 16 * LATE);
     assert!(closing < round / 2, "closing took {closing:?}, and a round of tries takes {round:?}");
 }
 
@@ -187,7 +183,7 @@ fn a_table_that_hangs_keeps_nobody_waiting_but_the_end_of_its_database() {
     let _one = ONE_AT_A_TIME.lock();
     let (folder, other_folder, elastic) = (folder(), common::folder(), filters(0));
     let mut options = small_tree();
-    with_faulty_files(&mut options, folder.path());
+    with_simulated_files(&mut options);
     let options = installed(&elastic, &options);
     let db = DB::open(&options, folder.path()).expect("open");
     let other = DB::open(&installed(&elastic, &small_tree()), other_folder.path()).expect("open");
@@ -231,7 +227,7 @@ fn a_column_family_that_hangs_keeps_nobody_waiting_but_the_end_of_its_own_databa
     let builder = ElasticFilters::builder().budget_bytes(AMPLE_BYTES).segment_data_bytes(16 << 10);
     let elastic = builder.warm_start_every(Some(Duration::MAX)).build().expect("the settings are sound");
     let mut options = small_tree();
-    with_faulty_files(&mut options, folder.path());
+    with_simulated_files(&mut options);
     let options = installed(&elastic, &options);
     let open = |name: &str| {
         let mut db = DB::open(&options, folder.path().join(name)).expect("open");

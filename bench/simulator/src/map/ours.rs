@@ -34,7 +34,7 @@ impl Passes for Units {
     }
 }
 
-/// Reads per lookup at each memory, with the best budget: indexes come and go in parts, or all are packed in the budget, whichever is better.
+/// Reads per lookup at each memory, with the best budget: indexes come and go in parts, or all are packed in the budget, as is better.
 pub(super) fn reads(store: &Store, layout: Layout, packed_entry_bytes: f64) -> Vec<Option<Reads>> {
     let met = store.not_there_by_segment();
     let segments = met.iter().map(Vec::len).sum::<usize>() as f64;

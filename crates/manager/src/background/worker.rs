@@ -15,7 +15,7 @@ use super::readers::Readers;
 use super::unsafe_yielding::yield_to_others;
 use crate::load_unit::{Progress, load_next};
 use crate::notices::Notices;
-use crate::registry::{Registry, Room, SharedRegistry};
+use crate::registry::{Registry, SharedRegistry};
 use crate::visits::VisitBuffer;
 use crate::waiting_table::WaitsFor;
 
@@ -252,15 +252,14 @@ impl Shared {
     /// Whether something is to be done before units are read.
     fn has_chores(&self) -> bool {
         let residency = &self.registry.lock().residency;
-        residency.loads.has_chores() || residency.loads.has_waiting(Room::in_budget(&residency.memory.budget))
+        residency.loads.has_chores() || residency.loads.has_waiting(residency.memory.budget.frees())
     }
 
     /// Reads the directories that are due.
     fn open_tables(&self, place: usize) {
         let next = || {
             let residency = &mut self.registry.lock().residency;
-            let room = Room::in_budget(&residency.memory.budget);
-            residency.loads.begin_waiting(room)
+            residency.loads.begin_waiting(residency.memory.budget.frees())
         };
         while let Some(begun) = next().filter(|_| !self.stop.load(Ordering::Acquire)) {
             // One that panics is tried again, as one that cannot be read.

@@ -19,7 +19,7 @@ mod tables;
 mod warm_start;
 
 pub use lately::Lately;
-pub(crate) use load_queue::{LoadRequest, LoadResult, READS_MAX, Room, SegmentUnits};
+pub(crate) use load_queue::{LoadRequest, LoadResult, READS_MAX, SegmentUnits};
 pub(crate) use memory::COPY_PARTS;
 pub(crate) use residency::Residency;
 

@@ -144,6 +144,25 @@ fn no_order_of_events_opens_a_closed_table_or_keeps_a_share_in_a_file() {
     }
 }
 
+/// The engine's adapter saw that there was no budget.
+#[test]
+fn a_table_that_was_refused_just_before_the_budget_grew_gets_its_units() {
+    let mut rng = seed::rng("a_table_that_was_refused_just_before_the_budget_grew");
+    let settings = Settings { budget: Budget::Bytes(0), warm_start_every: None, ..Settings::default() };
+    let filters = Filters::start(settings, &TEST_ENGINE).expect("the settings are sound");
+    let family = filters.tables.databases.open(SESSION, b"/nowhere", true, no_files(&Arc::default()));
+    let file = file(&filters, 1, &mut rng);
+    filters.set_budget_bytes(BUDGET_BYTES).expect("a budget");
+    let table = open(&filters, &family, &file, 1, Some(OpenError::NoRoom));
+    let begun = Instant::now();
+    while table.handle().is_none() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it waits for more room than there is");
+        thread::yield_now();
+    }
+    table.close(&filters.tables, false);
+    filters.tables.close_column_family(&family, true);
+}
+
 /// As many chores as there are threads, and more, do nothing and do not end.
 struct Hanging(Arc<AtomicBool>);
 

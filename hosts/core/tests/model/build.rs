@@ -3,11 +3,22 @@
 use std::{env, fmt::Write, fs, path::Path};
 
 /// The files that are modelled.
-const FILES: [(&str, &str); 2] =
-    [("gate", "../../src/engine/gate.rs"), ("table_life", "../../src/tables/table_life.rs")];
+const FILES: [(&str, &str); 4] = [
+    ("gate", "../../src/engine/gate.rs"),
+    ("table_life", "../../src/tables/table_life.rs"),
+    ("in_flight", "../../../../crates/manager/src/registry/load_queue/in_flight.rs"),
+    ("waiting", "../../../../crates/manager/src/registry/load_queue/waiting.rs"),
+];
+
+/// Where they find what they use.
+const USES: [(&str, &str); 3] = [
+    ("use parking_lot::", "use crate::sync::"),
+    ("use crate::unit_source::", "use springbloom_manager::"),
+    ("use crate::waiting_table::", "use springbloom_manager::"),
+];
 
 /// A fault: its name, the file, what stands there, and what is planted in its place.
-const FAULTS: [(&str, &str, &str, &str); 6] = [
+const FAULTS: [(&str, &str, &str, &str); 10] = [
     ("closing_does_not_wait", "gate", "self.left.wait_while(&mut state, |state| state.inside > 0);", ""),
     (
         "who_leaves_gives_back_what_is_lent_too_late",
@@ -29,13 +40,34 @@ const FAULTS: [(&str, &str, &str, &str); 6] = [
         "None::<Arc<W>>",
     ),
     ("a_closed_table_waits_on", "table_life", "self.waits.lock().take()", "self.waits.lock().clone()"),
+    (
+        "a_table_stays_in_the_queue_if_it_is_closed_during_its_try",
+        "waiting",
+        "let Waiter { table, place, state } = self.tables.remove(&number)?;",
+        "if matches!(self.tables.get(&number)?.state, State::Reading { .. }) { return None; }
+        let Waiter { table, place, state } = self.tables.remove(&number)?;",
+    ),
+    (
+        "an_open_table_stays_in_the_queue",
+        "waiting",
+        "(None, _) => _ = self.tables.remove(&number),",
+        "(None, _) => (),",
+    ),
+    ("a_table_without_room_is_forgotten", "waiting", "self.lacking_room.push_back(number);", ""),
+    (
+        "a_table_that_failed_is_forgotten",
+        "waiting",
+        "or_insert_with(new).tables.push_back(number);",
+        "or_insert_with(new);",
+    ),
 ];
 
 fn main() {
     let sources = FILES.map(|(name, path)| {
         println!("cargo::rerun-if-changed={path}");
         let code = fs::read_to_string(path).expect("a source of the product");
-        (name, code.replace("use parking_lot::", "use crate::sync::"))
+        let code = code.split("#[cfg(test)]").next().unwrap_or_default();
+        (name, USES.iter().fold(code.to_owned(), |code, (theirs, ours)| code.replace(theirs, ours)))
     });
     println!("cargo::rerun-if-changed=src/life.rs");
     let life = fs::read_to_string("src/life.rs").expect("the model");

@@ -3,7 +3,6 @@
 //!
 //! `SPRINGBLOOM_CHAOS_SECONDS` sets the time (default 20), `SPRINGBLOOM_SEED` the seed. `make chaos` runs it for half an hour.
 
-mod budget_watch;
 #[path = "../common/mod.rs"]
 mod common;
 mod operation;
@@ -26,9 +25,9 @@ use springbloom_rocksdb::ElasticFilters;
 use springbloom_testkit::seed::{TestRng, rng};
 
 use crate::{
-    budget_watch::BudgetWatch,
     common::{
-        faults::{Fault, with_faulty_files},
+        budget_watch::BudgetWatch,
+        faults::{Fault, with_simulated_files},
         folder, merge_by_append, number, small_tree,
     },
     operation::Operation,
@@ -57,7 +56,7 @@ struct Chaos {
 impl Chaos {
     fn new(mut random: TestRng, folder: &Path) -> Self {
         let shard_bits = random.random_range(0..2);
-        let options = options(&mut random, folder);
+        let options = options(&mut random);
         let elastic = elastic(&mut random);
         let side = |name, elastic| Side::new(name, options.clone(), shard_bits, elastic, folder);
         Self {
@@ -144,12 +143,12 @@ impl Chaos {
 }
 
 /// Without a cache. `tests/common` has it small, so that much happens in a short time.
-fn options(random: &mut TestRng, folder: &Path) -> Options {
+fn options(random: &mut TestRng) -> Options {
     let mut options = small_tree();
     options.create_if_missing(false); // or a fault that hides `CURRENT` would make an empty store of it
     options.set_max_open_files(if random.random_bool(0.5) { -1 } else { 40 });
     merge_by_append(&mut options);
-    with_faulty_files(&mut options, folder);
+    with_simulated_files(&mut options);
     options
 }
 

@@ -1,44 +1,155 @@
-//! Faults of table files, and block caches: `tests/cpp/faulty_files.cc` and `shared_cache.cc`.
+//! Calls of a file system that hang, fail or lie, and block caches: `tests/cpp/simulated_files.cc` and `shared_cache.cc`.
 
 #![allow(unsafe_code)]
 
 use std::{
-    ffi::{c_char, c_int, c_void},
+    ffi::{CString, c_char, c_int, c_void},
+    os::unix::ffi::OsStrExt,
     path::Path,
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use rocksdb::{AsRawPtr, Options};
 
-use super::unsafe_calls::run_cpp_test;
+/// What a file system is asked. Opened, read and closed are tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub(crate) enum Call {
+    Open = 0,
+    Read = 1,
+    /// A read that brings the head of a filter block.
+    ReadHead = 2,
+    MultiRead = 3,
+    Exists = 4,
+    Size = 5,
+    Log = 6,
+    Rename = 7,
+    Delete = 8,
+    Sync = 9,
+    Close = 10,
+}
+
+/// What it does instead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub(crate) enum Act {
+    Hangs = 0,
+    Fails = 1,
+    IsNotFound = 2,
+    /// Takes 20 ms.
+    IsSlow = 3,
+    /// After [`LATE`].
+    FailsLate = 4,
+    /// Wrong bytes, or a wrong size.
+    IsWrong = 5,
+    /// Half of the bytes.
+    IsShort = 6,
+    IsFound = 7,
+}
+
+/// As in `simulated_files.cc`.
+pub(crate) const LATE: Duration = Duration::from_millis(300);
+
+/// Whose calls do so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub(crate) enum By {
+    Anybody = 0,
+    Filters = 1,
+}
+
+use Act::{Fails, FailsLate, Hangs, IsNotFound, IsSlow, IsWrong};
+use By::{Anybody, Filters};
+
+/// Tests that break calls take turns: there is one such file system.
+pub(crate) static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// A call of the simulated file system that is broken until this is dropped, also when a test fails: databases could not close.
+pub(crate) struct Broken(c_int);
+
+impl Broken {
+    /// For files that have `under` in their paths.
+    pub(crate) fn begin(call: Call, act: Act, by: By, under: &str) -> Self {
+        Self::begin_after(0, call, act, by, under)
+    }
+
+    /// The same after this many calls that go right.
+    pub(crate) fn begin_after(first: u16, call: Call, act: Act, by: By, under: &str) -> Self {
+        let under = CString::new(under).expect("no NUL in a path");
+        // SAFETY: the path lives through the call.
+        let id = unsafe {
+            springbloom_test_begin_fault(
+                call as c_int,
+                act as c_int,
+                by as c_int,
+                under.as_ptr(),
+                first.into(),
+            )
+        };
+        Self(id)
+    }
+}
+
+impl Drop for Broken {
+    fn drop(&mut self) {
+        springbloom_test_end_fault(self.0);
+    }
+}
+
+/// Threads whose calls hang.
+pub(crate) fn hanging_threads() -> usize {
+    springbloom_test_hanging_threads().try_into().expect("a number")
+}
+
+/// The database in this folder was closed, or is about to be opened.
+pub(crate) fn set_closed(folder: &Path, is_closed: bool) {
+    let folder = CString::new([folder.as_os_str().as_bytes(), b"/"].concat()).expect("no NUL in a path");
+    // SAFETY: the path lives through the call.
+    unsafe { springbloom_test_set_closed(folder.as_ptr(), is_closed.into()) };
+}
+
+/// Calls of filters, since the last call, that were made for databases while they were closed.
+pub(crate) fn take_calls_for_closed() -> c_int {
+    springbloom_test_take_calls_for_closed()
+}
+
+/// Tables that are open.
+pub(crate) fn open_tables() -> usize {
+    springbloom_test_open_tables().try_into().expect("a number")
+}
+
+/// Reads of tables since the last call: those of RocksDB's threads, and those of the filters'.
+pub(crate) fn take_reads() -> [u32; 2] {
+    [0, 1].map(|of_filters| springbloom_test_take_reads(of_filters).cast_unsigned())
+}
 
 /// How table files fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(i32)]
 pub(crate) enum Fault {
-    None = 0,
+    None,
     /// No file can be opened.
-    NoDescriptors = 1,
+    NoDescriptors,
     /// Every read fails.
-    ReadsFail = 2,
+    ReadsFail,
     /// Files have no names any more. Those that are open can be read.
-    NamesGone = 3,
+    NamesGone,
     /// A read takes 20 ms.
-    Slow = 4,
+    Slow,
     /// Nothing is there, and every read fails.
-    Unmounted = 5,
+    Unmounted,
     /// Reads of the heads of filter blocks fail, and no others.
-    HeadsFail = 6,
+    HeadsFail,
     /// Reads of units bring wrong bytes, and no others.
-    WrongBytes = 7,
+    WrongBytes,
     /// Reads of the heads of filter blocks bring wrong bytes, and no others.
-    HeadsWrong = 8,
-    /// As [`HeadsFail`](Self::HeadsFail), after [`LATE`](Self::LATE).
-    HeadsFailLate = 9,
+    HeadsWrong,
+    /// As [`HeadsFail`](Self::HeadsFail), after [`LATE`].
+    HeadsFailLate,
     /// Reads by our threads take as long as the fault.
-    Hangs = 10,
+    Hangs,
     /// As [`Hangs`](Self::Hangs), in folders that are named `some`.
-    SomeHang = 11,
+    SomeHang,
 }
 
 impl Fault {
@@ -52,18 +163,54 @@ impl Fault {
         Self::HeadsWrong,
     ];
 
-    /// As in `faulty_files.cc`.
-    pub(crate) const LATE: Duration = Duration::from_millis(300);
+    fn calls(self) -> &'static [(Call, Act, By)] {
+        match self {
+            Self::None => &[],
+            Self::NoDescriptors => &[(Call::Open, Fails, Anybody)],
+            Self::ReadsFail => &[(Call::Read, Fails, Anybody), (Call::MultiRead, Fails, Anybody)],
+            Self::NamesGone => &[(Call::Open, IsNotFound, Anybody), (Call::Exists, IsNotFound, Anybody)],
+            Self::Slow => &[(Call::Read, IsSlow, Anybody), (Call::MultiRead, IsSlow, Anybody)],
+            Self::Unmounted => &[
+                (Call::Read, Fails, Anybody),
+                (Call::MultiRead, Fails, Anybody),
+                (Call::Open, IsNotFound, Anybody),
+                (Call::Exists, IsNotFound, Anybody),
+            ],
+            Self::HeadsFail => &[(Call::ReadHead, Fails, Anybody)],
+            Self::WrongBytes => &[(Call::Read, IsWrong, Filters)],
+            Self::HeadsWrong => &[(Call::ReadHead, IsWrong, Anybody)],
+            Self::HeadsFailLate => &[(Call::ReadHead, FailsLate, Anybody)],
+            Self::Hangs | Self::SomeHang => &[(Call::Read, Hangs, Filters)],
+        }
+    }
 
-    /// From now on, in all databases with [`with_faulty_files`].
+    /// From now on, and no other, in all databases with [`with_simulated_files`].
     pub(crate) fn set(self) {
-        springbloom_test_set_fault(self as c_int);
+        springbloom_test_end_fault(0);
+        let under = if self == Self::SomeHang { "/some/" } else { "" };
+        // They last until the next call.
+        self.calls()
+            .iter()
+            .for_each(|&(call, act, by)| std::mem::forget(Broken::begin(call, act, by, under)));
     }
 }
 
 unsafe extern "C" {
-    fn springbloom_test_faulty_files(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
-    safe fn springbloom_test_set_fault(fault: c_int);
+    fn springbloom_test_simulate_files_on_disk(_: *mut c_void);
+    fn springbloom_test_simulate_files_in_memory(_: *mut c_void);
+    fn springbloom_test_begin_fault(
+        call: c_int,
+        act: c_int,
+        by: c_int,
+        under: *const c_char,
+        first: c_int,
+    ) -> c_int;
+    safe fn springbloom_test_end_fault(id: c_int);
+    safe fn springbloom_test_hanging_threads() -> c_int;
+    fn springbloom_test_set_closed(folder: *const c_char, is_closed: c_int);
+    safe fn springbloom_test_take_calls_for_closed() -> c_int;
+    safe fn springbloom_test_open_tables() -> c_int;
+    safe fn springbloom_test_take_reads(of_filters: c_int) -> c_int;
     fn springbloom_test_set_strict_cache(_: *mut c_void, _: usize, _: c_int, _: usize) -> *mut c_void;
     fn springbloom_test_set_tiered_cache(_: *mut c_void, capacity: usize, is_wrapped: c_int) -> *mut c_void;
     safe fn springbloom_test_pinned_asked() -> u64;
@@ -74,13 +221,23 @@ unsafe extern "C" {
     fn springbloom_test_cache_users(cache: *mut c_void) -> usize;
 }
 
-/// Table files of these options fail as [`Fault::set`] says.
-pub(crate) fn with_faulty_files(options: &mut Options, folder: &Path) {
-    run_cpp_test(springbloom_test_faulty_files, options, folder);
+/// Files of these options lie on the disk, and calls of their file system break as [`Fault::set`] and [`Broken`] say.
+pub(crate) fn with_simulated_files(options: &mut Options) {
+    // SAFETY: the options live through the call.
+    unsafe { springbloom_test_simulate_files_on_disk(options.as_raw_ptr().cast()) };
+}
+
+/// The same for files in memory, at any path.
+pub(crate) fn with_files_in_memory(options: &mut Options) {
+    // SAFETY: as above.
+    unsafe { springbloom_test_simulate_files_in_memory(options.as_raw_ptr().cast()) };
 }
 
 /// One with a strict limit refuses what has no room.
 pub(crate) struct SharedCache(*mut c_void);
+
+// SAFETY: any thread may use a cache of RocksDB.
+unsafe impl Send for SharedCache {}
 
 impl SharedCache {
     /// Lets RocksDB choose the number of shards.

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "every test program uses a part of it")]
 
+pub(crate) mod budget_watch;
 pub(crate) mod contents;
 pub(crate) mod faults;
 pub(crate) mod model;

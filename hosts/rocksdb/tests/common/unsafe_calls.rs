@@ -14,6 +14,7 @@ use rocksdb::{AsRawPtr, DB, Options};
 unsafe extern "C" {
     safe fn springbloom_test_release() -> c_int;
     fn springbloom_test_set_index_with_first_keys(_: *mut c_void);
+    fn springbloom_test_uncache_removed_tables(_: *mut c_void);
     fn springbloom_test_verify_checksums(_: *mut c_void, _: *mut c_char, _: usize) -> c_int;
     fn springbloom_test_disable_file_deletions(_: *mut c_void, _: *mut c_char, _: usize) -> c_int;
     fn springbloom_test_enable_file_deletions(_: *mut c_void, _: *mut c_char, _: usize) -> c_int;
@@ -45,6 +46,12 @@ pub(crate) fn is_from(least: (u32, u32, u32)) -> bool {
 pub(crate) fn set_index_with_first_keys(options: &mut Options) {
     // SAFETY: the options live through the call.
     unsafe { springbloom_test_set_index_with_first_keys(options.as_raw_ptr().cast()) };
+}
+
+/// Readers of tables that a compaction removed clear the block cache when they are destroyed, where RocksDB can have them do it.
+pub(crate) fn uncache_removed_tables(options: &mut Options) {
+    // SAFETY: the options live through the call.
+    unsafe { springbloom_test_uncache_removed_tables(options.as_raw_ptr().cast()) };
 }
 
 /// Reads every block of every table and compares its checksum.

@@ -28,6 +28,13 @@ extern "C" void springbloom_test_set_index_with_first_keys(void* options) {
   tables->index_type = rocksdb::BlockBasedTableOptions::kBinarySearchWithFirstKey;
 }
 
+// Readers of tables that a compaction removed clear the block cache when they are destroyed.
+extern "C" void springbloom_test_uncache_removed_tables(void* options) {
+#if SPRINGBLOOM_ROCKSDB >= 90500
+  springbloom::OptionsIn(options).uncache_aggressiveness = 1'000'000;
+#endif
+}
+
 extern "C" int springbloom_test_verify_checksums(void* rocksdb_db, char* error, size_t error_size) {
   return springbloom_test::CallOn(rocksdb_db, error, error_size, [](rocksdb::DB* db) { return db->VerifyChecksum(); });
 }

@@ -1,136 +1,31 @@
-//! One store's device hangs, in one call after the other. Other stores are opened, written, and closed meanwhile, and get their units.
+//! Reads of one store hang: its other column families go on, and other stores get their units. How many reads an opening makes. What else
+//! hangs: `tests/simulation`.
 
-#![allow(unsafe_code)]
-
-use std::{
-    ffi::{c_char, c_int, c_void},
-    fs,
-    path::Path,
-    sync::{Mutex, PoisonError, mpsc::channel},
-    time::Duration,
-};
+use std::{path::Path, sync::mpsc::channel, time::Duration};
 
 use rocksdb::{BlockBasedIndexType, BlockBasedOptions, Cache, DB, Options, WaitForCompactOptions};
-use springbloom_rocksdb::{ElasticFilters, HOTNESS_FILE_NAME};
+use springbloom_rocksdb::ElasticFilters;
 
 use crate::common::{
     AMPLE_BYTES, IDLE_TIMEOUT,
-    contents::{NUMBERS, check_db, fill, fill_db, key, value},
-    folder, installed, small_tree,
-    unsafe_calls::run_cpp_test,
-    wait_until,
+    contents::{NUMBERS, check_db, fill, fill_db, key},
+    faults::{Act, Broken, By, Call, ONE_AT_A_TIME, hanging_threads, take_reads, with_simulated_files},
+    folder, installed, small_tree, wait_until,
 };
 
-unsafe extern "C" {
-    fn springbloom_test_hanging_calls(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
-    safe fn springbloom_test_set_hanging_call(call: c_int);
-    safe fn springbloom_test_hanging_threads() -> c_int;
-    safe fn springbloom_test_take_reads(of_filters: c_int) -> c_int;
-}
-
-/// As `tests/cpp/hanging_calls.cc` numbers them, and whether filters make them by themselves.
-const CALLS: [(c_int, &str, bool); 7] = [
-    (1, "read", true),
-    (2, "open", true),
-    (3, "exists", true),
-    (4, "log", true),
-    (5, "rename", false),
-    (6, "delete", false),
-    (7, "sync", false),
-];
-
-/// A read by a thread of the filters, and none of RocksDB's, so that compactions go on.
-const READ_BY_FILTERS: c_int = 8;
-
-/// There is one such file system.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-
-/// Ends the hanging also when the test fails: closing the store waits for it.
-struct Hangs;
-
-impl Drop for Hangs {
-    fn drop(&mut self) {
-        springbloom_test_set_hanging_call(0);
-    }
-}
-
-/// Opens a store, writes it, drops a column family, and closes it.
-fn live(options: &Options, path: &Path) {
-    let mut db = DB::open(options, path).expect("open");
-    db.create_cf("dropped", options).expect("a column family");
-    let family = db.cf_handle("dropped").expect("it was made");
-    (0..100).for_each(|number| db.put_cf(family, key(number), value("dropped", number)).expect("put"));
-    db.flush_cf(family).expect("flush");
-    fill_db(&db, "lives");
-    check_db(&db, "lives");
-    db.drop_cf("dropped").expect("drop");
-}
-
-fn other_stores_live_while_it_hangs(call: c_int, name: &str, is_made: bool) {
-    let folder = folder();
-    let elastic = ElasticFilters::builder().budget_bytes(AMPLE_BYTES).segment_data_bytes(16 << 10);
-    let elastic = elastic.warm_start_every(Some(Duration::from_millis(50))).build().expect("sound settings");
-    let healthy = installed(&elastic, &small_tree());
-    let [one, two] = ["one", "two"].map(|name| folder.path().join(name));
-    fill_db(&DB::open(&healthy, &one).expect("open"), "one");
-    // So that there is something to log.
-    fs::write(one.join(HOTNESS_FILE_NAME), "damaged").expect("write");
-    let mut options = small_tree();
-    // Most tables are closed, and opened to read their units.
-    options.set_max_open_files(12);
-    run_cpp_test(springbloom_test_hanging_calls, &mut options, folder.path());
-    let hanging = DB::open(&installed(&elastic, &options), folder.path().join("hanging")).expect("open");
-    fill_db(&hanging, "hangs");
-    check_db(&hanging, "hangs");
-    elastic.set_budget_bytes(0).expect("a budget");
-    let one = DB::open(&healthy, one).expect("open");
-    let hangs = Hangs;
-    springbloom_test_set_hanging_call(call);
-    elastic.set_budget_bytes(AMPLE_BYTES).expect("a budget");
-    if is_made {
-        wait_until(&format!("a thread hangs: {name}"), || springbloom_test_hanging_threads() > 0);
-    }
-    // Not by waiting until nothing is left to load: what hangs is.
-    wait_until(&format!("the tables of another store have units: {name}"), || {
-        let before = elastic.stats().outcomes.rejected;
-        check_db(&one, "one");
-        elastic.stats().outcomes.rejected - before >= u64::from(NUMBERS) / 3
-    });
-    let (lived, have_lived) = channel();
-    let healthy = &healthy;
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            live(healthy, &two);
-            drop(one);
-            live(healthy, &folder.path().join("three"));
-            lived.send(()).expect("the test waits for it");
-        });
-        let have_lived = have_lived.recv_timeout(IDLE_TIMEOUT);
-        let hang = springbloom_test_hanging_threads();
-        drop(hangs);
-        assert!(have_lived.is_ok(), "other stores wait: {name}");
-        assert!(hang > 0 || !is_made, "nothing hung any more: {name}");
-    });
-    check_db(&hanging, "hangs");
-}
-
-#[test]
-fn a_store_whose_calls_hang_keeps_no_other_store_waiting() {
-    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    for (call, name, is_made) in CALLS {
-        other_stores_live_while_it_hangs(call, name, is_made);
-    }
+fn reads_of_filters_hang() -> Broken {
+    Broken::begin(Call::Read, Act::Hangs, By::Filters, "")
 }
 
 /// The families' tables wait for their directories when the reads begin to hang.
 #[test]
 fn column_families_of_one_store_that_hangs_leave_threads_to_others() {
-    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let _turn = ONE_AT_A_TIME.lock();
     let folder = folder();
     let elastic = ElasticFilters::builder().budget_bytes(0).segment_data_bytes(16 << 10);
     let elastic = elastic.warm_start_every(None).build().expect("sound settings");
     let mut options = small_tree();
-    run_cpp_test(springbloom_test_hanging_calls, &mut options, folder.path());
+    with_simulated_files(&mut options);
     let options = installed(&elastic, &options);
     let mut hanging = DB::open(&options, folder.path().join("hanging")).expect("open");
     for family in 0..8 {
@@ -145,13 +40,12 @@ fn column_families_of_one_store_that_hangs_leave_threads_to_others() {
     }
     let healthy = DB::open(&installed(&elastic, &small_tree()), folder.path().join("healthy")).expect("open");
     fill_db(&healthy, "healthy");
-    let hangs = Hangs;
-    springbloom_test_set_hanging_call(READ_BY_FILTERS);
+    let hangs = reads_of_filters_hang();
     elastic.set_budget_bytes(AMPLE_BYTES).expect("a budget");
     wait_until("no more reads begin", || {
-        let before = springbloom_test_hanging_threads();
+        let before = hanging_threads();
         std::thread::sleep(Duration::from_secs(2));
-        before > 0 && springbloom_test_hanging_threads() == before
+        before > 0 && hanging_threads() == before
     });
     // Its tables wait from now on.
     elastic.set_budget_bytes(0).expect("a budget");
@@ -163,14 +57,14 @@ fn column_families_of_one_store_that_hangs_leave_threads_to_others() {
         check_db(&healthy, "healthy");
         elastic.stats().outcomes.rejected - before >= u64::from(NUMBERS) / 3
     });
-    assert!(springbloom_test_hanging_threads() > 0);
+    assert!(hanging_threads() > 0);
     drop(hangs);
 }
 
 /// The bytes of an index are reserved as its read begins.
 #[test]
 fn lookups_go_on_while_the_read_of_an_index_hangs_and_a_closing_waits_for_it() {
-    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let _turn = ONE_AT_A_TIME.lock();
     let folder = folder();
     let elastic = ElasticFilters::builder().budget_auto().warm_start_every(None);
     let elastic = elastic.build().expect("sound settings");
@@ -180,13 +74,12 @@ fn lookups_go_on_while_the_read_of_an_index_hangs_and_a_closing_waits_for_it() {
     table.set_index_type(BlockBasedIndexType::TwoLevelIndexSearch);
     let mut options = small_tree();
     options.set_block_based_table_factory(&table);
-    run_cpp_test(springbloom_test_hanging_calls, &mut options, folder.path());
+    with_simulated_files(&mut options);
     let db = DB::open(&installed(&elastic, &options), folder.path().join("hanging")).expect("open");
     fill_db(&db, "hangs");
     elastic.set_budget_bytes(0).expect("a budget");
     wait_until("no index is resident", || elastic.stats().used.indexes == 0);
-    let hangs = Hangs;
-    springbloom_test_set_hanging_call(READ_BY_FILTERS);
+    let hangs = reads_of_filters_hang();
     elastic.set_budget_bytes(AMPLE_BYTES).expect("a budget");
     wait_until("indexes are being read", || {
         check_db(&db, "hangs");
@@ -210,12 +103,12 @@ fn lookups_go_on_while_the_read_of_an_index_hangs_and_a_closing_waits_for_it() {
 /// A thread of RocksDB removes the last table of a database while another table's directory is read.
 #[test]
 fn a_database_that_loses_all_its_tables_waits_for_no_read() {
-    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let _turn = ONE_AT_A_TIME.lock();
     let folder = folder();
     let elastic = ElasticFilters::builder().budget_bytes(0).segment_data_bytes(16 << 10);
     let elastic = elastic.warm_start_every(None).build().expect("sound settings");
     let mut options = small_tree();
-    run_cpp_test(springbloom_test_hanging_calls, &mut options, folder.path());
+    with_simulated_files(&mut options);
     let options = installed(&elastic, &options);
     let mut db = DB::open(&options, folder.path()).expect("open");
     let keys = || (0..200).map(key);
@@ -225,10 +118,9 @@ fn a_database_that_loses_all_its_tables_waits_for_no_read() {
         keys().for_each(|key| db.put_cf(family, key, "value").expect("put"));
         db.flush_cf(family).expect("flush");
     }
-    let hangs = Hangs;
-    springbloom_test_set_hanging_call(READ_BY_FILTERS);
+    let hangs = reads_of_filters_hang();
     elastic.set_budget_bytes(AMPLE_BYTES).expect("a budget");
-    wait_until("directories are being read", || springbloom_test_hanging_threads() > 0);
+    wait_until("directories are being read", || hanging_threads() > 0);
     let (emptied, is_empty) = channel();
     let db = &db;
     std::thread::scope(|scope| {
@@ -246,7 +138,7 @@ fn a_database_that_loses_all_its_tables_waits_for_no_read() {
             emptied.send(()).expect("the test waits for it");
         });
         let is_empty = is_empty.recv_timeout(IDLE_TIMEOUT);
-        let hang = springbloom_test_hanging_threads();
+        let hang = hanging_threads();
         drop(hangs);
         assert!(is_empty.is_ok(), "a compaction waits for a read of another column family");
         assert!(hang > 0);
@@ -255,27 +147,25 @@ fn a_database_that_loses_all_its_tables_waits_for_no_read() {
 
 /// Opens all tables, and gives the reads for each of them: of RocksDB's threads, and of the filters' until nothing is left to load.
 fn reads_to_open(options: &Options, path: &Path, elastic: Option<&ElasticFilters>) -> [f64; 2] {
-    for of_filters in [0, 1] {
-        springbloom_test_take_reads(of_filters);
-    }
+    take_reads();
     let db = DB::open(options, path).expect("open");
-    let by_rocksdb = springbloom_test_take_reads(0);
+    let [by_rocksdb, of_filters] = take_reads();
     elastic.iter().for_each(|elastic| assert!(elastic.wait_idle(IDLE_TIMEOUT)));
     let tables = db.live_files().expect("live_files").len();
     assert!(tables > 20, "{tables} tables say little");
-    [by_rocksdb, springbloom_test_take_reads(1)].map(|reads| f64::from(reads) / tables as f64)
+    [by_rocksdb, of_filters + take_reads()[1]].map(|reads| f64::from(reads) / tables as f64)
 }
 
 #[test]
 fn an_opening_makes_one_read_more_than_stock_rocksdb_at_most() {
-    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let _turn = ONE_AT_A_TIME.lock();
     for segment_data_bytes in [16 << 10, 1 << 20] {
         let folder = folder();
         let elastic =
             ElasticFilters::builder().budget_bytes(AMPLE_BYTES).segment_data_bytes(segment_data_bytes);
         let elastic = elastic.warm_start_every(None).build().expect("sound settings");
         let mut stock = small_tree();
-        run_cpp_test(springbloom_test_hanging_calls, &mut stock, folder.path());
+        with_simulated_files(&mut stock);
         let db = DB::open(&installed(&elastic, &stock), folder.path()).expect("open");
         fill(20 * NUMBERS, |key, value| db.put(key, value).expect("put"), "read");
         db.flush().expect("flush");

@@ -1,11 +1,8 @@
 //! A read of units takes long: databases are opened and closed meanwhile, the budget falls, and a column family is dropped.
 
-#![allow(unsafe_code)]
-
 use std::{
-    ffi::{c_char, c_int, c_void},
     path::Path,
-    sync::{Mutex, PoisonError, mpsc::channel},
+    sync::mpsc::channel,
     time::{Duration, Instant},
 };
 
@@ -14,28 +11,11 @@ use rocksdb::{DB, Options};
 use crate::common::{
     AMPLE_BYTES, IDLE_TIMEOUT, ample,
     contents::{NUMBERS, check_db, fill_db, key, rejections, value},
+    faults::{Act, Broken, By, Call, ONE_AT_A_TIME, hanging_threads, with_simulated_files},
     folder, installed, small_tree,
-    unsafe_calls::run_cpp_test,
+    unsafe_calls::uncache_removed_tables,
     wait_until,
 };
-
-unsafe extern "C" {
-    fn springbloom_test_hold_reads(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
-    safe fn springbloom_test_reads_held() -> c_int;
-    safe fn springbloom_test_let_reads_go();
-}
-
-/// For the tests of this file: there is one such file system.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-
-/// Lets reads go at its end, also when the test fails: closing a database waits for its reads.
-struct HeldReads;
-
-impl Drop for HeldReads {
-    fn drop(&mut self) {
-        springbloom_test_let_reads_go();
-    }
-}
 
 /// Time to close some databases that were looked up a moment before.
 fn closing(options: &Options, folder: &Path) -> Duration {
@@ -54,19 +34,19 @@ fn closing(options: &Options, folder: &Path) -> Duration {
 
 #[test]
 fn a_read_that_hangs_keeps_neither_databases_nor_a_falling_budget_waiting() {
-    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let _turn = ONE_AT_A_TIME.lock();
     let (folder, elastic) = (folder(), ample());
     let (one, other) = (folder.path().join("one"), folder.path().join("other"));
     fill_db(&DB::open(&installed(&ample(), &small_tree()), &other).expect("open"), "other");
     let mut options = installed(&elastic, &small_tree());
-    run_cpp_test(springbloom_test_hold_reads, &mut options, folder.path());
+    with_simulated_files(&mut options);
     let one = DB::open(&options, &one).expect("open");
     let (moved, is_moved) = channel();
     let (opened, is_opened) = channel();
     std::thread::scope(|scope| {
-        let held_reads = HeldReads;
+        let held_reads = Broken::begin(Call::Read, Act::Hangs, By::Filters, "");
         fill_db(&one, "one");
-        wait_until("a read is held back", || springbloom_test_reads_held() > 0);
+        wait_until("a read is held back", || hanging_threads() > 0);
         let stock = closing(&small_tree(), &folder.path().join("stock"));
         let closing = closing(&installed(&elastic, &small_tree()), &folder.path().join("elastic"));
         // One of these times is 2 ms, and a thread may wait for a processor. A close that waited for the read would not end.
@@ -90,7 +70,7 @@ fn a_read_that_hangs_keeps_neither_databases_nor_a_falling_budget_waiting() {
         });
         let other = is_opened.recv_timeout(IDLE_TIMEOUT).expect("tables are opened and read meanwhile");
         let moved = is_moved.recv_timeout(IDLE_TIMEOUT).expect("the budget is lowered meanwhile");
-        assert!(springbloom_test_reads_held() > 0);
+        assert!(hanging_threads() > 0);
         let reached_bytes = moved.expect("no budget is too small");
         assert!(reached_bytes < AMPLE_BYTES / 4, "{reached_bytes} bytes");
 
@@ -112,19 +92,20 @@ fn a_read_that_hangs_keeps_neither_databases_nor_a_falling_budget_waiting() {
 /// sanitizer would tell.
 #[test]
 fn a_column_family_is_dropped_while_a_table_is_read_that_a_compaction_removed() {
-    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let _turn = ONE_AT_A_TIME.lock();
     let (folder, elastic) = (folder(), ample());
     let mut options = installed(&elastic, &small_tree());
-    run_cpp_test(springbloom_test_hold_reads, &mut options, folder.path());
+    with_simulated_files(&mut options);
+    uncache_removed_tables(&mut options);
     let mut db = DB::open(&options, folder.path()).expect("open");
     db.create_cf("dropped", &options).expect("a column family");
-    let held_reads = HeldReads;
+    let held_reads = Broken::begin(Call::Read, Act::Hangs, By::Filters, "");
     let family = db.cf_handle("dropped").expect("it was made");
     for number in 0..4_000 {
         db.put_cf(family, key(number), value("dropped", number)).expect("put");
     }
     db.flush_cf(family).expect("flush");
-    wait_until("a read is held back", || springbloom_test_reads_held() > 0);
+    wait_until("a read is held back", || hanging_threads() > 0);
     // Without a table of another one, the database's file access would end with the column family, and wait for the read.
     fill_db(&db, "kept");
     db.compact_range_cf(family, None::<&[u8]>, None::<&[u8]>);

@@ -11,7 +11,7 @@ use super::failing::FailingTables;
 use super::in_flight::InFlight;
 use super::noted::NotedTables;
 use super::request::{LoadRequest, lacking_segment};
-use super::waiting::{Room, WaitingTables};
+use super::waiting::WaitingTables;
 use crate::chore::Chore;
 use crate::memory::{list_bytes, list_places};
 use crate::names::SegmentRef;
@@ -130,14 +130,8 @@ impl LoadQueue {
     }
 
     /// Adds a table whose directory is to be read. Gives its number.
-    pub(crate) fn add_waiting(
-        &mut self,
-        table: Arc<dyn WaitingTable>,
-        place: Place,
-        why: WaitsFor,
-        room: Room,
-    ) -> u64 {
-        self.waiting.add(table, place, why, room, Instant::now())
+    pub(crate) fn add_waiting(&mut self, table: Arc<dyn WaitingTable>, place: Place, why: WaitsFor) -> u64 {
+        self.waiting.add(table, place, why, Instant::now())
     }
 
     /// The table waits no more. It is dropped without the registry's lock.
@@ -145,15 +139,15 @@ impl LoadQueue {
         self.waiting.remove(number)
     }
 
-    /// Whether a directory is to be read now.
-    pub(crate) fn has_waiting(&self, room: Room) -> bool {
-        self.waiting.has_due(room, Instant::now(), |place| self.in_flight.may_begin(place))
+    /// Whether a directory is to be read now. `frees`: of the budget.
+    pub(crate) fn has_waiting(&self, frees: u64) -> bool {
+        self.waiting.has_due(frees, Instant::now(), |place| self.in_flight.may_begin(place))
     }
 
     /// The table whose directory is to be read next, if one is. Its try begins.
-    pub(crate) fn begin_waiting(&mut self, room: Room) -> Option<Try> {
+    pub(crate) fn begin_waiting(&mut self, frees: u64) -> Option<Try> {
         let may_begin = |place| self.in_flight.may_begin(place);
-        let (waiting, table, place) = self.waiting.begin(room, Instant::now(), may_begin)?;
+        let (waiting, table, place) = self.waiting.begin(frees, Instant::now(), may_begin)?;
         Some(Try { table, place, waiting, number: self.in_flight.begin(place, None, 0) })
     }
 

@@ -1,6 +1,7 @@
 //! Tables that wait for their directory, the first thing that is read of a table.
 //!
-//! One that lacks room is tried when there is more than when it was refused. One that cannot be read is tried after a pause, which doubles
+//! One that lacks room is tried when bytes have come free since its last try began: the room at another instant, before or after it was
+//! refused, says nothing of what it lacked. One that cannot be read is tried after a pause, which doubles
 //! with each round of tries that fails. The pause is that of its source: faults come by device or folder.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -8,7 +9,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::in_flight::LATE;
-use crate::budget::{MemoryBudget, MemoryKind};
 use crate::unit_source::Place;
 use crate::waiting_table::{WaitingTable, WaitsFor};
 
@@ -18,31 +18,13 @@ const PAUSE_MAX: Duration = Duration::from_secs(16);
 /// Tables of a source that are tried after a pause.
 const TRIES: usize = 16;
 
-/// How much room there is for bookkeeping.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Room {
-    budget_bytes: usize,
-    used_bytes: usize,
-}
-
-impl Room {
-    pub(crate) fn in_budget(budget: &MemoryBudget) -> Self {
-        let used_bytes = budget.used_bytes_of(MemoryKind::Bookkeeping);
-        Self { budget_bytes: budget.budget_bytes(), used_bytes }
-    }
-
-    fn is_more_than(self, other: Self) -> bool {
-        self.budget_bytes > other.budget_bytes || self.used_bytes < other.used_bytes
-    }
-}
-
 enum State {
-    /// Since there was so much.
-    LacksRoom(Room),
+    /// Bytes had come free this often when its last try began.
+    LacksRoom(u64),
     IsUnreadable,
     Reading {
         since: Instant,
-        room: Room,
+        frees: u64,
     },
 }
 
@@ -105,21 +87,20 @@ impl WaitingTables {
         table: Arc<dyn WaitingTable>,
         place: Place,
         why: WaitsFor,
-        room: Room,
         now: Instant,
     ) -> u64 {
         self.last_number += 1;
         let number = self.last_number;
         self.tables.insert(number, Waiter { table, place, state: State::IsUnreadable });
-        self.wait(number, why, room, now);
+        self.wait(number, why, 0, now);
         number
     }
 
-    fn wait(&mut self, number: u64, why: WaitsFor, room: Room, now: Instant) {
+    fn wait(&mut self, number: u64, why: WaitsFor, frees: u64, now: Instant) {
         let Some(waiter) = self.tables.get_mut(&number) else { return };
         match why {
             WaitsFor::Room => {
-                waiter.state = State::LacksRoom(room);
+                waiter.state = State::LacksRoom(frees);
                 self.lacking_room.push_back(number);
             }
             WaitsFor::File => {
@@ -156,7 +137,7 @@ impl WaitingTables {
 
     fn next_lacking_room(
         &self,
-        room: Room,
+        frees: u64,
         now: Instant,
         may_begin: impl Fn(Place) -> bool,
     ) -> Option<usize> {
@@ -165,22 +146,22 @@ impl WaitingTables {
         }
         self.lacking_room.iter().position(|number| {
             self.tables.get(number).is_some_and(|waiter| match waiter.state {
-                State::LacksRoom(then) => room.is_more_than(then) && may_begin(waiter.place),
+                State::LacksRoom(then) => frees > then && may_begin(waiter.place),
                 _ => false,
             })
         })
     }
 
-    /// Whether one is to be tried now.
-    pub(super) fn has_due(&self, room: Room, now: Instant, may_begin: impl Fn(Place) -> bool) -> bool {
+    /// Whether one is to be tried now. `frees`: how often bytes have come free.
+    pub(super) fn has_due(&self, frees: u64, now: Instant, may_begin: impl Fn(Place) -> bool) -> bool {
         self.sources.values().any(|source| source.is_due(now) && may_begin(source.place))
-            || self.next_lacking_room(room, now, may_begin).is_some()
+            || self.next_lacking_room(frees, now, may_begin).is_some()
     }
 
     /// The next table to try, with its number. Its try begins.
     pub(super) fn begin(
         &mut self,
-        room: Room,
+        frees: u64,
         now: Instant,
         may_begin: impl Fn(Place) -> bool,
     ) -> Option<(u64, Arc<dyn WaitingTable>, Place)> {
@@ -189,12 +170,12 @@ impl WaitingTables {
         let number = match due.and_then(Source::take) {
             Some(number) => number,
             None => {
-                let at = self.next_lacking_room(room, now, may_begin)?;
+                let at = self.next_lacking_room(frees, now, may_begin)?;
                 self.lacking_room.remove(at)?
             }
         };
         let waiter = self.tables.get_mut(&number)?;
-        waiter.state = State::Reading { since: now, room };
+        waiter.state = State::Reading { since: now, frees };
         Some((number, waiter.table.clone(), waiter.place))
     }
 
@@ -203,16 +184,16 @@ impl WaitingTables {
         if why == Some(WaitsFor::Room) {
             self.room_pause = Some(now + PAUSE_MIN);
         }
-        let room = self.tables.get(&number).and_then(|waiter| match waiter.state {
-            State::Reading { room, .. } => Some(room),
+        let frees = self.tables.get(&number).and_then(|waiter| match waiter.state {
+            State::Reading { frees, .. } => Some(frees),
             _ => None,
         });
         if let Some(source) = self.sources.get_mut(&place.source) {
             if why == Some(WaitsFor::File) { source.fail(now) } else { source.succeed(now) }
         }
-        match (why, room) {
-            (Some(why), Some(room)) => {
-                self.wait(number, why, room, now);
+        match (why, frees) {
+            (Some(why), Some(frees)) => {
+                self.wait(number, why, frees, now);
                 let of_one = self.sources.get_mut(&place.source).filter(|_| why == WaitsFor::File);
                 // The only one of its source was in no list while it was tried.
                 of_one.into_iter().for_each(|source| source.fail(now));
@@ -253,43 +234,42 @@ mod tests {
         Place { device: source, source }
     }
 
-    fn room(budget_bytes: usize) -> Room {
-        Room { budget_bytes, used_bytes: 0 }
-    }
-
     /// The number of the table that is tried, if one is.
-    fn tried(waiting: &mut WaitingTables, room: Room, now: Instant) -> Option<u64> {
-        waiting.begin(room, now, |_| true).map(|(number, ..)| number)
+    fn tried(waiting: &mut WaitingTables, frees: u64, now: Instant) -> Option<u64> {
+        waiting.begin(frees, now, |_| true).map(|(number, ..)| number)
     }
 
     #[test]
-    fn a_refused_table_is_tried_again_when_there_is_more_room_and_keeps_no_other_waiting() {
+    fn a_refused_table_is_tried_again_when_bytes_came_free_and_keeps_no_other_waiting() {
         let (mut waiting, now) = (WaitingTables::default(), Instant::now());
-        let add =
-            |waiting: &mut WaitingTables| waiting.add(Arc::new(Table), at(1), WaitsFor::Room, room(5), now);
+        let add = |waiting: &mut WaitingTables| waiting.add(Arc::new(Table), at(1), WaitsFor::Room, now);
         let [large, small] = [(); 2].map(|()| add(&mut waiting));
-        assert_eq!(tried(&mut waiting, room(5), now), None, "there is no more room than before");
-        assert_eq!(tried(&mut waiting, room(6), now), Some(large));
+        assert_eq!(tried(&mut waiting, 0, now), None, "nothing came free");
+        assert_eq!(tried(&mut waiting, 6, now), Some(large));
         waiting.end(large, at(1), Some(WaitsFor::Room), now);
-        assert_eq!(tried(&mut waiting, room(6), now), None, "a pause follows a refusal");
+        assert_eq!(tried(&mut waiting, 7, now), None, "a pause follows a refusal");
         let now = now + PAUSE_MIN;
-        assert_eq!(tried(&mut waiting, room(6), now), Some(small));
+        assert_eq!(tried(&mut waiting, 6, now), Some(small));
         waiting.end(small, at(1), None, now);
-        assert_eq!((tried(&mut waiting, room(6), now), waiting.counts(now)), (None, (1, 0)));
-        assert_eq!(tried(&mut waiting, room(7), now), Some(large));
+        assert_eq!((tried(&mut waiting, 6, now), waiting.counts(now)), (None, (1, 0)));
+        assert_eq!(
+            tried(&mut waiting, 7, now),
+            Some(large),
+            "something came free during or after its last try"
+        );
         waiting.remove(large);
         waiting.end(large, at(1), Some(WaitsFor::Room), now);
-        assert_eq!((tried(&mut waiting, room(99), now + PAUSE_MIN), waiting.counts(now)), (None, (0, 0)));
+        assert_eq!((tried(&mut waiting, 99, now + PAUSE_MIN), waiting.counts(now)), (None, (0, 0)));
     }
 
     #[test]
     fn damage_that_stays_is_read_again_at_a_bounded_rate() {
         let (mut waiting, begun) = (WaitingTables::default(), Instant::now());
-        let number = waiting.add(Arc::new(Table), at(1), WaitsFor::File, room(1), begun);
+        let number = waiting.add(Arc::new(Table), at(1), WaitsFor::File, begun);
         let mut at_half_seconds = Vec::new();
         for half_seconds in 0..400 {
             let now = begun + half_seconds * PAUSE_MIN;
-            while let Some(tried) = tried(&mut waiting, room(1), now) {
+            while let Some(tried) = tried(&mut waiting, 1, now) {
                 assert_eq!(tried, number);
                 waiting.end(number, at(1), Some(WaitsFor::File), now);
                 at_half_seconds.push(half_seconds);
@@ -304,12 +284,12 @@ mod tests {
     fn a_round_tries_some_tables_of_a_source_and_success_ends_the_pause() {
         let (mut waiting, now) = (WaitingTables::default(), Instant::now());
         for _ in 0..3 * TRIES {
-            waiting.add(Arc::new(Table), at(1), WaitsFor::File, room(1), now);
+            waiting.add(Arc::new(Table), at(1), WaitsFor::File, now);
         }
-        let other = waiting.add(Arc::new(Table), at(2), WaitsFor::File, room(1), now);
+        let other = waiting.add(Arc::new(Table), at(2), WaitsFor::File, now);
         let mut round = |now| {
             let mut tries = 0;
-            while let Some(number) = tried(&mut waiting, room(1), now) {
+            while let Some(number) = tried(&mut waiting, 1, now) {
                 waiting.end(number, at(if number == other { 2 } else { 1 }), Some(WaitsFor::File), now);
                 tries += 1;
             }
@@ -320,7 +300,7 @@ mod tests {
         assert_eq!(round(now + PAUSE_MIN), TRIES + 1);
         assert_eq!(round(now + 2 * PAUSE_MIN), 0, "the pause is longer now");
         let now = now + 10 * PAUSE_MIN;
-        while let Some(number) = tried(&mut waiting, room(1), now) {
+        while let Some(number) = tried(&mut waiting, 1, now) {
             waiting.end(number, at(if number == other { 2 } else { 1 }), None, now);
         }
         assert_eq!(
@@ -333,8 +313,8 @@ mod tests {
     #[test]
     fn a_read_that_hangs_counts_as_failing_and_is_forgotten_with_its_table() {
         let (mut waiting, now) = (WaitingTables::default(), Instant::now());
-        let number = waiting.add(Arc::new(Table), at(1), WaitsFor::Room, room(1), now);
-        assert_eq!(tried(&mut waiting, room(2), now), Some(number));
+        let number = waiting.add(Arc::new(Table), at(1), WaitsFor::Room, now);
+        assert_eq!(tried(&mut waiting, 2, now), Some(number));
         assert_eq!((waiting.counts(now), waiting.counts(now + LATE)), ((1, 0), (0, 1)));
         assert!(waiting.remove(number).is_some());
         waiting.end(number, at(1), Some(WaitsFor::File), now);
