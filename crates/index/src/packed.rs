@@ -60,7 +60,7 @@ impl PackedIndex {
         let bytes = parts.concat();
         u32::try_from(bytes.len()).ok()?;
         let [symbols_end, prefix_end, groups_end] =
-            [1, 2, 3].map(|count| parts[..count].concat().len() as u32);
+            [1, 2, 3].map(|count| parts[..count].iter().map(|part| part.len() as u32).sum());
         Some(Self { entries, width, codes, symbols_end, prefix_end, groups_end, bytes: bytes.into() })
     }
 
