@@ -8,7 +8,7 @@ export CARGO_TARGET_DIR ?= $(CACHE_HOME)/springbloom/target
 DEMO_DIR ?= $(CACHE_HOME)/springbloom/demo
 
 # Libraries that need no RocksDB.
-LIBRARIES := $(addprefix -p springbloom-,filter format manager host-core)
+LIBRARIES := $(addprefix -p springbloom-,filter format index manager host-core)
 # These and the others that need no RocksDB.
 WITHOUT_ROCKSDB := $(LIBRARIES) $(addprefix -p springbloom-,console testkit workload simulator records experiments)
 
