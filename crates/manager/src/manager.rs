@@ -68,7 +68,7 @@ impl Manager {
         handle
     }
 
-    /// The place of a registered table's index, which takes about so many bytes in memory: it is read and given back as units are. `None`:
+    /// The place of a registered table's index, which takes about `bytes` of memory: it is read and given back as units are. `None`:
     /// there is no room for the place.
     pub fn add_index(&self, id: TableId, bytes: usize) -> Option<Arc<TableIndex>> {
         self.shared.registry.lock().add_index(id, bytes)

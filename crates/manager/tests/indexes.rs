@@ -16,7 +16,7 @@ use springbloom_published_policies::PolicyKind;
 const INDEX_BYTES: usize = 10_000;
 const BUDGET_BYTES: usize = 1 << 20;
 
-/// A table with an index of so many bytes, whatever was expected.
+/// A table with an index of `index_bytes`, whatever was expected.
 struct Indexed {
     table: Arc<MemoryTable>,
     index_bytes: usize,
@@ -77,7 +77,7 @@ impl Open {
     }
 }
 
-/// An index of one block, with a separator of so many bytes.
+/// An index of one block, with a separator of `bytes`.
 fn packed(id: u64, bytes: usize) -> PackedIndex {
     let mut packer = Packer::default();
     packer.add(&vec![id as u8; bytes], 0, 4096);

@@ -20,8 +20,8 @@
 #include "table/block_based/filter_policy_internal.h"
 #include "table/block_based/parsed_full_filter_block.h"
 #include "table/block_fetcher.h"
-#include "table/persistent_cache_options.h"
 #include "table/internal_iterator.h"
+#include "table/persistent_cache_options.h"
 #include "table/table_builder.h"
 #include "table/table_reader.h"
 
@@ -273,17 +273,15 @@ inline bool ReadIndexBlock(const rocksdb::BlockBasedTable::Rep&, const rocksdb::
 }
 #endif
 
-// An iterator over an index block of a table without first keys, in `iterator`.
-inline void IndexEntries(rocksdb::Block& block, const rocksdb::BlockBasedTable::Rep& table, const rocksdb::Comparator* comparator,
-                         rocksdb::IndexBlockIter* iterator) {
-  block.NewIndexIterator(comparator, rocksdb::kDisableGlobalSequenceNumber, iterator, /*stats=*/nullptr,
-                         /*total_order_seek=*/true,
-                         /*have_first_key=*/false, table.index_key_includes_seq, table.index_value_is_full
+// An iterator over an index block of a table without first keys, in `iterator`, which walks and does not seek.
+inline void IndexEntries(rocksdb::Block& block, const rocksdb::BlockBasedTable::Rep& table, rocksdb::IndexBlockIter* iterator) {
+  block.NewIndexIterator(
+      rocksdb::BytewiseComparator(), rocksdb::kDisableGlobalSequenceNumber, iterator, /*stats=*/nullptr,
+      /*total_order_seek=*/true, /*have_first_key=*/false, table.index_key_includes_seq, table.index_value_is_full
 #if SPRINGBLOOM_ROCKSDB >= 111200
-                         ,
-                         /*block_contents_pinned=*/false, /*user_defined_timestamps_persisted=*/true, /*prefix_index=*/nullptr,
-                         rocksdb::BlockBasedTableOptions::kBinary,
-                         rocksdb::FormatVersionUsesValueDeltaEscape(table.footer.format_version())
+      ,
+      /*block_contents_pinned=*/false, /*user_defined_timestamps_persisted=*/true, /*prefix_index=*/nullptr,
+      rocksdb::BlockBasedTableOptions::kBinary, rocksdb::FormatVersionUsesValueDeltaEscape(table.footer.format_version())
 #endif
   );
 }

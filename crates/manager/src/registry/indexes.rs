@@ -19,7 +19,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 const LOOK_PARTS: u32 = 100;
 /// A table whose index could not be read is tried again after this time.
 const RETRY_EVERY: Duration = Duration::from_secs(30);
-/// At a look, one part in so many of the budget goes to indexes: as much as the units leave free.
+/// Part of the budget that is given to indexes at a look: as much as the units leave free.
 const STEP_PARTS: usize = 32;
 /// What a known table takes for its index: an entry of a tree whose nodes are half full, and the place that it leads to.
 const PLACE_BYTES: usize = 2 * size_of::<(u32, Arc<TableIndex>)>() + COUNTS + size_of::<TableIndex>();
@@ -54,7 +54,7 @@ impl Indexes {
         self.places.get(&slot)
     }
 
-    /// The table in the slot has an index of about so many bytes.
+    /// The table in the slot has an index of about `bytes`.
     pub(super) fn add(&mut self, slot: u32, bytes: usize) -> Arc<TableIndex> {
         let index = Arc::new(TableIndex::new(bytes));
         self.places.insert(slot, index.clone());

@@ -300,7 +300,7 @@ impl Registry {
         self.residency.remove_index(slot);
     }
 
-    /// The place of a known table's index, of about so many bytes.
+    /// The place of a known table's index, of about `bytes`.
     pub(crate) fn add_index(&mut self, id: TableId, bytes: usize) -> Option<Arc<TableIndex>> {
         let slot = self.residency.tables.slot_of(id)?;
         self.residency.add_index(slot, bytes)

@@ -28,7 +28,7 @@ const BACKOFF_VISITS: u64 = 4096;
 /// When the budget shrinks, so many segments change before the mutex is let go of.
 const CHANGES_PER_PIECE: usize = 1024;
 
-/// An index is loaded for the sake of so many visits at least, if they were made now.
+/// Visits that an index is loaded for, at least, if they were made now.
 const VISITS_MIN: f32 = 8.0;
 
 /// Where a wanted unit is noted.
@@ -206,7 +206,7 @@ impl Residency {
         reservation
     }
 
-    /// The place of a known table's index, which has about so many bytes. `None` without room for the place.
+    /// The place of a known table's index, of about `bytes`. `None` without room for the place.
     pub(crate) fn add_index(&mut self, slot: u32, bytes: usize) -> Option<Arc<TableIndex>> {
         if let Some(index) = self.indexes.get(slot) {
             return Some(index.clone());

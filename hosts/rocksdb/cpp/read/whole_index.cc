@@ -57,9 +57,8 @@ bool ReadEntries(const BlockBasedTable::Rep& table, const rocksdb::ImmutableOpti
     return false;
   }
   Block block(std::move(contents));
-  // Nothing is sought, so that the order does not matter.
   IndexBlockIter entry;
-  release::IndexEntries(block, table, rocksdb::BytewiseComparator(), &entry);
+  release::IndexEntries(block, table, &entry);
   for (entry.SeekToFirst(); entry.Valid(); entry.Next()) {
     take(entry.key(), entry.value().handle);
   }
@@ -135,7 +134,7 @@ uint64_t WholeIndexBytes(const BlockBasedTable::Rep& table) {
   const PinningTier tier = is_partitioned ? pinning.partition_pinning : pinning.unpartitioned_pinning;
   const bool comes_and_goes = options.block_cache != nullptr && (is_partitioned || options.cache_index_and_filter_blocks) &&
                               tier != PinningTier::kAll && tier != PinningTier::kFlushedAndSimilar;
-  // Without checksums nobody knows that an index is damaged, and stock code may find other blocks in it than one who reads all of it.
+  // In a damaged index, stock code may find other blocks than a reader of all entries. Only a checksum tells the damage.
   const bool is_checked = table.footer.checksum_type() != rocksdb::kNoChecksum;
   const bool is_bytewise = table.internal_comparator.user_comparator() == rocksdb::BytewiseComparator();
   if (!release::kCanReadIndexBlocks || !comes_and_goes || !(is_partitioned || is_whole) || !is_bytewise || !is_checked ||
