@@ -2,8 +2,8 @@
 //! under a scheduler that tries orders of its threads: one of the engine opens and closes tables and their database, one of the pool reads
 //! directories and does chores, one moves the budget.
 //!
-//! Each run is one order of threads, in which at most three lose their turn, and one history of two tables, of which the pool tries four
-//! times to open one. The product's own code runs; `build.rs` puts it under the scheduler's locks, and plants faults, all of which must be
+//! Each run is one order of threads, in which at most three lose their turn, and one history of two tables, of which the pool tries up to
+//! four times to open one. The product's own code runs; `build.rs` puts it under the scheduler's locks, and plants faults, all of which must be
 //! found.
 
 #![cfg(test)]
@@ -33,7 +33,9 @@ fn no_order_of_threads_breaks_what_is_promised() {
 
 #[test]
 fn planted_faults_are_found() {
+    // Each is found by less than one round of orders, as a rule.
+    let is_found = |live: fn()| (0..10).any(|_| breaks(live));
     let missed: Vec<_> =
-        faults().into_iter().filter(|(_, live)| !breaks(*live)).map(|(name, _)| name).collect();
+        faults().into_iter().filter(|(_, live)| !is_found(*live)).map(|(name, _)| name).collect();
     assert!(missed.is_empty(), "{missed:?}");
 }
