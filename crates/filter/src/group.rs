@@ -108,19 +108,33 @@ impl GroupLayout {
         Ok(())
     }
 
-    /// Copies the units that both groups have room for. Both must have the same shape.
-    pub fn copy_units(&self, words: &mut [u64], from: &Self, from_words: &[u64]) {
-        for unit in 0..usize::from(self.resident.min(from.resident)) {
-            let ((first, step), (from_first, from_step)) = (self.place(unit), from.place(unit));
-            let words = words.iter_mut().skip(first).step_by(step);
-            let from_words = from_words.iter().skip(from_first).step_by(from_step);
-            words.zip(from_words.take(self.unit_words())).for_each(|(to, from)| *to = *from);
+    /// Brings the first units of a group, which lie in `words` as `from` says, to where this layout has them. `words` has room for the
+    /// longer of both. A unit that `from` lacks is not set. Both must have the same shape. Allocates nothing.
+    pub fn rearrange(&self, words: &mut [u64], from: &Self) {
+        let kept = usize::from(self.resident.min(from.resident));
+        let Some(last) = kept.checked_sub(1) else { return };
+        // Full lanes lie alike in both. Only the last lane with kept units may be wider in one of them.
+        let ((first, step), (_, from_step)) = (self.place(last - last % self.lanes()), from.place(last));
+        let count = last % self.lanes() + 1;
+        let moves = (0..self.unit_words()).flat_map(|word| {
+            (0..count).map(move |unit| (first + word * from_step + unit, first + word * step + unit))
+        });
+        // The words in front are the last to go to a place further back, and the first to go further to the front.
+        if step > from_step {
+            moves.rev().for_each(|(from, to)| words[to] = words[from]);
+        } else {
+            moves.for_each(|(from, to)| words[to] = words[from]);
         }
+    }
+
+    /// Units that lie interleaved.
+    fn lanes(&self) -> usize {
+        self.of_unit.family().lanes()
     }
 
     /// Position of a unit's first word, and the stride of its words.
     fn place(&self, unit: usize) -> (usize, usize) {
-        let lanes = self.of_unit.family().lanes();
+        let lanes = self.lanes();
         let first_of_lane = unit - unit % lanes;
         let units_in_lane = lanes.min(usize::from(self.resident) - first_of_lane);
         (first_of_lane * self.unit_words() + unit % lanes, units_in_lane)

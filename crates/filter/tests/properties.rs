@@ -90,27 +90,29 @@ fn every_way_to_a_prefix_gives_the_same_words() {
         for key_count in [0, 1, 64, 65, 3000] {
             let built = settings.build(&digests(rng.random(), key_count));
             let full = words_of(&built, settings.unit_count());
-            let mut before = words_of(&built, 0);
             for resident in 0..=settings.unit_count() {
                 let (layout, words) = words_of(&built, resident);
                 assert_eq!(layout.resident_units(), resident);
-                let copied = |from: &(GroupLayout, Vec<u64>)| {
-                    let mut copy = vec![0; layout.words()];
-                    layout.copy_units(&mut copy, &from.0, &from.1);
-                    copy
+                let rearranged = |(from, words): &(GroupLayout, Vec<u64>)| {
+                    let mut words = words.clone();
+                    words.resize(words.len().max(layout.words()), 0);
+                    layout.rearrange(&mut words, from);
+                    words.truncate(layout.words());
+                    words
                 };
-                assert_eq!(copied(&full), words, "{settings}, {key_count} keys: cut to {resident}");
-                let mut grown = copied(&before);
-                if let Some(last) = usize::from(resident).checked_sub(1) {
-                    layout.set_unit(&mut grown, last, &built.units[last]).unwrap();
+                assert_eq!(rearranged(&full), words, "{settings}, {key_count} keys: cut to {resident}");
+                for before in (0..resident).map(|fewer| words_of(&built, fewer)) {
+                    let mut grown = rearranged(&before);
+                    for unit in before.0.resident_units()..resident {
+                        layout.set_unit(&mut grown, unit.into(), &built.units[usize::from(unit)]).unwrap();
+                    }
+                    assert_eq!(grown, words, "{settings}, {key_count} keys: grown to {resident}");
                 }
-                assert_eq!(grown, words, "{settings}, {key_count} keys: grown to {resident}");
                 let group = prefix(&built, resident);
                 for _ in 0..100 {
                     let digest = KeyDigest { lo: rng.random(), hi: rng.random() };
                     assert_eq!(layout.rejecting_unit(&words, digest), group.rejecting_unit(digest));
                 }
-                before = (layout, words);
             }
             assert_eq!(GroupLayout::new(built.shape, u8::MAX), full.0);
         }

@@ -4,7 +4,7 @@
 //! [best allocation](crate::plan::UnitCurve) by the analytic rates; what was wasted in fact says by which power these are off.
 
 use crate::plan::{SegmentDemand, UnitCurve};
-use crate::registry::{COPY_PARTS, Lately};
+use crate::registry::{HEADROOM_PARTS, Lately};
 use crate::visits::pool_bytes;
 
 /// Points to a factor of two of budget, in addition to the corners.
@@ -13,10 +13,8 @@ const POINTS_PER_OCTAVE: f64 = 8.0;
 const PRIOR_READS: f64 = 64.0;
 /// Bounds of the power.
 const POWERS: (f64, f64) = (0.5, 1.5);
-/// For the copy of a group that grows: this many units stay free, ...
-const COPY_UNITS: u64 = 4;
-/// ... but no more than one part in this many of what is not bookkeeping.
-const COPIES_MAX: u64 = 5;
+/// For the buffer of a read, no more than one part in this many of what is not bookkeeping stays free.
+const BUFFER_PARTS: u64 = 5;
 
 /// What was measured of all segments together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -133,8 +131,9 @@ impl<'a> Model<'a> {
     fn other_bytes(&self, budget_bytes: u64) -> u64 {
         let bookkeeping_bytes = self.measured.bookkeeping_bytes;
         let left_bytes = budget_bytes.saturating_sub(bookkeeping_bytes);
-        let copy_bytes = (COPY_UNITS * self.units.unit_bytes_max()).max(left_bytes / COPY_PARTS as u64);
-        let beside_bytes = pool_bytes(budget_bytes as usize) as u64 + copy_bytes.min(left_bytes / COPIES_MAX);
+        let buffer_bytes = self.units.unit_bytes_max().max(left_bytes / HEADROOM_PARTS as u64);
+        let beside_bytes =
+            pool_bytes(budget_bytes as usize) as u64 + buffer_bytes.min(left_bytes / BUFFER_PARTS);
         bookkeeping_bytes.saturating_add(beside_bytes)
     }
 

@@ -10,8 +10,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use common::{IDLE_TIMEOUT, MemoryTable, manager};
-use springbloom_manager::{TableSpec, TableUnits, UnitReadError, UnitSource, UnitVisitor};
+use common::{IDLE_TIMEOUT, MemoryTable, key, manager};
+use springbloom_filter::KeyDigest;
+use springbloom_manager::{
+    BytewiseOrder, Outcome, TableSpec, TableUnits, UnitReadError, UnitSource, UnitVisitor,
+};
 use springbloom_published_policies::PolicyKind;
 
 /// Tables on a device that takes `latency` for a read, whatever else it reads.
@@ -100,6 +103,39 @@ fn a_table_is_one_read_and_slow_reads_are_made_at_once() {
     let (reads, _, _, most) = open(64, Duration::from_millis(2));
     assert!(reads <= 2 * 64, "{reads} reads for 64 tables");
     assert!((4..=16).contains(&most), "{most} reads at once");
+}
+
+/// Segments are a large part of the budget, which rises bit by bit: there is never room for a copy of a group.
+#[test]
+fn a_group_grows_without_reading_its_units_again() {
+    let (table, in_flight) = (MemoryTable::new(1, 4, 2000), Arc::new(InFlight::default()));
+    let all_bytes = 6 * table.row_bytes();
+    let manager = manager(all_bytes / 4, PolicyKind::Benefit);
+    let latency = Duration::from_millis(2);
+    let source = Arc::new(Slow { table: table.clone(), latency, in_flight });
+    let handle = manager.register(TableSpec { source, ..table.spec(Some(1)) }).expect("there is room");
+    let mut seen = vec![0; table.groups.len()];
+    let mut n = 0;
+    for budget_bytes in (all_bytes / 4..2 * all_bytes).step_by(table.row_bytes() / 16) {
+        manager.set_budget_bytes(budget_bytes);
+        for _ in 0..400 {
+            n += 1;
+            let sought = key(1, n * 7919 % 8000 * 2 + 1);
+            let segment = handle.segment_of(&sought, &BytewiseOrder);
+            let outcome = handle.rejection(segment, KeyDigest::of(&sought)).unwrap_or(Outcome::WastedRead);
+            handle.record(segment, outcome);
+        }
+        assert!(manager.wait_idle(IDLE_TIMEOUT));
+        for (segment, seen) in (0..).zip(&mut seen) {
+            let resident = handle.resident_units(segment);
+            assert!(resident + 1 >= *seen, "{budget_bytes} bytes: {resident} units of {segment} of {seen}");
+            *seen = resident;
+        }
+    }
+    let (stats, units) = (manager.stats(), seen.iter().map(|&units| u64::from(units)).sum::<u64>());
+    assert_eq!(units, 4 * 6, "all units of all segments: {stats:?}");
+    assert_eq!(stats.loads, units + stats.evictions, "{stats:?}");
+    assert!(stats.evictions <= units, "{stats:?}");
 }
 
 #[test]

@@ -1,15 +1,15 @@
 //! The resident group of a segment, where lookups find it.
 //!
-//! A lookup borrows the group for one probe without touching its reference count. A replaced group goes to the
-//! garbage of the registry, which frees it at once, or soon after if a lookup is probing it. A lookup never frees. Count, head
-//! and words are one allocation.
+//! A lookup borrows the group for one probe without touching its reference count. A group is resized in its own bytes, so nothing is kept
+//! free for a copy: it leaves its place, where lookups find no units meanwhile, and comes back. A group that is taken away goes to the
+//! garbage of the registry, which frees it at once, or soon after if a lookup is probing it. A lookup never frees. Count, head and words
+//! are one allocation.
 
 use arc_swap::{ArcSwapAny, Guard};
 use springbloom_filter::{FilterError, GroupLayout, GroupShape, Probe};
 
-use crate::budget::{MemoryKind, Reservation};
 use crate::lookup::unsafe_thin_arc::ThinArc;
-use crate::memory::{GROUP_HEAD_BYTES, group_bytes};
+use crate::memory::GROUP_HEAD_BYTES;
 use crate::visits::Outcome;
 
 /// The head before a group's words. The layout of the words is in the table's allocation, so that a lookup can fetch head and words at
@@ -38,52 +38,36 @@ const _: () = assert!(ResidentGroup::HEAD_BYTES == GROUP_HEAD_BYTES);
 /// The resident units of a segment, laid out as [`GroupLayout`] says.
 pub(crate) type ResidentGroup = ThinArc<ResidentHead>;
 
-/// A group of `units` units in the bytes of `reservation`: the units of the old group are copied, `fill` adds the others.
-fn build(
-    shape: GroupShape,
-    units: u8,
-    reservation: Reservation,
-    old: Option<&ResidentGroup>,
-    fill: impl FnOnce(&GroupLayout, &mut [u64]) -> Result<(), FilterError>,
-) -> Result<ResidentGroup, FilterError> {
-    debug_assert_eq!(reservation.bytes(), group_bytes(shape, units));
-    let head = GroupLayout::new(shape, units);
-    let mut group = ResidentGroup::new(ResidentHead::of(&head), || 0, &[]);
-    let words = group.items_mut().unwrap_or_default(); // nobody else has it yet
-    if let Some(old) = old {
-        head.copy_units(words, &GroupLayout::new(shape, old.head().resident), old.items());
-    }
-    fill(&head, words)?;
-    reservation.forget(MemoryKind::Units);
-    Ok(group)
+/// Why a group was not resized.
+#[derive(Debug)]
+pub(crate) enum ResizeError {
+    /// The units do not fit it.
+    Units(FilterError),
+    /// A lookup that is not running probes it.
+    IsProbed,
 }
 
-/// A group that no lookup can find yet. Its units are read one after the other into their places.
-pub(crate) struct NewGroup {
-    shape: GroupShape,
-    group: ResidentGroup,
-    reservation: Reservation,
+impl From<FilterError> for ResizeError {
+    fn from(error: FilterError) -> Self {
+        Self::Units(error)
+    }
 }
 
-impl NewGroup {
-    /// For `units` units, in the bytes of `reservation`.
-    pub(crate) fn new(shape: GroupShape, units: u8, reservation: Reservation) -> Self {
-        debug_assert_eq!(reservation.bytes(), group_bytes(shape, units));
-        let head = ResidentHead::of(&GroupLayout::new(shape, units));
-        Self { shape, group: ResidentGroup::new(head, || 0, &[]), reservation }
-    }
+/// A lookup borrows a group for less than a microsecond, unless its thread is interrupted.
+const SPINS: usize = 1000;
 
-    /// How many units it is for.
-    pub(crate) fn units(&self) -> u8 {
-        self.group.head().resident
-    }
+/// Waits a little for the lookups that probe a group which no other can find.
+fn becomes_unique(group: &ResidentGroup) -> bool {
+    (0..SPINS).any(|_| {
+        std::hint::spin_loop();
+        group.is_unique()
+    })
+}
 
-    /// Puts a unit into its place.
-    pub(crate) fn set_unit(&mut self, unit: u8, bytes: &[u8]) -> Result<(), FilterError> {
-        let layout = GroupLayout::new(self.shape, self.units());
-        let words = self.group.items_mut().unwrap_or_default(); // nobody else has it yet
-        layout.set_unit(words, unit.into(), bytes)
-    }
+/// Brings the units of a group of `resident` units to their places in `layout`.
+fn rearrange(group: &mut ResidentGroup, layout: &GroupLayout, shape: GroupShape, resident: u8) {
+    let words = group.items_mut().unwrap_or_default(); // nobody else has it
+    layout.rearrange(words, &GroupLayout::new(shape, resident));
 }
 
 fn resident_units(group: Option<&ResidentGroup>) -> u8 {
@@ -124,48 +108,44 @@ impl GroupCell {
         BorrowedGroup(self.0.load())
     }
 
-    /// Replaces the group by one with the units in `added` behind its own, `units` in all. `reservation` is for the whole new group. Gives
-    /// the old group. On an error nothing changes; that the sum is not `units` is an error.
-    pub(crate) fn grow(
-        &self,
-        shape: GroupShape,
-        units: u8,
-        added: &[Vec<u8>],
-        reservation: Reservation,
-    ) -> Result<Option<ResidentGroup>, FilterError> {
-        let old = self.0.load();
-        let resident = resident_units(old.as_ref());
-        if usize::from(resident) + added.len() != usize::from(units) {
+    /// Makes the group one of `units` units: its first ones, then those in `added`. Their sum must be `units`. The caller accounts for the bytes
+    /// that it takes more or less. On an error nothing changes.
+    pub(crate) fn resize(&self, shape: GroupShape, units: u8, added: &[Vec<u8>]) -> Result<(), ResizeError> {
+        let layout = GroupLayout::new(shape, units);
+        let (resident, head) = (self.resident_units(), ResidentHead::of(&layout));
+        let kept = resident.min(units);
+        if usize::from(kept) + added.len() != usize::from(units) {
             // A missing unit would be zeros, which reject keys that the table holds.
-            return Err(FilterError::TooManyUnits { got: units.into(), built: resident + 1 });
+            return Err(FilterError::TooManyUnits { got: units.into(), built: kept + 1 }.into());
         }
-        let group = build(shape, units, reservation, old.as_ref(), |head, words| {
-            let places = usize::from(resident)..;
-            places.zip(added).try_for_each(|(unit, bytes)| head.set_unit(words, unit, bytes))
-        })?;
-        drop(old); // a borrowed group counts as probed
-        Ok(self.0.swap(Some(group)))
-    }
-
-    /// Replaces the group by its first `units` units, or by none if it has fewer. `reservation` is for the whole new group. Gives the old
-    /// group.
-    pub(crate) fn shrink(
-        &self,
-        shape: GroupShape,
-        units: u8,
-        reservation: Reservation,
-    ) -> Option<ResidentGroup> {
-        let old = self.0.load();
-        let has_them = resident_units(old.as_ref()) >= units;
-        let group = has_them.then(|| build(shape, units, reservation, old.as_ref(), |_, _| Ok(())));
-        drop(old); // a borrowed group counts as probed
-        self.0.swap(group.and_then(Result::ok))
-    }
-
-    /// Replaces the group by one whose units were all read. Gives the old group.
-    pub(crate) fn put(&self, new: NewGroup) -> Option<ResidentGroup> {
-        new.reservation.forget(MemoryKind::Units);
-        self.0.swap(Some(new.group))
+        let expected = shape.unit_bytes();
+        if let Some(at) = added.iter().position(|bytes| bytes.len() != expected) {
+            let (unit, got) = (usize::from(kept) + at, added[at].len());
+            return Err(FilterError::UnitBytes { unit, got, expected }.into());
+        }
+        let old = self.clear();
+        if let Some(old) = old.as_ref().filter(|old| !becomes_unique(old)) {
+            self.0.store(Some(old.clone()));
+            return Err(ResizeError::IsProbed);
+        }
+        let mut group = match old {
+            None => ResidentGroup::new(head, || 0, &[]),
+            Some(mut old) if units < resident => {
+                rearrange(&mut old, &layout, shape, resident);
+                old.resized(head, 0)
+            }
+            Some(old) => {
+                let mut group = old.resized(head, 0);
+                rearrange(&mut group, &layout, shape, resident);
+                group
+            }
+        };
+        let words = group.items_mut().unwrap_or_default(); // nobody else has it yet
+        for (unit, bytes) in (usize::from(kept)..).zip(added) {
+            layout.set_unit(words, unit, bytes)?;
+        }
+        self.0.store(Some(group));
+        Ok(())
     }
 
     /// Units of the group as it is now.

@@ -4,12 +4,13 @@
 //! There is one for every table and every resident group, so its overhead counts: 4 bytes of count and the head. `triomphe::ThinArc` has
 //! two words and one run. A box for each run would cost two words more and the allocator's header.
 //!
-//! Invariants: a head never changes, so its lengths are those of the allocation; items may change only behind their own
+//! Invariants: a shared head never changes, so its lengths are those of the allocation; items may change only behind their own
 //! synchronisation; the last holder frees.
 
 #![allow(unsafe_code)]
 
-use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error, realloc};
+use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -135,6 +136,35 @@ impl<H: Head> ThinArc<H> {
     }
 }
 
+impl<H: Head> ThinArc<H>
+where
+    H::Item: Copy,
+{
+    /// The same allocation with another head, and as many items as that says: the first ones stay, others are `item`. Only the allocator
+    /// may need room for both lengths, if it moves the allocation.
+    ///
+    /// # Panics
+    /// If somebody else holds the allocation, or one of the heads has a run of bytes.
+    pub(crate) fn resized(self, head: H, item: H::Item) -> Self {
+        let ((old_items, old_bytes), (items, bytes)) = (self.head().lengths(), head.lengths());
+        assert!(self.is_unique() && old_bytes == 0 && bytes == 0, "only the holder resizes, and only items");
+        let layouts = layout::<H>(old_items, 0).zip(layout::<H>(items, 0));
+        let ((old_layout, ..), (layout, ..)) = layouts.expect("more than the address space");
+        let old = ManuallyDrop::new(self).0;
+        // SAFETY: the allocation was made with the old layout; the new one has the same alignment, is not empty, and is one that `Layout`
+        // allows. Nobody else holds the allocation.
+        let block = unsafe { realloc(old.as_ptr().cast(), old_layout, layout.size()) };
+        let Some(block) = NonNull::new(block.cast::<Block<H>>()) else { handle_alloc_error(layout) };
+        // SAFETY: head and items lie within the allocation, by its layout; items are plain values, so none is dropped.
+        unsafe {
+            (&raw mut (*block.as_ptr()).head).write(head);
+            let thin = Self(block);
+            (old_items..items).for_each(|at| thin.first_item().add(at).write(item));
+            thin
+        }
+    }
+}
+
 impl<H: Head> Clone for ThinArc<H> {
     fn clone(&self) -> Self {
         if self.block().count.fetch_add(1, Ordering::Relaxed) > COUNT_MAX {
@@ -166,7 +196,7 @@ unsafe impl<H: Head> RefCnt for ThinArc<H> {
     type Base = Block<H>;
 
     fn into_ptr(me: Self) -> *mut Block<H> {
-        std::mem::ManuallyDrop::new(me).0.as_ptr()
+        ManuallyDrop::new(me).0.as_ptr()
     }
 
     fn as_ptr(me: &Self) -> *mut Block<H> {
@@ -213,6 +243,37 @@ mod tests {
             assert!(other.is_unique() && other.bytes() == tail);
             drop(other);
             assert_eq!(Arc::strong_count(&item), 1);
+        }
+    }
+
+    #[derive(Clone, Copy)]
+    struct Words(u16);
+
+    // SAFETY: a plain field that nothing changes.
+    unsafe impl Head for Words {
+        type Item = u64;
+
+        fn lengths(&self) -> (usize, usize) {
+            (self.0.into(), 0)
+        }
+    }
+
+    #[test]
+    fn items_stay_as_their_number_changes() {
+        let mut length = 0u16;
+        let mut thin = ThinArc::new(Words(0), || 0, &[]);
+        for resized in [0, 1, 9, 700, 30, 31, 4000, 0, 2] {
+            thin = thin.resized(Words(resized), 0);
+            let kept = length.min(resized).into();
+            let items = thin.items_mut().unwrap();
+            assert_eq!(items.len(), usize::from(resized));
+            assert!(
+                (0..).zip(&items[..kept]).all(|(at, &item)| item == at)
+                    && items[kept..].iter().all(|&item| item == 0)
+            );
+            items.iter_mut().zip(0..).for_each(|(item, at)| *item = at);
+            length = resized;
+            assert_eq!((thin.head().0, thin.bytes()), (length, &[][..]));
         }
     }
 

@@ -20,7 +20,7 @@ mod warm_start;
 
 pub use lately::Lately;
 pub(crate) use load_queue::{LoadRequest, LoadResult, READS_MAX, SegmentUnits};
-pub(crate) use memory::COPY_PARTS;
+pub(crate) use memory::HEADROOM_PARTS;
 pub(crate) use residency::Residency;
 
 use std::collections::BTreeSet;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use springbloom_filter::{FilterError, GroupShape};
+use springbloom_filter::GroupShape;
 
 use super::damage::Damage;
 use super::indexes::{self, Indexes};
@@ -14,7 +14,7 @@ use super::tables::Tables;
 use crate::budget::{MemoryKind, Reservation};
 use crate::chore::Chore;
 use crate::lookup::TableIndex;
-use crate::lookup::group_cell::NewGroup;
+use crate::lookup::group_cell::ResizeError;
 use crate::memory::{group_bytes, taken_bytes_of_part};
 use crate::names::SegmentRef;
 use crate::notices::Notices;
@@ -105,36 +105,23 @@ impl Residency {
         self.loads.push_table(&mut self.tables, table);
     }
 
-    /// Shrinks the segment's group to its first `units` units. Without room for their copy, the segment has no units until they are read
-    /// again.
+    /// Shrinks the segment's group to its first `units` units. If a lookup holds it, the segment has no units until they are read again.
     fn evict_to(&mut self, segment: SegmentRef, units: u8) {
         let Some(table) = self.tables.get(segment.table) else { return };
         let cell = &table.shared.cells()[segment.segment as usize];
         let (shape, resident) = (self.shape(segment), cell.resident_units());
-        let reservation = (units > 0)
-            .then(|| self.memory.budget.try_reserve(MemoryKind::Units, group_bytes(shape, units)))
-            .flatten();
-        let (old, left) = match reservation {
-            Some(reservation) => (cell.shrink(shape, units, reservation), units),
-            None => (cell.clear(), 0),
+        let freed_bytes = group_bytes(shape, resident) - group_bytes(shape, units);
+        let left = match units {
+            1.. if cell.resize(shape, units, &[]).is_ok() => {
+                self.memory.budget.release(MemoryKind::Units, freed_bytes);
+                units
+            }
+            _ => {
+                self.memory.garbage.take_group(cell.clear());
+                0
+            }
         };
-        self.memory.garbage.take_group(old);
         self.counters.evictions += u64::from(resident - left);
-    }
-
-    /// Adds units to the segment's group, `units` in all.
-    pub(crate) fn grow(
-        &mut self,
-        segment: SegmentRef,
-        units: u8,
-        added: &[Vec<u8>],
-        reservation: Reservation,
-    ) -> Result<(), FilterError> {
-        let Some(table) = self.tables.get(segment.table) else { return Ok(()) };
-        let cell = &table.shared.cells()[segment.segment as usize];
-        let old = cell.grow(self.shape(segment), units, added, reservation)?;
-        self.memory.garbage.take_group(old);
-        Ok(())
     }
 
     /// A bounded piece of the policy's own work. `false` if there was none.
@@ -281,47 +268,25 @@ impl Residency {
     }
 
     /// Keeps more bytes free, because a read did not fit. `false` if that would be much of the budget.
-    pub(crate) fn make_headroom(&mut self, segment: SegmentRef, bytes: usize) -> bool {
+    pub(crate) fn make_headroom(&mut self, bytes: usize) -> bool {
         let makes_room = self.memory.make_headroom(bytes, self.planner.allocation().unit_budget_bytes());
         if makes_room {
             self.fit(0);
-            self.queue_table(segment.table);
         }
         makes_room
     }
 
-    /// Whether other reads end soon, whose room the segment's units may have then.
-    pub(crate) fn waits_for_others(&mut self, segment: SegmentRef) -> bool {
-        let are_others = self.loads.has_recent_reads();
-        if are_others {
-            self.queue_table(segment.table);
-        }
-        are_others
-    }
-
-    /// There will be no room for more than `units` units of the segment: it does without for a while.
-    pub(crate) fn give_up_lacking(&mut self, segment: SegmentRef, units: u8) {
-        self.planner.withdraw(segment, units, BACKOFF_VISITS);
+    /// There will be no room for the units that the segment lacks: it does without for a while.
+    pub(crate) fn give_up_lacking(&mut self, segment: SegmentRef) {
+        self.planner.withdraw(segment, self.resident_units(segment), BACKOFF_VISITS);
         self.apply_plan(LoadBy::Table);
         self.queue_table(segment.table); // others of its segments may lack units
     }
 
-    /// Makes room for a group that has more units.
-    pub(crate) fn take_group(&mut self, segment: SegmentRef) {
-        let Some(table) = self.tables.get(segment.table) else { return };
-        self.memory.garbage.take_group(table.shared.cells()[segment.segment as usize].clear());
-    }
-
     /// Takes in what was read, and what failed.
     pub(crate) fn take_in_units(&mut self, result: LoadResult) {
-        let LoadResult { request, is_row, segments, broke_off, buffer, mut group, new_group } = result;
-        let reads = match &new_group {
-            Some(Ok(group)) => group.units().into(),
-            Some(Err((unit, _))) => u64::from(*unit) + 1,
-            None => 1,
-        };
-        self.counters.load_reads += reads;
-        new_group.into_iter().for_each(|read| self.take_in_group(&request, read));
+        let LoadResult { request, is_row, segments, broke_off, buffer } = result;
+        self.counters.load_reads += 1;
         if segments.iter().any(|(_, read)| !read.units.is_empty()) {
             self.count_success(&request);
         }
@@ -334,7 +299,7 @@ impl Residency {
             // A row also has units that the segment has already.
             let known = resident.checked_sub(request.resident).filter(|&known| is_row || known == 0);
             let Some(news) = known.and_then(|known| units.get(known.into()..)) else { continue };
-            self.install(segment, resident, news, &mut group, !is_row);
+            self.install(segment, resident, news, !is_row);
             if let Some(error) = error {
                 self.fail(&request, segment, request.resident + units.len() as u8, error);
             }
@@ -342,59 +307,32 @@ impl Residency {
         self.finish_load(&request, buffer.bytes(), broke_off);
     }
 
-    /// Takes in a group that was read into bytes of its own.
-    fn take_in_group(&mut self, request: &LoadRequest, read: Result<NewGroup, (u8, UnitReadError)>) {
-        let segment = request.segment;
-        if !self.is_known(request) || self.resident_units(segment) > 0 {
-            return;
-        }
-        let group = match read {
-            Ok(group) => group,
-            Err((unit, error)) => return self.fail(request, segment, unit, error),
-        };
-        self.count_success(request);
-        let (units, planned) = (group.units(), self.planned_units(segment));
-        let Some(table) = self.tables.get(segment.table) else { return };
-        self.memory.garbage.take_group(table.shared.cells()[segment.segment as usize].put(group));
-        self.count_loads(segment, units.into());
-        if units > planned {
-            self.evict_to(segment, planned);
-        }
-        self.request_load(segment, LoadBy::Segment);
-    }
-
-    /// Units of a segment became resident by reading them.
-    fn count_loads(&mut self, segment: SegmentRef, units: u64) {
-        self.counters.loads += units;
-        self.planner.allocation.runs_mut().count_loads(segment.table, units);
-        self.counters.load_bytes += units * self.shape(segment).unit_bytes() as u64;
-    }
-
     /// Adds the units that are still planned to a segment with `resident` units.
-    fn install(
-        &mut self,
-        segment: SegmentRef,
-        resident: u8,
-        units: &[Vec<u8>],
-        group: &mut Option<Reservation>,
-        by_segment: bool,
-    ) {
+    fn install(&mut self, segment: SegmentRef, resident: u8, units: &[Vec<u8>], by_segment: bool) {
         let added = units.len().min(self.planned_units(segment).saturating_sub(resident).into());
         if added == 0 {
             return;
         }
-        let (units, count) = (&units[..added], resident + added as u8);
-        let group_bytes = group_bytes(self.shape(segment), count);
-        let reserve = || self.memory.budget.try_reserve(MemoryKind::Loading, group_bytes);
-        let Some(reservation) = group.take().or_else(reserve) else { return };
-        match self.grow(segment, count, units, reservation) {
+        let (shape, count) = (self.shape(segment), resident + added as u8);
+        let grown_bytes = group_bytes(shape, count) - group_bytes(shape, resident);
+        let Some(table) = self.tables.get(segment.table) else { return };
+        let cell = &table.shared.cells()[segment.segment as usize];
+        let Some(reservation) = self.memory.budget.try_reserve(MemoryKind::Loading, grown_bytes) else {
+            // The host took the room meanwhile.
+            return self.queue_table(segment.table);
+        };
+        match cell.resize(shape, count, &units[..added]) {
             Ok(()) => {
-                self.count_loads(segment, added as u64);
+                reservation.forget(MemoryKind::Units);
+                self.counters.loads += added as u64;
+                self.planner.allocation.runs_mut().count_loads(segment.table, added as u64);
+                self.counters.load_bytes += (added * shape.unit_bytes()) as u64;
                 if by_segment {
                     self.request_load(segment, LoadBy::Segment);
                 }
             }
-            Err(error) => self.give_up(segment, resident, &error.to_string()),
+            Err(ResizeError::IsProbed) => self.queue_table(segment.table),
+            Err(ResizeError::Units(error)) => self.give_up(segment, resident, &error.to_string()),
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use springbloom_filter::{GroupShape, MAX_UNITS};
 
 use crate::budget::Reservation;
-use crate::lookup::group_cell::{GroupCell, NewGroup};
+use crate::lookup::group_cell::GroupCell;
 use crate::memory::taken_bytes;
 use crate::names::SegmentRef;
 use crate::plan::{Allocation, SegmentState};
@@ -39,8 +39,6 @@ pub(crate) struct LoadRequest {
     pub(crate) generation: u32,
     /// Resident units, and so the number of the next one.
     pub resident: u8,
-    /// Planned units.
-    pub units: u8,
     /// Rows to read, from the wanted unit on: the table lacks at least half of their units, and of the last row's. 0: read one unit.
     pub rows: u8,
     /// It stands for a noted table. No other read for that table begins before this one is over.
@@ -68,7 +66,6 @@ impl LoadRequest {
             place: tables.place_of(table.source),
             generation: table.shared.generation(),
             resident,
-            units,
             rows,
             is_for_table,
             table: TableToRead { source: source_to_read, locator: table.shared.locator().into(), shapes },
@@ -104,10 +101,6 @@ pub(crate) struct LoadResult {
     pub broke_off: Option<UnitReadError>,
     /// For the bytes of the units.
     pub buffer: Reservation,
-    /// For the group that will hold the unit; rows reserve group by group.
-    pub group: Option<Reservation>,
-    /// Units that were read into a group of their own, or which one could not be read.
-    pub new_group: Option<Result<NewGroup, (u8, UnitReadError)>>,
 }
 
 /// How many units a segment has and shall have.

@@ -38,11 +38,11 @@ mod tests {
     use springbloom_filter::{KeyDigest, ProbeLayout, UnitSettings};
 
     use super::*;
-    use crate::lookup::group_cell::{GroupCell, NewGroup};
+    use crate::lookup::group_cell::{GroupCell, ResizeError};
     use crate::memory::group_bytes;
 
     #[test]
-    fn a_group_grows_and_shrinks_in_the_bytes_that_were_reserved_for_it() {
+    fn a_group_grows_and_shrinks_unless_a_lookup_probes_it() {
         let digests: Vec<_> = (0..300u32).map(|n| KeyDigest::of(&n.to_le_bytes())).collect();
         let strangers: Vec<_> = (300..5000u32).map(|n| KeyDigest::of(&n.to_le_bytes())).collect();
         for settings in [UnitSettings::bloom(5, 4).unwrap(), UnitSettings::ribbon(7).unwrap()] {
@@ -50,8 +50,6 @@ mod tests {
             let layout = ProbeLayout::new(built.shape);
             let budget = MemoryBudget::new(1 << 20);
             let (slot, mut garbage) = (GroupCell::default(), Garbage::new(budget.clone()));
-            let reserve =
-                |units| budget.try_reserve(MemoryKind::Loading, group_bytes(built.shape, units)).unwrap();
             let passing = |slot: &GroupCell| {
                 assert!(
                     digests.iter().all(|&digest| slot.borrow().rejection(&layout.probe(digest)).is_none())
@@ -65,38 +63,32 @@ mod tests {
             for units in 1..=settings.unit_count() {
                 let unit = usize::from(units) - 1;
                 let added = &built.units[unit..=unit];
-                garbage.take_group(slot.grow(built.shape, units, added, reserve(units)).unwrap());
-                assert_eq!(budget.used_bytes_of(MemoryKind::Units), group_bytes(built.shape, units));
+                slot.resize(built.shape, units, added).unwrap();
                 passed.push(passing(&slot));
             }
             assert!(passed.is_sorted_by(|more, fewer| more > fewer), "{passed:?}");
             let empty = GroupCell::default();
-            assert!(
-                empty.grow(built.shape, 1, &[vec![0; 3]], reserve(1)).is_err(),
-                "a unit of the wrong length"
-            );
-            assert!(
-                empty.grow(built.shape, 2, &built.units[1..2], reserve(2)).is_err(),
-                "there is no first unit"
-            );
-            assert!(empty.shrink(built.shape, 2, reserve(2)).is_none() && passing(&empty) == strangers.len());
+            assert!(empty.resize(built.shape, 1, &[vec![0; 3]]).is_err(), "a unit of the wrong length");
+            assert!(empty.resize(built.shape, 2, &built.units[1..2]).is_err(), "there is no first unit");
+            assert!(empty.resize(built.shape, 2, &[]).is_err() && passing(&empty) == strangers.len());
+            let probed = slot.borrow();
+            let resized = slot.resize(built.shape, 2, &[]);
+            assert!(matches!(resized, Err(ResizeError::IsProbed)), "a lookup probes it");
+            assert_eq!(passing(&slot), passed[usize::from(settings.unit_count())], "nothing changed");
+            drop(probed);
             for units in [5, 2, 1] {
-                garbage.take_group(slot.shrink(built.shape, units, reserve(units)));
+                slot.resize(built.shape, units, &[]).unwrap();
                 assert_eq!(passing(&slot), passed[usize::from(units)], "{units} units");
-                assert_eq!(budget.used_bytes_of(MemoryKind::Units), group_bytes(built.shape, units));
             }
-            for units in [1, settings.unit_count()] {
-                let mut new = NewGroup::new(built.shape, units, reserve(units));
-                let read = (0..units).zip(&built.units);
-                read.for_each(|(unit, bytes)| new.set_unit(unit, bytes).unwrap());
-                assert!(new.set_unit(units, &built.units[0]).is_err(), "there is no place for it");
-                garbage.take_group(slot.put(new));
-                assert_eq!(passing(&slot), passed[usize::from(units)], "{units} units");
-                assert_eq!(budget.used_bytes_of(MemoryKind::Units), group_bytes(built.shape, units));
-            }
+            slot.resize(built.shape, settings.unit_count(), &built.units[1..]).unwrap();
+            assert_eq!(passing(&slot), passed[usize::from(settings.unit_count())], "all at once");
+            let bytes = group_bytes(built.shape, settings.unit_count());
+            budget.try_reserve(MemoryKind::Units, bytes).unwrap().forget(MemoryKind::Units);
+            let probed = slot.borrow();
             garbage.take_group(slot.clear());
-            assert_eq!(passing(&slot), strangers.len());
-            drop(NewGroup::new(built.shape, 1, reserve(1)));
+            assert_eq!((passing(&slot), budget.used_bytes()), (strangers.len(), bytes), "a lookup probes it");
+            drop(probed);
+            garbage.collect();
             assert_eq!(budget.used_bytes(), 0);
         }
     }

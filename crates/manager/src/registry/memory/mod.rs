@@ -9,10 +9,10 @@ use std::sync::Arc;
 use crate::budget::{MemoryBudget, MemoryKind};
 use crate::visits::VisitBuffer;
 
-/// Of a budget that is mostly bookkeeping, one part in so many is left for all else: buffers, copies of groups.
+/// Of a budget that is mostly bookkeeping, one part in so many is left for all else.
 const SPARE_PARTS: usize = 16;
-/// One part in so many of the units' bytes may stay free for copies of groups.
-pub(crate) const COPY_PARTS: usize = 256;
+/// One part in so many of the units' bytes may stay free for the buffers of reads.
+pub(crate) const HEADROOM_PARTS: usize = 256;
 /// Each load releases one part in so many of the headroom beyond that.
 const HEADROOM_LOADS: usize = 8;
 
@@ -79,7 +79,7 @@ impl Memory {
             || bookkeeping_bytes + few_units_bytes <= budget_bytes - budget_bytes / SPARE_PARTS
     }
 
-    /// Keeps `bytes` free for a group that did not fit, of which units may take `unit_bytes`. `false` if that would be much of the budget.
+    /// Keeps `bytes` free for a read that did not fit, of which units may take `unit_bytes`. `false` if that would be much of the budget.
     pub(crate) fn make_headroom(&mut self, bytes: usize, unit_bytes: usize) -> bool {
         if bytes > self.headroom_bytes && bytes > (unit_bytes + self.headroom_bytes) / 4 {
             return false;
@@ -88,9 +88,9 @@ impl Memory {
         true
     }
 
-    /// Gives headroom for an unusually large group back over time, where a read needed `bytes` of it and units may take `unit_bytes`.
+    /// Gives headroom for unusually large units back over time, where a read needed `bytes` of it and units may take `unit_bytes`.
     pub(crate) fn give_back_headroom(&mut self, bytes: usize, unit_bytes: usize) {
-        let needed = bytes.max((unit_bytes + self.headroom_bytes) / COPY_PARTS);
+        let needed = bytes.max((unit_bytes + self.headroom_bytes) / HEADROOM_PARTS);
         self.headroom_bytes -= self.headroom_bytes.saturating_sub(needed).div_ceil(HEADROOM_LOADS);
     }
 }
