@@ -108,8 +108,8 @@ impl GroupCell {
         BorrowedGroup(self.0.load())
     }
 
-    /// Makes the group one of `units` units: its first ones, then those in `added`. Their sum must be `units`. The caller accounts for the bytes
-    /// that it takes more or less. On an error nothing changes.
+    /// Makes the group one of `units` units: its first ones, then those in `added`. Their sum must be `units`. The caller accounts for the
+    /// bytes that it takes more or less. On an error nothing changes.
     pub(crate) fn resize(&self, shape: GroupShape, units: u8, added: &[Vec<u8>]) -> Result<(), ResizeError> {
         let layout = GroupLayout::new(shape, units);
         let (resident, head) = (self.resident_units(), ResidentHead::of(&layout));
