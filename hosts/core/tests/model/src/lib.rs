@@ -2,9 +2,9 @@
 //! under a scheduler that tries orders of its threads: one of the engine opens and closes tables and their database, one of the pool reads
 //! directories and does chores, one moves the budget.
 //!
-//! Each run is one order of threads, in which at most three lose their turn, and one history of two tables, of which the pool tries up to
-//! four times to open one. The product's own code runs; `build.rs` puts it under the scheduler's locks, and plants faults, all of which must
-//! be found.
+//! Each run is one order of threads, in which at most three lose their turn, and one history of two tables, which the pool tries up to
+//! four times to open. The product's own code runs; `build.rs` puts it under the scheduler's locks, and plants faults. All must be
+//! found.
 
 #![cfg(test)]
 
