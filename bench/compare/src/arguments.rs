@@ -49,7 +49,8 @@ pub struct Compare {
     /// the filters, for example elastic:4@policy=monkey@units=bloom:6x4 or elasticbf:4@segment_lifetime_gets=10000; elastic:auto has the
     /// part of the block cache that it finds to read least, and elastic:4@charge_to_block_cache=true one of 4 bits per key. All take
     /// options of RocksDB's tables (index_block_restart_interval, index_type, block_size, metadata_block_size, index_shortening) and a
-    /// cache_kind, such as partitioned:10@index_block_restart_interval=16@cache_kind=hyper-clock [default:
+    /// cache_kind, and row_cache, the share of the memory for caches that RocksDB's cache of records has, such as
+    /// partitioned:10@index_block_restart_interval=16@row_cache=.3 [default:
     /// none,bloom:4,bloom:10,ribbon:4,partitioned:10,monkey-bloom:4,monkey-ribbon:4,elastic:4; with --load-only: bloom:10,elastic:4; with
     /// --preset families: none,ribbon:4,monkey-ribbon:4,elastic:4]
     #[arg(long, value_delimiter = ',', help_heading = "Filters")]

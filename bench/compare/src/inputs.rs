@@ -79,23 +79,25 @@ impl Compare {
             )));
         }
         let Some(cache) = common.block_cache else {
-            return match charged().next() {
+            let rows = configs.iter().find(|config| config.tables.row_cache.is_some());
+            return match charged().next().or(rows) {
                 None => Ok(()),
                 Some(config) => Err(bad_input(format!(
-                    "{config}: its budget is a part of a block cache: give --block-cache or --memory-per-key"
+                    "{config} has a part of a block cache: give --block-cache or --memory-per-key"
                 ))),
             };
         };
         let all_records = common.all(records.keys.records());
         let budget = |config: &Config| common.budget_bytes(config, all_records);
+        let block_bytes = |config: &Config| cache.bytes - common.row_cache_bytes(config).unwrap_or(0);
         let is_too_large = |config: &&Config| {
             let elastic = config.elastic().filter(|elastic| cache.pays_for_all || elastic.is_charged());
-            elastic.is_some_and(|elastic| elastic.bits.is_some()) && budget(config) > cache.bytes / 2
+            elastic.is_some_and(|elastic| elastic.bits.is_some()) && budget(config) > block_bytes(config) / 2
         };
         match configs.iter().find(is_too_large) {
             None => Ok(()),
             Some(config) => {
-                let [budget, cache] = [budget(config), cache.bytes].map(|bytes| Size { bytes });
+                let [budget, cache] = [budget(config), block_bytes(config)].map(|bytes| Size { bytes });
                 Err(bad_input(format!(
                     "the budget of {config}, {budget}, is charged to a block cache of {cache}, half of which stays for blocks: give a \
                      larger one, or a smaller --budget"

@@ -30,6 +30,8 @@ pub(crate) struct Database {
     filters_are_cached: bool,
     /// Whether one block cache pays for all.
     has_one_cache: bool,
+    /// Of RocksDB's row cache.
+    row_cache_bytes: u64,
     /// Last, so that the database is closed before its folder goes.
     _scratch: Option<Scratch>,
 }
@@ -78,6 +80,7 @@ impl Database {
             elastic,
             filters_are_cached,
             has_one_cache: common.one_cache(),
+            row_cache_bytes: common.row_cache_bytes(config).unwrap_or(0),
             _scratch: scratch,
         })
     }
@@ -101,7 +104,8 @@ impl Database {
         })
     }
 
-    /// The memory of the block cache that pays for all: its capacity, or its contents where those that stay in it take more.
+    /// The memory of the block cache that pays for all, and of the row cache: capacities, or the block cache's contents where those that
+    /// stay in it take more.
     pub(crate) fn memory_bytes(&self) -> Result<Option<u64>> {
         if !self.has_one_cache {
             return Ok(None);
@@ -109,7 +113,8 @@ impl Database {
         // All databases share it.
         let database = &self.store.databases[0];
         let of = |property| database.property_int_value(property);
-        Ok(of(properties::BLOCK_CACHE_CAPACITY)?.max(of(properties::BLOCK_CACHE_USAGE)?))
+        let block_bytes = of(properties::BLOCK_CACHE_CAPACITY)?.max(of(properties::BLOCK_CACHE_USAGE)?);
+        Ok(block_bytes.map(|bytes| bytes + self.row_cache_bytes))
     }
 
     /// What open table readers take outside of it, as RocksDB estimates it.

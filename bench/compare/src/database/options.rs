@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Error, Result};
 use rocksdb::{
-    BlockBasedOptions, DBCompactionStyle, DBCompressionType, Options, SliceTransform,
+    BlockBasedOptions, Cache, DBCompactionStyle, DBCompressionType, Options, SliceTransform,
     UniversalCompactOptions, WriteOptions,
 };
 use springbloom_baselines as baselines;
@@ -99,6 +99,12 @@ impl CommonSettings {
     /// Whether the block cache pays for all memory.
     pub(crate) fn one_cache(&self) -> bool {
         self.block_cache.is_some_and(|cache| cache.pays_for_all)
+    }
+
+    /// What the row cache of a configuration has of the memory for caches.
+    pub(crate) fn row_cache_bytes(&self, config: &Config) -> Option<u64> {
+        let share = config.tables.row_cache?;
+        Some((self.block_cache?.bytes as f64 * share) as u64)
     }
 
     /// Name of the folder for the database of `config`; other units, segments or indexes have other folders.
@@ -202,9 +208,11 @@ impl CommonSettings {
         shape: &Shape,
         auto_compaction: AutoCompaction,
     ) -> Result<Prepared> {
+        let row_bytes = self.row_cache_bytes(config);
+        let row_cache = row_bytes.map(|bytes| Cache::new_lru_cache(bytes as usize));
         let cache = self.block_cache.map(|cache| {
             let kind = config.tables.cache_kind.unwrap_or(cache.kind);
-            BlockCache { kind, ..cache }.build()
+            BlockCache { kind, bytes: cache.bytes - row_bytes.unwrap_or(0), ..cache }.build()
         });
         let elastic = match config.elastic() {
             Some(elastic) => {
@@ -222,6 +230,7 @@ impl CommonSettings {
         };
         let options = (0..self.families as usize).map(|family| {
             let mut options = self.tree_options(auto_compaction);
+            row_cache.iter().for_each(|rows| options.set_row_cache(rows));
             let mut tables = self.tables(cache.as_ref());
             if elastic.is_some() && self.prefixes.is_some() {
                 // Units over prefixes are for options with a filter policy.

@@ -1,4 +1,4 @@
-//! Options of RocksDB's tables that a configuration has of its own, such as `@index_block_restart_interval=16`.
+//! Options of RocksDB's tables and caches that a configuration has of its own, such as `@index_block_restart_interval=16`.
 
 use std::fmt;
 
@@ -9,6 +9,8 @@ use crate::database::block_cache::CacheKind;
 
 /// The kind of the block cache, which tables do not depend on.
 const CACHE_KIND: &str = "cache_kind";
+/// The share of the block cache's memory that RocksDB's `row_cache` has, neither.
+const ROW_CACHE: &str = "row_cache";
 /// Options of `BlockBasedTableOptions`, by their names in option strings.
 const NAMES: [&str; 5] =
     ["block_size", "index_block_restart_interval", "index_shortening", "index_type", "metadata_block_size"];
@@ -18,10 +20,11 @@ const NAMES: [&str; 5] =
 pub(crate) struct TableOptions {
     own: Vec<(String, String)>,
     pub(crate) cache_kind: Option<CacheKind>,
+    pub(crate) row_cache: Option<f64>,
 }
 
 impl TableOptions {
-    pub(crate) const NONE: Self = Self { own: Vec::new(), cache_kind: None };
+    pub(crate) const NONE: Self = Self { own: Vec::new(), cache_kind: None, row_cache: None };
 
     /// From parts in the form `NAME=VALUE`; gives those with other names back.
     ///
@@ -36,7 +39,15 @@ impl TableOptions {
                         format!("{part}: expected lru, lru-one-shard, hyper-clock or tiered")
                     })?);
                 }
-                Some((name, _)) if name == CACHE_KIND || options.own.iter().any(|(own, _)| own == name) => {
+                Some((ROW_CACHE, share)) if options.row_cache.is_none() => {
+                    let parsed = share.parse().ok().filter(|share| (0.01..=0.99).contains(share));
+                    options.row_cache =
+                        Some(parsed.ok_or_else(|| format!("{part}: expected a share from .01 to .99"))?);
+                }
+                Some((name, _))
+                    if [CACHE_KIND, ROW_CACHE].contains(&name)
+                        || options.own.iter().any(|(own, _)| own == name) =>
+                {
                     return Err(format!("expected each setting once, got {name} again"));
                 }
                 Some((name, value)) if NAMES.contains(&name) => {
@@ -52,7 +63,7 @@ impl TableOptions {
 
     /// What a stock configuration can have behind an `@`, for errors.
     pub(crate) fn expected() -> String {
-        format!("{}, {CACHE_KIND}", NAMES.join(", "))
+        format!("{}, {CACHE_KIND}, {ROW_CACHE}", NAMES.join(", "))
     }
 
     /// Sets them in block-based `options`, whose block cache and filters stay.
@@ -64,18 +75,18 @@ impl TableOptions {
         options.get_options_from_string(format!("block_based_table_factory={{{}}}", text.join(";")))
     }
 
-    /// Without the kind of the cache.
+    /// Without those of caches.
     pub(crate) fn of_tables(&self) -> Self {
-        Self { cache_kind: None, ..self.clone() }
+        Self { own: self.own.clone(), ..Self::NONE }
     }
 }
 
 impl fmt::Display for TableOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.own.iter().try_for_each(|(name, value)| write!(f, "@{name}={value}"))?;
-        match self.cache_kind.and_then(|kind| Some(kind.to_possible_value()?.get_name().to_owned())) {
-            Some(kind) => write!(f, "@{CACHE_KIND}={kind}"),
-            None => Ok(()),
+        if let Some(kind) = self.cache_kind.and_then(|kind| kind.to_possible_value()) {
+            write!(f, "@{CACHE_KIND}={}", kind.get_name())?;
         }
+        self.row_cache.map_or(Ok(()), |share| write!(f, "@{ROW_CACHE}={share}"))
     }
 }
