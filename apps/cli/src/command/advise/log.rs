@@ -45,6 +45,8 @@ pub(crate) struct Tickers {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Log {
     pub(crate) families: BTreeMap<String, FamilyOptions>,
+    /// Of the cache of records that all families share; 0 if there is none.
+    pub(crate) row_cache_bytes: Option<u64>,
     pub(crate) tickers: Option<Tickers>,
 }
 
@@ -111,6 +113,8 @@ impl Log {
                 // Of the families that are dumped twice the last dump counts.
                 log.families.insert(name.clone(), FamilyOptions::default());
                 family = Some(name);
+            } else if let Some((_, bytes)) = line.split_once(" Options.row_cache: ") {
+                log.row_cache_bytes = if bytes == "None" { Some(0) } else { bytes.parse().ok() };
             } else if let Some((name, count)) = line.trim().split_once(" COUNT : ") {
                 if let Ok(count) = count.trim().parse() {
                     log.tickers.get_or_insert_default().take(name, count);
@@ -185,6 +189,7 @@ mod tests {
     use super::*;
 
     const TEXT: &str = "\
+2026/11/26-10:48:36.253540 11322                               Options.row_cache: None
 2026/11/26-10:48:36.253663 11322 [db/column_family.cc:711] --------------- Options for column family [default]:
 2026/11/26-10:48:36.253690 11322            table_factory options:   flush_block_policy_factory: X (0x7f)
   cache_index_and_filter_blocks: 1
@@ -217,7 +222,8 @@ rocksdb.db.get.micros P50 : 2.0 P95 : 3.0 COUNT : 7 SUM : 8
         assert_eq!(log.families["default"].filter_policy.as_deref(), Some("bloomfilter"));
         assert_eq!(log.families.len(), 2);
         assert_eq!(log.block_cache_bytes(), Some(9_866_566), "one cache for both");
-        assert_eq!(log.are_filters_cached(), Some(true));
+        assert_eq!((log.are_filters_cached(), log.row_cache_bytes), (Some(true), Some(0)));
+        assert_eq!(Log::parse(&TEXT.replace("None", "2600000")).row_cache_bytes, Some(2_600_000));
         let tickers = log.tickers.expect("counters");
         assert_eq!((tickers.filter_useful, tickers.wasted_reads()), (Some(90), Some(10)));
         assert_eq!((tickers.wasted_reads_per_lookup(), tickers.hit_share()), (Some(0.1), Some(0.75)));
@@ -244,6 +250,7 @@ rocksdb.db.get.micros P50 : 2.0 P95 : 3.0 COUNT : 7 SUM : 8
             let log = Log::parse(text);
             assert!(log.tickers.is_none_or(|tickers| tickers == Tickers::default()), "{log:?}");
             assert_eq!((log.block_cache_bytes(), log.are_filters_cached()), (None, None), "{log:?}");
+            assert_eq!(log.row_cache_bytes, None, "{log:?}");
         }
     }
 }

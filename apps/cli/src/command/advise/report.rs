@@ -14,6 +14,9 @@ use super::survey::Survey;
 use super::traced::Traced;
 use super::verdict::{Answer, Verdict};
 
+/// Larger records fill a good part of a block.
+const ROW_BYTES_MAX: u64 = 1024;
+
 /// All that is told.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
@@ -137,7 +140,23 @@ impl Report {
         if let Some(tickers) = &log.tickers {
             write_tickers(tickers, out)?;
         }
-        Ok(writeln!(out)?)
+        writeln!(out)?;
+        self.write_row_cache(log, out)
+    }
+
+    /// Whether RocksDB's cache of records is to be tried: a hot record in it takes no whole block.
+    fn write_row_cache(&self, log: &Log, out: &mut impl Write) -> Result<()> {
+        let Survey { file_bytes, entries, .. } = self.database;
+        let record_bytes = file_bytes / entries.max(1);
+        if log.row_cache_bytes != Some(0) || entries == 0 || record_bytes > ROW_BYTES_MAX {
+            return Ok(());
+        }
+        writeln!(
+            out,
+            "row_cache is not set. If most lookups are gets of hot keys, try it with a quarter to half of the memory for caches: with records \
+             of some {record_bytes} bytes a block of 4 KiB in the block cache keeps one hot record and several others.\n"
+        )?;
+        Ok(())
     }
 
     fn write_verdict(&self, out: &mut impl Write) -> Result<()> {
