@@ -158,3 +158,43 @@ impl GroupCell {
         self.0.swap(None)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::{Duration, Instant};
+
+    use springbloom_filter::{KeyDigest, ProbeLayout, UnitSettings};
+
+    use super::*;
+
+    /// The bytes of a group that goes are at once those of the next one, of the other segment. With `arc-swap` 1.9.3 it fails in seven of
+    /// eight runs.
+    #[test]
+    fn a_lookup_never_gets_the_group_of_another_segment() {
+        let keys = [0u32, 1].map(|of| (0..100).map(move |n| KeyDigest::of(&(2 * n + of).to_le_bytes())));
+        let built =
+            keys.clone().map(|keys| UnitSettings::bloom(1, 8).unwrap().build(&keys.collect::<Vec<_>>()));
+        let (shape, layout) = (built[0].shape, ProbeLayout::new(built[0].shape));
+        assert_eq!(shape, built[1].shape);
+        let (cells, is_over) = ([(); 2].map(|()| GroupCell::default()), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    for (cell, mut keys) in cells.iter().zip(keys.clone()) {
+                        let is_there = |key| cell.borrow().rejection(&layout.probe(key)).is_none();
+                        assert!(keys.all(is_there), "another segment's group rejected a key that is there");
+                    }
+                }
+            });
+            let begun = Instant::now();
+            while begun.elapsed() < Duration::from_secs(2) {
+                for (cell, built) in cells.iter().zip(&built) {
+                    cell.resize(shape, 1, &built.units).unwrap();
+                    drop(cell.clear());
+                }
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
+    }
+}
