@@ -181,8 +181,8 @@ mod tests {
 
     use super::*;
 
-    /// The bytes of a group that goes are at once those of the next one, of the other segment. With `arc-swap` 1.9.3 it fails in seven of
-    /// eight runs.
+    /// The bytes of a group that goes are at once those of the next one, of the other segment. With `arc-swap` 1.9.3 this fails nearly
+    /// always.
     #[test]
     fn a_lookup_never_gets_the_group_of_another_segment() {
         let keys = [0u32, 1].map(|of| (0..100).map(move |n| KeyDigest::of(&(2 * n + of).to_le_bytes())));
