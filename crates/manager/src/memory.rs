@@ -56,14 +56,19 @@ static HAS_SIZE_CLASSES: LazyLock<bool> = LazyLock::new(|| {
     nearest > bytes_in_steps(PROBED_BYTES)
 });
 
+/// Whether the process's allocator is jemalloc, mimalloc or another one with size classes.
+pub(crate) fn has_size_classes() -> bool {
+    *HAS_SIZE_CLASSES
+}
+
 /// Bytes that a request takes of the process's allocator.
 pub(crate) fn taken_bytes(requested: usize) -> usize {
-    if *HAS_SIZE_CLASSES { allocated_bytes(requested) } else { bytes_in_steps(requested) }
+    if has_size_classes() { allocated_bytes(requested) } else { bytes_in_steps(requested) }
 }
 
 /// Bytes that part of larger allocations takes at most: those of lists that tables share.
 pub(crate) fn taken_bytes_of_part(bytes: usize) -> usize {
-    if *HAS_SIZE_CLASSES { bytes + bytes / 4 } else { bytes }
+    if has_size_classes() { bytes + bytes / 4 } else { bytes }
 }
 
 /// What stands before the words of a resident group.

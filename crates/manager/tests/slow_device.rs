@@ -138,6 +138,25 @@ fn a_group_grows_without_reading_its_units_again() {
     assert!(stats.evictions <= units, "{stats:?}");
 }
 
+/// As among more threads than cores, of which one always stopped at a probe.
+#[test]
+fn a_group_that_is_always_probed_grows_without_reading_its_units_again() {
+    let table = MemoryTable::new(1, 1, 4000);
+    let manager = manager(12 << 10, PolicyKind::Benefit);
+    let handle = manager.register(table.spec(Some(1))).expect("there is room");
+    assert!(manager.wait_idle(IDLE_TIMEOUT));
+    let few = handle.resident_units(0);
+    assert!((1..6).contains(&few), "{few} units: {:?}", manager.stats());
+    handle.rejections(&[(0, KeyDigest::of(&key(1, 1)))], |_, _| {
+        manager.set_budget_bytes(1 << 20);
+        assert!(manager.wait_idle(IDLE_TIMEOUT));
+        assert_eq!(handle.resident_units(0), 6, "{:?}", manager.stats());
+        let stats = manager.stats();
+        assert_eq!((stats.loads, stats.evictions), (6, 0), "{stats:?}");
+        assert!(table.reads.load(Ordering::Relaxed) <= 6, "{stats:?}");
+    });
+}
+
 #[test]
 #[ignore = "prints units per second by the latency of a read; run it in release mode with --nocapture"]
 fn units_per_second_by_latency() {

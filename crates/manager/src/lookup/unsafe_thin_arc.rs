@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use arc_swap::RefCnt;
 
-use crate::memory::taken_bytes;
+use crate::memory::{has_size_classes, taken_bytes};
 
 /// What an allocation begins with.
 ///
@@ -140,14 +140,24 @@ impl<H: Head> ThinArc<H>
 where
     H::Item: Copy,
 {
-    /// The same allocation with another head, and as many items as that says: the first ones stay, others are `item`. Only the allocator
-    /// may need room for both lengths, if it moves the allocation.
+    /// Another allocation, with another head, and as many items as that says: the first ones are the same, others are `item`.
+    pub(crate) fn copied(&self, head: H, item: H::Item) -> Self {
+        let mut items = self.items().iter().copied();
+        Self::new(head, || items.next().unwrap_or(item), self.bytes())
+    }
+
+    /// The allocation with another head, and as many items as that says: the first ones stay, others are `item`. Only the allocator may
+    /// need room for both lengths, if the allocation moves.
     ///
     /// # Panics
     /// If somebody else holds the allocation, or one of the heads has a run of bytes.
     pub(crate) fn resized(self, head: H, item: H::Item) -> Self {
         let ((old_items, old_bytes), (items, bytes)) = (self.head().lengths(), head.lengths());
         assert!(self.is_unique() && old_bytes == 0 && bytes == 0, "only the holder resizes, and only items");
+        if items < old_items && has_size_classes() {
+            // Such an allocator may leave it where it is, twice as large as it needs to be.
+            return self.copied(head, item);
+        }
         let layouts = layout::<H>(old_items, 0).zip(layout::<H>(items, 0));
         let ((old_layout, ..), (layout, ..)) = layouts.expect("more than the address space");
         let old = ManuallyDrop::new(self).0;

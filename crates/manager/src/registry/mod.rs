@@ -5,7 +5,7 @@
 //!
 //! Invariants:
 //! - resident units never exceed the planned ones except while a read is under way, and are evicted at once when the plan shrinks;
-//! - the plan leaves room for everything else that is reserved, and for the copy that a group is replaced by;
+//! - the plan leaves room for everything else that is reserved;
 //! - every group that lookups can find was built from units that were verified for its segment.
 
 mod damage;

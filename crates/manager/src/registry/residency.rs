@@ -105,14 +105,16 @@ impl Residency {
         self.loads.push_table(&mut self.tables, table);
     }
 
-    /// Shrinks the segment's group to its first `units` units. If a lookup holds it, the segment has no units until they are read again.
+    /// Shrinks the segment's group to its first `units` units. If a lookup holds it, and there is no room for a copy, the segment has no
+    /// units until they are read again.
     fn evict_to(&mut self, segment: SegmentRef, units: u8) {
         let Some(table) = self.tables.get(segment.table) else { return };
         let cell = &table.shared.cells()[segment.segment as usize];
         let (shape, resident) = (self.shape(segment), cell.resident_units());
         let freed_bytes = group_bytes(shape, resident) - group_bytes(shape, units);
+        let garbage = &mut self.memory.garbage;
         let left = match units {
-            1.. if cell.resize(shape, units, &[]).is_ok() => {
+            1.. if cell.resize(shape, units, &[], |group| garbage.replace(group)).is_ok() => {
                 self.memory.budget.release(MemoryKind::Units, freed_bytes);
                 units
             }
@@ -321,7 +323,8 @@ impl Residency {
             // The host took the room meanwhile.
             return self.queue_table(segment.table);
         };
-        match cell.resize(shape, count, &units[..added]) {
+        let garbage = &mut self.memory.garbage;
+        match cell.resize(shape, count, &units[..added], |group| garbage.replace(group)) {
             Ok(()) => {
                 reservation.forget(MemoryKind::Units);
                 self.counters.loads += added as u64;
@@ -331,7 +334,11 @@ impl Residency {
                     self.request_load(segment, LoadBy::Segment);
                 }
             }
-            Err(ResizeError::IsProbed) => self.queue_table(segment.table),
+            // With room for a copy they are of use when they are read again.
+            Err(ResizeError::IsProbed) if self.make_headroom(group_bytes(shape, resident)) => {
+                self.queue_table(segment.table);
+            }
+            Err(ResizeError::IsProbed) => self.give_up_lacking(segment),
             Err(ResizeError::Units(error)) => self.give_up(segment, resident, &error.to_string()),
         }
     }

@@ -20,6 +20,17 @@ impl Garbage {
         self.collect();
     }
 
+    /// Takes a group that a lookup probes, and gives a copy; without room for both, the group.
+    pub(crate) fn replace(&mut self, group: ResidentGroup) -> Result<ResidentGroup, ResidentGroup> {
+        let Some(room) = self.budget.try_reserve(MemoryKind::Units, group.allocated_bytes()) else {
+            return Err(group);
+        };
+        let copy = group.copied(*group.head(), 0);
+        room.forget(MemoryKind::Units);
+        self.take_group(Some(group));
+        Ok(copy)
+    }
+
     /// Frees what nobody else uses any more.
     pub(crate) fn collect(&mut self) {
         let budget = &self.budget;
@@ -42,7 +53,7 @@ mod tests {
     use crate::memory::group_bytes;
 
     #[test]
-    fn a_group_grows_and_shrinks_unless_a_lookup_probes_it() {
+    fn a_group_grows_and_shrinks_as_a_copy_if_a_lookup_probes_it() {
         let digests: Vec<_> = (0..300u32).map(|n| KeyDigest::of(&n.to_le_bytes())).collect();
         let strangers: Vec<_> = (300..5000u32).map(|n| KeyDigest::of(&n.to_le_bytes())).collect();
         for settings in [UnitSettings::bloom(5, 4).unwrap(), UnitSettings::ribbon(7).unwrap()] {
@@ -63,24 +74,36 @@ mod tests {
             for units in 1..=settings.unit_count() {
                 let unit = usize::from(units) - 1;
                 let added = &built.units[unit..=unit];
-                slot.resize(built.shape, units, added).unwrap();
+                slot.resize(built.shape, units, added, Err).unwrap();
                 passed.push(passing(&slot));
             }
             assert!(passed.is_sorted_by(|more, fewer| more > fewer), "{passed:?}");
             let empty = GroupCell::default();
-            assert!(empty.resize(built.shape, 1, &[vec![0; 3]]).is_err(), "a unit of the wrong length");
-            assert!(empty.resize(built.shape, 2, &built.units[1..2]).is_err(), "there is no first unit");
-            assert!(empty.resize(built.shape, 2, &[]).is_err() && passing(&empty) == strangers.len());
-            let probed = slot.borrow();
-            let resized = slot.resize(built.shape, 2, &[]);
-            assert!(matches!(resized, Err(ResizeError::IsProbed)), "a lookup probes it");
-            assert_eq!(passing(&slot), passed[usize::from(settings.unit_count())], "nothing changed");
-            drop(probed);
+            assert!(empty.resize(built.shape, 1, &[vec![0; 3]], Err).is_err(), "a unit of the wrong length");
+            assert!(empty.resize(built.shape, 2, &built.units[1..2], Err).is_err(), "there is no first unit");
+            assert!(empty.resize(built.shape, 2, &[], Err).is_err() && passing(&empty) == strangers.len());
             for units in [5, 2, 1] {
-                slot.resize(built.shape, units, &[]).unwrap();
-                assert_eq!(passing(&slot), passed[usize::from(units)], "{units} units");
+                let (resident, probed) = (slot.resident_units(), slot.borrow());
+                let bytes = group_bytes(built.shape, resident);
+                budget.ask(2 * bytes - 1);
+                budget.follow();
+                let held = budget.try_reserve(MemoryKind::Units, bytes).unwrap();
+                let resized = slot.resize(built.shape, units, &[], |group| garbage.replace(group));
+                assert!(matches!(resized, Err(ResizeError::IsProbed)), "no room for a copy");
+                assert_eq!(passing(&slot), passed[usize::from(resident)], "nothing changed");
+                budget.ask(2 * bytes);
+                budget.follow();
+                slot.resize(built.shape, units, &[], |group| garbage.replace(group)).unwrap();
+                assert_eq!((passing(&slot), budget.used_bytes()), (passed[usize::from(units)], 2 * bytes));
+                drop(probed);
+                garbage.collect();
+                assert_eq!(budget.used_bytes(), bytes, "of the copy");
+                held.forget(MemoryKind::Units);
+                budget.release(MemoryKind::Units, bytes);
             }
-            slot.resize(built.shape, settings.unit_count(), &built.units[1..]).unwrap();
+            budget.ask(1 << 20);
+            budget.follow();
+            slot.resize(built.shape, settings.unit_count(), &built.units[1..], Err).unwrap();
             assert_eq!(passing(&slot), passed[usize::from(settings.unit_count())], "all at once");
             let bytes = group_bytes(built.shape, settings.unit_count());
             budget.try_reserve(MemoryKind::Units, bytes).unwrap().forget(MemoryKind::Units);
