@@ -103,8 +103,8 @@ impl Job {
         let rows_max = request.rows.min((ROWS_BYTES_MAX / row_bytes.max(1)).clamp(1, u8::MAX.into()) as u8);
         for rows in (1..=rows_max).rev() {
             let bytes = row_bytes * usize::from(rows);
-            // A group is copied before the old one is freed, beside the buffer. If that did not fit, the rows would be read again and
-            // again.
+            // A group is copied before the old one is freed, in addition to the buffer. If that did not fit, the rows would be read again
+            // and again.
             let group_bytes_max =
                 shapes().map(|&shape| group_bytes(shape, resident + rows)).max().unwrap_or(0);
             if free_bytes(budget.snapshot()) >= 2 * bytes + group_bytes_max

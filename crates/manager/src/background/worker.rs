@@ -287,7 +287,7 @@ impl Shared {
     /// Takes in some batches. `false`: there were none.
     fn learn(&self) -> bool {
         for taken in 0..BATCHES_PER_ROUND {
-            // Locked first: whoever has the registry finds each batch in the pool or taken in, and none in between.
+            // Locked first: a thread that has the registry finds each batch in the pool or taken in, none in between.
             let mut registry = self.registry.lock();
             let Some(batch) = self.visits.take() else {
                 drop(registry);
