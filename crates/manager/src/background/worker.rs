@@ -142,7 +142,7 @@ impl Shared {
         let ended = catch_unwind(AssertUnwindSafe(run));
         if ended.is_err() {
             self.thread_panics.fetch_add(1, Ordering::Relaxed);
-            self.notices.warn("the filter manager's thread panicked and goes on".into());
+            self.notices.warn("the filter manager's thread panicked and continues".into());
         }
         ended.ok()
     }
