@@ -315,7 +315,7 @@ fn one_cache_pays_for_all_memory() {
             panic!("seven rows")
         };
         assert_eq!(document["settings"]["block_cache"]["kind"].as_str(), Some(kind));
-        // 12 MB of records with 200 KB of indexes and 125 KB of filters: not all of them fit beside data.
+        // 12 MB of records with 200 KB of indexes and 125 KB of filters: not all of them fit next to data.
         let index_reads = |row| number(row, "index_reads_per_get");
         for row in [none, bloom, partitioned, tiered] {
             assert!(index_reads(row) > 0.0, "{row}");
@@ -367,7 +367,7 @@ fn the_best_stock_configuration_of_the_same_memory_is_named() {
         "--configs",
         "partitioned:10,ribbon:4,ribbon:24,elastic:auto",
     ];
-    // Filters of 24 bits do not fit beside a block: they are no rivals, whatever they read.
+    // Filters of 24 bits do not fit next to a block: they are no rivals, whatever they read.
     compare(&arguments).assert().success().stdout(
         contains("all reads")
             .and(contains("times as many blocks as the best stock configuration"))

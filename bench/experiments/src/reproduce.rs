@@ -20,8 +20,8 @@ use runner::Runner;
 
 /// Run the experiments of the papers again, and say which of their figures hold
 ///
-/// Each run is kept as a record, so an interrupted command goes on where it was. What was measured at another commit or with other
-/// settings is measured again. `springbloom report` makes tables of the records.
+/// Each run is saved as a record, so an interrupted command continues where it stopped. Runs of another commit or with other settings are
+/// repeated. `springbloom report` makes tables of the records.
 #[derive(Args, Debug)]
 pub struct Reproduce {
     /// Experiments, or `all`
@@ -33,10 +33,10 @@ pub struct Reproduce {
     /// Small trees and short runs: about an hour in all, instead of a night
     #[arg(long)]
     quick: bool,
-    /// Measure nothing: use the records that are there
+    /// Measure nothing: use existing records
     #[arg(long, conflicts_with = "again")]
     no_run: bool,
-    /// Measure again what is there already
+    /// Repeat runs that have a record
     #[arg(long)]
     again: bool,
     /// Use records of other commits, too

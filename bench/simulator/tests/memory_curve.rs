@@ -18,7 +18,7 @@ const OTHERS: [usize; 5] = [2 * BUDGET_BYTES, BUDGET_BYTES / 2, BUDGET_BYTES / 4
 const LEARNT: usize = 600_000;
 const COUNTED: usize = 400_000;
 
-/// How far a promise may be off, beside two standard deviations of the number of wasted reads.
+/// How far a promise may be off, in addition to two standard deviations of the number of wasted reads.
 const OFF_MAX: f64 = 0.15;
 
 /// Wasted reads that were counted.

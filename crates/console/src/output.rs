@@ -142,7 +142,7 @@ mod tests {
             assert_eq!(fs::read_to_string(&file).expect("text"), text);
             assert!(link.is_symlink());
         }
-        // What cannot be written beside it does not touch it.
+        // What cannot be written next to it does not touch it.
         fs::create_dir(folder.path().join("file.part")).expect("in the way");
         write_whole(&file, b"newest").expect_err("in the way");
         assert_eq!(fs::read_to_string(&file).expect("text"), "newer");

@@ -10,7 +10,7 @@ use support::{digests, every_settings, prefix};
 /// The number of absent keys that match the first 0, 1, 2, ... units, over groups of fresh random keys.
 ///
 /// Keys tested against the same group are not independent, so small groups get few trials each. A binomial bound holds if the variance
-/// between groups is small beside that within them.
+/// between groups is small compared with that within them.
 fn survivors(
     settings: UnitSettings,
     key_count: usize,

@@ -2,7 +2,7 @@
 //!
 //! A group of one unit holds each of the lowest four dyadic prefixes of the keys (the key without its last 1 to 4 bits), another group the
 //! keys themselves. A range is a few dyadic pieces. A piece may hold a key if its prefix passes, and one of its halves, down to the keys.
-//! If the larger prefixes of a piece are asked too, most empty ranges are rejected sooner, but not those beside a key.
+//! If the larger prefixes of a piece are asked too, most empty ranges are rejected sooner, but not those next to a key.
 
 use std::ops::Range;
 
@@ -105,7 +105,7 @@ fn empty_short_ranges_pass_as_rarely_as_calculated() {
                 }
             }
         }
-        // Whatever is beside it, a piece of an empty range has an absent prefix.
+        // Whatever is next to it, a piece of an empty range has an absent prefix.
         assert!(rates[1] < 1.1 * rates[0], "{rates:?}");
         assert!(rates[2] < 0.4 * rates[0] && rates[3] < rates[1], "{rates:?}");
         let units = f64::from(units_of_keys) + f64::from(LEVELS);

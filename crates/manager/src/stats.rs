@@ -96,7 +96,7 @@ pub struct Stats {
     /// Bytes outside of the budget: those of threads that looked up, until units make room for them, or because threads take a 128th of
     /// the budget already.
     pub unpaid_bytes: usize,
-    /// The policy learns from one visit in so many, because lookups make them faster than it takes them in.
+    /// The policy learns from one visit in this many, because lookups make them faster than it takes them in.
     pub sampled_one_in: u32,
     /// How all visits ended.
     pub outcomes: OutcomeTotals,

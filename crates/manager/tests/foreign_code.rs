@@ -54,7 +54,7 @@ fn the_last_share_in_a_source_is_dropped_without_a_lock() {
         let source = CallsBack { table, manager: Arc::downgrade(&manager), dropped: dropped.clone(), go_on };
         TableSpec { source: Arc::new(source), ..of_table }
     };
-    // By whoever forgets its only table.
+    // By the one that forgets its only table.
     let first = spec(1, None);
     let id = first.id;
     drop(manager.register(first).expect("there is room"));

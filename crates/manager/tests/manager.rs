@@ -328,7 +328,7 @@ fn a_lowered_budget_holds_when_the_call_returns() {
 fn the_output_of_a_compaction_inherits_the_use_of_its_inputs() {
     for policy in [PolicyKind::MultiQueue, PolicyKind::Benefit] {
         let input = MemoryTable::new(1, 8, 4000);
-        // Room for about two units of each segment, beside the bookkeeping.
+        // Room for about two units of each segment, in addition to the bookkeeping.
         let manager = manager(16 * (input.row_bytes() / 8 + 120) + 12_000, policy);
         let handle = manager.register(input.spec(Some(4))).unwrap();
         for n in 0..20_000u64 {
@@ -377,7 +377,7 @@ fn without_inheritance_the_output_of_a_compaction_starts_unused() {
 #[test]
 fn a_table_that_moves_to_another_level_is_planned_and_counted_there() {
     let (small, large) = (MemoryTable::new(1, 2, 1000), MemoryTable::new(2, 64, 1000));
-    // Room for about three units of each segment, beside the bookkeeping.
+    // Room for about three units of each segment, in addition to the bookkeeping.
     let manager = manager(3 * (small.row_bytes() + large.row_bytes()) + 30_000, PolicyKind::Monkey);
     let _small = manager.register(small.spec(Some(1))).unwrap();
     let _large = manager.register(large.spec(Some(2))).unwrap();

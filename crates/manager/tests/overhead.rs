@@ -1,4 +1,4 @@
-//! What a budget goes to beside units, in the shape of Setting S1 (340 tables of 4 segments of about 3,700 keys of 24 bytes,
+//! What a budget goes to apart from units, in the shape of Setting S1 (340 tables of 4 segments of about 3,700 keys of 24 bytes,
 //! 2.5 MB): little, and no less than the process really allocates.
 
 use std::alloc::{GlobalAlloc, Layout, System};

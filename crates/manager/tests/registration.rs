@@ -79,7 +79,7 @@ fn the_time_for_a_table_hardly_grows_with_their_number() {
 }
 
 #[test]
-#[ignore = "prints how long registering takes beside lookups; run it in release mode with --nocapture"]
+#[ignore = "prints how long registering takes while others look up; run it in release mode with --nocapture"]
 fn time_for_tables_beside_lookups() {
     for tables in [5_000, 20_000, 40_000] {
         let (manager, other, units) = after_lookups();
@@ -101,7 +101,7 @@ fn time_for_tables_beside_lookups() {
             let (time, cpu) = (begun.elapsed(), cpu_time() - cpu);
             let lookups = lookups.load(Ordering::Relaxed) - before;
             is_over.store(true, Ordering::Relaxed);
-            println!("{} tables: {time:?}, {cpu:?} of a processor, beside {lookups} lookups", handles.len());
+            println!("{} tables: {time:?}, {cpu:?} of a processor, during {lookups} lookups", handles.len());
         });
     }
 }

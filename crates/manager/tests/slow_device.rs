@@ -77,7 +77,7 @@ fn open(tables: u64, latency: Duration) -> (u64, u64, Duration, usize) {
     (stats.load_reads, stats.loads, time, in_flight.most.load(Ordering::SeqCst))
 }
 
-/// Threads of this process that read units beside the manager's. Linux keeps 15 characters of a name.
+/// Threads of this process that read units, besides the manager's. Linux keeps 15 characters of a name.
 fn loaders() -> BTreeSet<OsString> {
     let tasks = fs::read_dir("/proc/self/task").expect("Linux lists threads");
     let is_loader = |task: &fs::DirEntry| {

@@ -76,7 +76,7 @@ fn what_threads_keep_is_in_the_budget() {
         started.wait();
         looked_up.wait();
         let (allocated, counted) = (LIVE_BYTES.load(Ordering::Relaxed) - live, buffers() - before);
-        // Nothing is asserted before: the threads would wait for ever.
+        // Nothing is asserted before: the threads would wait forever.
         over.wait();
         println!(
             "{THREADS} threads keep {allocated} bytes; {counted} counted, with {HOST_BYTES} of the host for each"

@@ -81,7 +81,7 @@ fn the_thread_rests_while_others_hold_the_bytes_for_its_reads() {
         assert!(manager.wait_idle(IDLE_TIMEOUT), "it learns");
     }
     let begun = Instant::now();
-    assert!(manager.wait_idle(IDLE_TIMEOUT), "it would wait for ever");
+    assert!(manager.wait_idle(IDLE_TIMEOUT), "it would wait forever");
     println!("idle in {:?} with {} bytes held", begun.elapsed(), bytes_of(&held));
     assert_rests("nothing that could be done");
     let loads = manager.stats().loads;

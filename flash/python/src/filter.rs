@@ -73,17 +73,17 @@ impl Filter {
         Ok(Opened::new(&handle).add_subclass(Filter { handle }))
     }
 
-    /// Adds a key. It is found at once, and durable after `commit` or `close`. Cost: memory, and now and then writes of some pages.
+    /// Adds a key. It is found at once, and durable after `commit` or `close`. Cost: memory, and occasional writes of pages.
     ///
     /// Raises FullError if it is new and there is no room, unless `when_full` says otherwise.
     fn add(&self, py: Python<'_>, key: Item) -> PyResult<()> {
         self.add_all(py, &[KeyDigest::of(key.bytes())])
     }
 
-    /// Adds a key and tells whether it is new, in one step: of threads that bring the same key at the same time, one is told True.
+    /// Adds a key and tells whether it is new, atomically: of threads that add the same key at the same time, one gets True.
     ///
-    /// A share of the new keys, the false positive rate, is taken for known: False. Raises FullError as `add` does. Cost: a lookup, and for
-    /// a new key that of `add`. Many keys are faster together: `add_new_many`.
+    /// A share of the new keys, the false positive rate, is reported as known: False. Raises FullError as `add` does. Cost: a lookup, and
+    /// for a new key that of `add`. `add_new_many` is faster for many keys.
     fn add_new(&self, py: Python<'_>, key: Item) -> PyResult<bool> {
         let mut new = Vec::new();
         self.add_new_all(py, &[KeyDigest::of(key.bytes())], &mut new)?;
@@ -125,15 +125,15 @@ impl Filter {
         self.handle.with(py, FlashFilter::commit)
     }
 
-    /// Adds all keys of another filter, durable on return. Adding to both waits for it. Cost: reads both and writes this one.
+    /// Adds all keys of another filter, durable on return. Adding to either waits. Cost: reads both and writes this one.
     ///
-    /// Filters of the same settings are united, if the keys of both find room. Others, grown ones too, are copied: sizes and rates add up,
-    /// and a lookup of an absent key reads a page of each. Raises FullError, before it writes, if there is no room, or if the rate would
-    /// be more than 1.5 times the one asked for, unless this one was opened with `when_full="overfill"`.
+    /// Filters with the same settings are united if there is room. Others, also grown ones, are copied: sizes and rates add up, and a
+    /// lookup of an absent key reads a page of each. Raises FullError, before it writes, if there is no room, or if the rate would exceed
+    /// 1.5 times the target, unless this one was opened with `when_full="overfill"`.
     ///
-    /// `progress(done, total)` is called at the first step, then some ten times a second, and at the end; `total` may rise. An interrupt,
-    /// or what `progress` raises, ends the call early, and no key is lost: where filters are copied nothing was merged, and where they are
-    /// united, which `info().layers` tells, some of the other keys are there. A merge again completes it.
+    /// `progress(done, total)` is called at the first step, then about ten times a second, and at the end; `total` may rise. An interrupt,
+    /// or an exception from `progress`, ends the call early, and no key is lost: a copy has merged nothing, a union (`info().layers` tells)
+    /// some of the other keys. Repeat the merge to complete it.
     #[pyo3(signature = (other, progress=None))]
     fn merge(&self, py: Python<'_>, other: &Bound<'_, PyAny>, progress: Progress) -> PyResult<()> {
         let other = other.cast::<Filter>().map_err(|_| wrong_type(other, "other", "a FlashFilter"))?.get();
@@ -161,7 +161,7 @@ impl Filter {
         Ok(dict)
     }
 
-    /// Reads and checks every page. False if some are damaged: these answer that any key may be there. `springflash set` repairs.
+    /// Reads and checks every page. False if some are damaged: these report any key as present. `springflash set repair` mends them.
     /// `progress(done, total)` is called at the first step, then some ten times a second, and at the end. An interrupt ends the call early.
     #[pyo3(signature = (progress=None))]
     fn verify(&self, py: Python<'_>, progress: Progress) -> PyResult<bool> {

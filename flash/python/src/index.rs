@@ -160,16 +160,16 @@ impl Index {
         Ok(dict)
     }
 
-    /// Frees the space of values that were replaced or deleted for new ones. Files do not shrink. Cost: reads and writes what is left.
+    /// Frees the space of replaced and deleted values for new ones. Files do not shrink. Cost: reads and writes what is left.
     ///
-    /// `progress(done, total)` is called at the first step, then some ten times a second, and at the end; `total` may rise. An interrupt,
-    /// or what `progress` raises, ends the call early: nothing is lost, what was freed stays so, and a call again goes on.
+    /// `progress(done, total)` is called at the first step, then about ten times a second, and at the end; `total` may rise. An interrupt,
+    /// or an exception from `progress`, ends the call early without loss; a second call continues.
     #[pyo3(signature = (progress=None))]
     fn compact(&self, py: Python<'_>, progress: Progress) -> PyResult<()> {
         self.handle.with_watch(py, &progress, |index, watch| index.compact(watch).map(drop))
     }
 
-    /// Reads and checks everything; changes wait meanwhile. False if something is damaged: lookups of it raise DamagedError.
+    /// Reads and checks everything; changes wait. False if something is damaged: lookups of it raise DamagedError.
     /// `springflash index` repairs. `progress(done, total)` is called at the first step, then some ten times a second, and at the end. An
     /// interrupt ends the call early.
     #[pyo3(signature = (progress=None))]

@@ -14,7 +14,7 @@ import springflash
 PYTHON = Path(__file__).resolve().parents[1]
 EXAMPLES = [
     pytest.param(code, id=f"{file.name}-{n}")
-    for file in (PYTHON / "README.md", PYTHON.parent / "docs" / "python.md")
+    for file in (PYTHON / "README.md", PYTHON.parent / "docs" / "python.md", PYTHON.parents[1] / "README.md")
     for n, code in enumerate(re.findall(r"^```python\n(.*?)^```", file.read_text(), re.DOTALL | re.MULTILINE))
 ]
 

@@ -1,9 +1,7 @@
-// The border between a host's adapter to its engine, in C or C++, and the Rust core that all hosts share: every function that crosses it,
-// with its ownership.
+// The interface between a host's adapter to its engine, in C or C++, and the Rust core that all hosts share.
 //
-// The functions are written in Rust (src/ffi/); a panic of theirs is caught. A function that the core is given must not throw: C++ takes
-// none that is not `noexcept`.
-// A pointer is borrowed for the call unless the comment says that it is owned.
+// The core catches panics of its functions (src/ffi/). Callbacks must not throw: C++ accepts only `noexcept` ones. A pointer is borrowed
+// for the call unless its comment says that it is owned.
 #pragma once
 
 #include <stddef.h>
@@ -16,12 +14,12 @@ extern "C" {
 #define SB_NOEXCEPT
 #endif
 
-typedef struct sb_filters sb_filters;      // one shared set of settings + manager; reference counted
-typedef struct sb_cache_use sb_cache_use;  // a share of the charge to a cache: there is one while options or databases have it
-typedef struct sb_builder sb_builder;      // filter units of a table that is being written
+typedef struct sb_filters sb_filters;              // one shared set of settings + manager; reference counted
+typedef struct sb_cache_use sb_cache_use;          // a share of the charge to a cache, held by options and databases
+typedef struct sb_builder sb_builder;              // filter units of a table that is being written
 typedef struct sb_column_family sb_column_family;  // a column family of a database, while one of its tables is open
-// A table from its opening to its closing: its filter units over keys, or over prefixes. `is_open`: 1 from when it has them, to be loaded
-// with acquire; until then it may be waiting for its directory, and lookups pass unfiltered.
+// An open table's filter units, over keys or over prefixes. `is_open` becomes 1 when it has them; load it with acquire. Until then the
+// table may wait for its directory, and lookups pass unfiltered.
 typedef struct {
   uint32_t is_open;
 } sb_table;
@@ -39,48 +37,48 @@ typedef struct {
 // How table files are opened. `access` is owned by the receiver of the struct; any thread may call the functions.
 typedef struct {
   void* access;
-  // Reads `size` bytes at `offset` of a file into `into`; 0 on success. `verify`: an earlier read was corrupt, and this one is to be
-  // verified and reconstructed by the file system; it fails where the file system cannot.
+  // Reads `size` bytes at `offset` of a file into `into`; 0 on success. `verify`: an earlier read was corrupt, so the file system must
+  // verify and reconstruct this one; fails if it cannot.
   int (*read)(const void* access, sb_bytes path, uint64_t offset, size_t size, int verify, uint8_t* into) SB_NOEXCEPT;
   int (*exists)(const void* access, sb_bytes path) SB_NOEXCEPT;                // 1 while the file exists
   void (*log)(const void* access, int is_warning, sb_bytes text) SB_NOEXCEPT;  // adds a line to the database's log
   void (*free)(void* access) SB_NOEXCEPT;
-  uint64_t file_system;  // the same for databases whose files hang together, if they lie on no device of the operating system
+  uint64_t file_system;  // identifies the file system, for files that are on no device of the operating system
 } sb_file_access;
 
 // ---- the engine -----------------------------------------------------------------------------------------------------
 
 // A cache of the engine that the budget can be charged to, so that filters and cache together stay under the cache's capacity. `cache` is
-// what sb_filters_use_cache is given. Any thread may call the functions, but only one at a time `room` and `update`.
+// the one given to sb_filters_use_cache. Any thread may call the functions, but `room` and `update` only one at a time.
 typedef struct {
-  // A charge, of nothing at first; it shares the cache. Owned; released with `release`. `alarm` is called when the cache may have run short
-  // of room, by any thread within a call of the cache, whose locks it holds: it must call nothing of the engine. `free` is called with
-  // `context` after the last alarm, which may come after `release`.
+  // A charge, of 0 bytes at first, with a share in the cache. Owned; released with `release`. `alarm` is called when the cache may be short
+  // of room, by any thread, with locks of the cache held: it must not call the engine. `free` is called with `context` after the last
+  // alarm, which may come after `release`.
   void* (*charge)(const void* cache, void (*alarm)(void*) SB_NOEXCEPT, void (*free)(void*) SB_NOEXCEPT, void* context)SB_NOEXCEPT;
   uint64_t (*capacity)(void* charge) SB_NOEXCEPT;  // of the cache
-  // Bytes that the charge may take: those that nobody else needs to have in the cache, at most this many eighths of its capacity. May take
-  // long. To be called often: `alarm` is called only for a while after it.
+  // Bytes that the charge may take: those that others have not pinned, at most this many eighths of the capacity. May take long. Call it
+  // often: `alarm` is called only for a while after it.
   uint64_t (*room)(void* charge, unsigned eighths) SB_NOEXCEPT;
-  uint64_t (*charged)(void* charge) SB_NOEXCEPT;  // bytes that the charge has, also those that `update` is taking
-  // Moves the charge to `bytes` or a little more; gives what the cache grants, or would, if `end` ended this permit.
+  uint64_t (*charged)(void* charge) SB_NOEXCEPT;  // bytes of the charge, with those that `update` is taking
+  // Moves the charge to `bytes` or a little more. Returns what the cache grants, or would grant if `end` had not ended this permit.
   uint64_t (*update)(void* charge, uint64_t bytes, uint64_t permit) SB_NOEXCEPT;
-  // Gives all bytes back at once: how many. No `update` by an earlier permit takes any from then on, also none that is under way.
+  // Gives all bytes back at once, and returns how many. No `update` with an earlier permit takes any afterwards, even if it is running.
   // `if_refusing`: only if the cache is so full that it refuses entries.
   uint64_t (*end)(void* charge, uint64_t permit, int if_refusing) SB_NOEXCEPT;
   void (*release)(void* charge) SB_NOEXCEPT;  // gives the bytes back
 } sb_cache_calls;
 
-// What the core must know of an engine. A host defines one, which stays as it is and where it is; text ends in NUL.
+// What the core must know of an engine. A host defines one as a constant; text ends in NUL.
 typedef struct {
   // Of table files, whose names are numbers of at least six digits.
   const char* table_extension;
   const char* older_table_extension;  // of tables of an older version; null: the same
-  const char* database_file;          // in the folder of every database: no other folder is written to
+  const char* database_file;          // in the folder of every database; the core writes to no other folder
   const char* lock_file;  // in the folder of a database; kept open by the process that has the database open for writing
   // The file in the folder of a database that remembers the use of its tables, and its name while it is written.
   const char* hotness_file;
   const char* hotness_file_new;
-  size_t reader_bytes;          // by malloc, of the reader of an open table with units, and its sb_file: the budget pays for it
+  size_t reader_bytes;          // malloc bytes of an open table's reader and its sb_file, which the budget pays for
   const sb_cache_calls* cache;  // null: the engine has none
 } sb_engine;
 
@@ -88,7 +86,7 @@ typedef struct {
 
 // How many settings there are, and which of them is the budget.
 enum { SB_SETTINGS = 11, SB_SETTING_BUDGET = 0 };
-// Name of a setting, in memory that stays.
+// Name of a setting, in static memory.
 sb_bytes sb_setting_name(size_t index) SB_NOEXCEPT;
 // A setting as an option string gives it.
 typedef struct {
@@ -96,38 +94,38 @@ typedef struct {
   sb_bytes value;
 } sb_setting;
 
-// Whether the value can work by itself; if not, `error` (of `error_size` bytes) has a sentence.
+// Whether the value is valid by itself; if not, `error` (of `error_size` bytes) says why.
 int sb_setting_can_work(sb_setting setting, char* error, size_t error_size) SB_NOEXCEPT;
 
-// The shared instance that option strings share. The first caller's settings create it; a later caller with another
-// budget changes the budget of all, and must agree in the rest. `engine` is that of all callers. Returns an owned reference, or null with a
-// message in `error` (of `error_size` bytes).
+// The instance that all option strings share. The first caller's settings create it. A later caller may change the budget of all, and must
+// agree in the rest. `engine` is the same for all callers. Returns an owned reference, or null with a message in `error` (of `error_size`
+// bytes).
 sb_filters* sb_filters_shared_instance(const sb_engine* engine, const sb_setting* settings, size_t count, char* error,
                                        size_t error_size) SB_NOEXCEPT;
-// Options have this block cache from now on (null: none; meanwhile no other one has its `identity`): the budget is charged to it, and to
-// others in use, if the settings say so. `use` becomes an owned share of that, or null if nothing is charged to this cache. 1; or 0 with a
-// message: no cache can pay.
+// Options have this block cache from now on (null: none). `identity` is unique among the caches in use. If the settings say so, the budget
+// is charged to it, together with others in use. `use` becomes an owned share of the charge, or null if nothing is charged to this cache.
+// Returns 1, or 0 with a message if no cache can pay.
 int sb_filters_use_cache(const sb_filters* filters, const void* cache, const void* identity, sb_cache_use** use, char* error,
                          size_t error_size) SB_NOEXCEPT;
-// With the last share the charge to the cache ends: its bytes are free, and nothing of ours has the cache, when this returns. It waits for
-// a call of the cache that is under way, so that it must not come from within one.
+// The last share ends the charge: when this returns, its bytes are free and the core no longer uses the cache. Waits for a running call of
+// the cache, so it must not be called from within one.
 void sb_cache_use_release(sb_cache_use* use) SB_NOEXCEPT;
-// The shared instance if there is one, as an owned reference; else null.
+// An owned reference to the shared instance, or null if there is none.
 sb_filters* sb_filters_shared_instance_if_any(void) SB_NOEXCEPT;
-// Gives the shared instance up, for who cannot give settings any more: it ends, and its threads with it, when nobody else owns it.
+// Drops the process's own reference to the shared instance, which ends, with its threads, when its last owner releases it.
 void sb_filters_give_up_shared_instance(void) SB_NOEXCEPT;
 void sb_filters_retain(const sb_filters* filters) SB_NOEXCEPT;
-void sb_filters_release(const sb_filters* filters) SB_NOEXCEPT;  // gives one owned reference back
+void sb_filters_release(const sb_filters* filters) SB_NOEXCEPT;  // drops an owned reference
 uint64_t sb_filters_budget_bytes(const sb_filters* filters) SB_NOEXCEPT;
-// From then on the budget is that one, if it was chosen by measuring before.
+// Also ends the measuring of `budget=auto`.
 int sb_filters_set_budget_bytes(const sb_filters* filters, uint64_t budget_bytes) SB_NOEXCEPT;
-// An operation that must not fail for want of room in a cache begins: what is charged to a cache that is too full goes first.
+// Call before an operation that must not fail for want of room in a cache: ends the charge to a cache that is too full.
 void sb_filters_make_way(const sb_filters* filters) SB_NOEXCEPT;
-// A cache refused an entry: nothing is charged for a while, if something was (1). Then the caller tries again.
+// Call when a cache refused an entry: nothing is charged for a while. Returns 1 if something was charged: the caller tries again.
 int sb_filters_yield_to_cache(const sb_filters* filters) SB_NOEXCEPT;
-// The entry found room after that: a good part of the budget is given up.
+// Call when the entry then found room: the budget falls.
 void sb_filters_have_yielded_to_cache(const sb_filters* filters) SB_NOEXCEPT;
-// Waits until no unit is waiting to be loaded; whether that came true in time.
+// Waits until no unit is waiting to be loaded; 0 if the time ran out.
 int sb_filters_wait_idle(const sb_filters* filters, uint64_t timeout_ms) SB_NOEXCEPT;
 // Calls `take` with the metrics in the text format that Prometheus scrapes, whose Content-Type is SB_METRICS_CONTENT_TYPE.
 #define SB_METRICS_CONTENT_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -140,17 +138,17 @@ void sb_filters_settings_text(const sb_filters* filters, void* context,
 void sb_filters_count_table_without_units(const sb_filters* filters) SB_NOEXCEPT;
 // A database into whose options filters were installed wrote a table without units.
 void sb_filters_count_written_without_units(const sb_filters* filters) SB_NOEXCEPT;
-// Wasted reads per lookup to expect at a budget, from what was measured; below 0 before anything was.
+// Expected wasted reads per lookup at a budget; below 0 before anything was measured.
 double sb_filters_wasted_reads_per_lookup(const sb_filters* filters, uint64_t budget_bytes) SB_NOEXCEPT;
-// Whether keys that a custom comparator calls equal may be trusted to be equal byte for byte.
+// Whether to assume that keys which a custom comparator calls equal are equal byte for byte.
 int sb_filters_assumes_bytewise_equality(const sb_filters* filters) SB_NOEXCEPT;
 // Whether new tables get units.
 int sb_filters_writes_units(const sb_filters* filters) SB_NOEXCEPT;
-// Whether they get an index that needs little memory, unless the options of the engine ask for another one.
+// Whether they get a small index, unless the engine's options ask for another one.
 int sb_filters_shrinks_index(const sb_filters* filters) SB_NOEXCEPT;
-// Whether the budget pays for tables' indexes in memory.
+// Whether the budget holds tables' indexes.
 int sb_filters_has_indexes(const sb_filters* filters) SB_NOEXCEPT;
-// Whether they get units over further prefixes.
+// Whether new tables get units over further prefixes.
 int sb_filters_writes_further_prefixes(const sb_filters* filters) SB_NOEXCEPT;
 
 // ---- writing --------------------------------------------------------------------------------------------------------
@@ -160,55 +158,54 @@ int sb_filters_writes_further_prefixes(const sb_filters* filters) SB_NOEXCEPT;
 sb_builder* sb_builder_new(const sb_filters* filters, int bytewise, sb_bytes session, uint64_t file_number) SB_NOEXCEPT;
 // Keys in the table's order, without timestamp. `entry_bytes`: key and value, uncompressed.
 void sb_builder_add(sb_builder* builder, sb_bytes key, uint64_t entry_bytes) SB_NOEXCEPT;
-// The prefixes of the entry's key, where the table gets units over them, in the order of the keys. Both, or this alone. `prefix`: by the
-// extractor; null: the key has none.
+// The prefixes of an entry's key, in the order of the keys, for a table that gets units over them, with or without units over keys.
+// `prefix`: by the extractor; null: the key has none.
 void sb_builder_add_prefixes(sb_builder* builder, const sb_bytes* prefix, sb_bytes key, uint64_t entry_bytes) SB_NOEXCEPT;
 uint64_t sb_builder_key_count(const sb_builder* builder) SB_NOEXCEPT;
 uint64_t sb_builder_bytes_estimate(const sb_builder* builder) SB_NOEXCEPT;  // size of the block if it ended now
-uint64_t sb_builder_memory_bytes(const sb_builder* builder) SB_NOEXCEPT;    // that it takes now
+uint64_t sb_builder_memory_bytes(const sb_builder* builder) SB_NOEXCEPT;    // in use now
 sb_bytes sb_builder_finish(sb_builder* builder) SB_NOEXCEPT;                // borrowed until sb_builder_free; empty: no units
 void sb_builder_free(sb_builder* builder) SB_NOEXCEPT;
 
 // ---- reading --------------------------------------------------------------------------------------------------------
 
-// An order of user keys without timestamp, valid for the time of a call. `compare` gives <0, 0, >0; null: the order of bytes.
+// An order of user keys without timestamp, valid during the call. `compare` returns <0, 0, >0; null: the order of bytes.
 typedef struct {
   const void* comparator;
   int (*compare)(const void* comparator, sb_bytes a, sb_bytes b) SB_NOEXCEPT;
 } sb_comparator;
 
-// Header and directory of a block of filter units, and where in the file that block is. `session`: with the file number, tells which table
-// this is, even when a path is used again.
+// Header and directory of a block of filter units, and the block's offset in the file. `session` and file number identify the table, even
+// when a path is used again.
 typedef struct {
   sb_bytes bytes;
   uint64_t block_offset;
   sb_bytes session;
 } sb_head;
 
-// An entry of a table's index: where the block lies whose keys are at most the separator, and larger than the one before.
+// An entry of a table's index: the block whose keys are at most the separator, and greater than the previous one.
 typedef struct {
   sb_bytes separator;
   uint64_t offset;
-  uint64_t size;  // without what stands behind a block
+  uint64_t size;  // without the trailer
 } sb_index_entry;
 
-// The file of an open table, with a share in all that reading it uses. It counts its own shares; any thread may call the functions. A
-// function that gives a number gives 0 on success.
+// The file of an open table; it keeps alive all that reading it uses, and counts its own shares. Any thread may call the functions. Those
+// that return a number return 0 on success.
 typedef struct sb_file sb_file;
 typedef struct {
-  // As of sb_file_access.
+  // As in sb_file_access.
   int (*read)(const sb_file* file, uint64_t offset, size_t size, int verify, uint8_t* into) SB_NOEXCEPT;
-  // Reads the head of the units with such contents, and gives it to `take`, once. Else: SB_CORRUPT, SB_UNREADABLE, SB_NO_SUCH_UNITS.
+  // Reads the head of the units with these contents, and passes it to `take` once. Errors: SB_CORRUPT, SB_UNREADABLE, SB_NO_SUCH_UNITS.
   int (*read_head)(const sb_file* file, int32_t contents, void* context,
                    void (*take)(void* context, const sb_head* head) SB_NOEXCEPT) SB_NOEXCEPT;
-  // Reads the table's whole index, and gives `take` its entries, in their order. Separators are compared byte by byte. Null: the adapter
-  // cannot.
+  // Reads the table's whole index, and passes its entries to `take` in order. Separators are compared byte by byte. Null: not supported.
   int (*read_index)(const sb_file* file, void* context,
                     void (*take)(void* context, const sb_index_entry* entry) SB_NOEXCEPT) SB_NOEXCEPT;
   void (*share)(const sb_file* file) SB_NOEXCEPT;    // takes another share
-  void (*release)(const sb_file* file) SB_NOEXCEPT;  // gives a share back: the last one closes the file
+  void (*release)(const sb_file* file) SB_NOEXCEPT;  // drops a share: the last one closes the file
 } sb_file_calls;
-// What an adapter's object begins with.
+// The first member of an adapter's object.
 struct sb_file {
   const sb_file_calls* calls;
 };
@@ -217,86 +214,86 @@ typedef struct {
   sb_bytes path;
   uint64_t file_number;
   int32_t level;             // -1: unknown
-  int32_t contents;          // SB_KEYS or SB_PREFIXES: which units are meant
+  int32_t contents;          // SB_KEYS or SB_PREFIXES
   sb_comparator comparator;  // valid until the table is closed
   sb_bytes family;           // name of the column family that wrote the table, for metrics; empty: unknown
-  uint64_t index_bytes;      // of its index in memory, about, if the budget may pay for it; else 0
+  uint64_t index_bytes;      // approximate bytes of its index in memory if the budget may hold it; else 0
 } sb_table_spec;
 
-// A column family has its first table open. `session`: the engine's name for this opening of the database; `folder`: where the database
-// is, which is its name in metrics; `is_for_writing`: whether it may have been opened to write. `files` is given away; it is used until the
+// Call when a column family opens its first table. `session`: the engine's name for this opening of the database. `folder`: the database's
+// folder, its name in metrics. `is_for_writing`: whether it may be open for writing. Takes ownership of `files`, which is used until the
 // last column family of the database is closed. Owned.
 const sb_column_family* sb_column_family_open(const sb_filters* filters, sb_bytes session, sb_bytes folder, int is_for_writing,
                                               sb_file_access files) SB_NOEXCEPT;
-// No table of the column family is open any more. With the last one of a database, its use is written down if it may be, its tables are
-// forgotten, and no file of it is accessed from here on. `may_wait`: nor is one being accessed when this returns, which may take long;
-// without, what is read has shares in all that it uses.
+// Call when no table of the column family is open any more. With the last column family of a database, its hotness is saved if allowed, its
+// tables are forgotten, and none of its files is accessed any more. `may_wait`: also waits for running accesses, which may take long;
+// otherwise they end on their own shares.
 void sb_column_family_close(const sb_filters* filters, const sb_column_family* family, int may_wait) SB_NOEXCEPT;
 
-// About this many lookups began with a table of the column family that has units.
+// About this many lookups started at a table of the column family that has units.
 void sb_column_family_count_lookups(const sb_column_family* family, uint64_t lookups) SB_NOEXCEPT;
 
-// Given the first bytes of a filter block: 1, and how long the head (header and directory) and the block are; 0: not ours.
+// From the first bytes of a filter block: 1, and the sizes of the head (header and directory) and of the block; 0: no block of units.
 int sb_block_extent(sb_bytes start, uint64_t* head_bytes, uint64_t* block_bytes) SB_NOEXCEPT;
-// What the units of a block with this head are over. After the block of keys may come one of prefixes, at `prefixes_at` from its beginning:
-// the extent of the first has both. A table's prefixes are opened, asked, and closed like another table of that file, which has them as its
-// keys in the order of bytes.
+// What the units of a block with this head are over. A block of prefixes may follow the block of keys, `prefixes_at` bytes after its start;
+// the extent of the first includes it. The prefixes of a table are opened, probed and closed like another table of the same file, with the
+// prefixes as its keys in byte order.
 enum { SB_UNKNOWN_CONTENTS = 0, SB_KEYS = 1, SB_KEYS_BEFORE_PREFIXES = 2, SB_PREFIXES = 3 };
 int sb_block_contents(sb_bytes head, uint64_t* prefixes_at) SB_NOEXCEPT;
-// How long the prefix of `from` is, by the rules of further prefixes of an open table's units, with which all keys begin from `from` on
-// and below `end`, in the order of bytes; 0: there is none.
+// Length of the longest further prefix, by the rules of an open table's units, that all keys from `from` to below `end` share in byte
+// order; 0: none.
 size_t sb_table_further_prefix_of_range(const sb_table* table, sb_bytes from, sb_bytes end) SB_NOEXCEPT;
-// What a head is good for, and what opening a table comes to.
+// Results of checking a head and of opening a table.
 enum { SB_OPENED = 0, SB_NO_ROOM = 1, SB_CORRUPT = 2, SB_UNREADABLE = 4, SB_NO_SUCH_UNITS = 5 };
-// SB_OPENED: it is sound, and has these contents; or SB_CORRUPT, SB_NO_SUCH_UNITS.
+// SB_OPENED: the head is valid and has these contents; or SB_CORRUPT, SB_NO_SUCH_UNITS.
 int sb_head_check(sb_bytes head, int32_t contents) SB_NOEXCEPT;
-// Opens a table; close with sb_table_close. `head`: null if `why` says why there is none: SB_NO_ROOM, SB_CORRUPT, SB_UNREADABLE. Gives
-// SB_OPENED, or why lookups pass unfiltered: SB_NO_SUCH_UNITS for good, and `*table` is null then; else the table waits, and is opened by
-// another thread as soon as there is room for it and it can be read. A share in `file` is given away.
+// Opens a table; close it with sb_table_close. `head` is null if `why` has a reason: SB_NO_ROOM, SB_CORRUPT, SB_UNREADABLE. Returns
+// SB_OPENED, or why lookups pass unfiltered. With SB_NO_SUCH_UNITS that is final and `*table` is null; otherwise the table waits, and
+// another thread opens it when there is room and it can be read. Takes a share in `file`.
 int sb_table_open(const sb_filters* filters, const sb_column_family* family, const sb_table_spec* spec, const sb_head* head,
                   int why, const sb_file* file, const sb_table** table) SB_NOEXCEPT;
-// If it waits, it does so no more: its file is going away. Does not wait for a read.
+// Ends the waiting of a table whose file is being deleted. Does not wait for a read.
 void sb_table_stop_waiting(const sb_table* table) SB_NOEXCEPT;
-// The table file at `path` is at another level of its tree from now on.
+// The table file at `path` has moved to another level.
 void sb_table_moved(const sb_filters* filters, sb_bytes path, int32_t level) SB_NOEXCEPT;
 uint64_t sb_table_memory_bytes(const sb_table* table) SB_NOEXCEPT;
-// `filters`: what it was opened with. `obsolete`: the file is going away, so its state may be forgotten. Does not wait for a read: one that
-// is under way keeps its share in the file.
+// `filters`: those of sb_table_open. `obsolete`: the file is being deleted, so its state may be forgotten. Does not wait for a running
+// read, which keeps its share in the file.
 void sb_table_close(const sb_filters* filters, const sb_table* table, int obsolete) SB_NOEXCEPT;
 
-// The host keeps this many bytes for the lookups of the calling thread until the thread ends: the budget pays for them.
+// Bytes that the host keeps for lookups of the calling thread until it ends; the budget pays for them.
 void sb_set_thread_bytes(size_t bytes) SB_NOEXCEPT;
-// A lookup had to read this many blocks of a table, with units or waiting, because no cache had them.
+// Blocks of a table, with units or waiting, that a lookup read because no cache had them.
 void sb_filters_count_block_reads(const sb_filters* filters, uint64_t reads) SB_NOEXCEPT;
-// An iterator opened a table, and asks no units: what it will read is not counted.
+// An iterator opened a table without asking units: its reads are not counted.
 void sb_filters_count_sought_table(const sb_filters* filters) SB_NOEXCEPT;
 sb_digest sb_digest_of(sb_bytes key) SB_NOEXCEPT;
-// The hot path, of an open table, as are those below: whether the table may hold the key, and the segment that would. No lock, no
-// allocation, no I/O. A "no" is recorded; what a "maybe" turns out to be, the others are told.
+// The hot path, for an open table, like the functions below: whether the table may hold the key, and the segment that would. No lock, no
+// allocation, no I/O. Records a "no"; report how a "maybe" ended with sb_table_record_*.
 int sb_table_may_match(const sb_table* table, const sb_comparator* comparator, sb_digest digest, sb_bytes key,
                        uint32_t* segment) SB_NOEXCEPT;
-// A key of a batch, and what was found: the segment that would hold it, and whether the table may (1) or does not (0).
+// A key of a batch and its result: the segment that would hold it, and whether the table may hold it (1) or does not (0).
 typedef struct {
   sb_bytes key;
   sb_digest digest;
   uint32_t segment;
   uint32_t may_match;
 } sb_batch_key;
-// The same for each key of a batch. Faster for keys in the table's order, as neighbours may be in one segment.
+// The same for each key of a batch. Faster for keys in the table's order, because neighbours may share a segment.
 void sb_table_may_match_batch(const sb_table* table, const sb_comparator* comparator, sb_batch_key* keys,
                               size_t count) SB_NOEXCEPT;
-// What a lookup that a "maybe" let pass came to in the table: it found nothing, or what it looked for.
+// How a lookup after a "maybe" ended in the table: it found nothing, or its key.
 void sb_table_record_missing(const sb_table* table, uint32_t segment) SB_NOEXCEPT;
 void sb_table_record_found(const sb_table* table, uint32_t segment) SB_NOEXCEPT;
-// Whether the table has the key was not found out: that takes a block which is not in memory, and the lookup was not to read it.
+// The lookup did not find out, because it was not allowed to read a block that is not in memory.
 void sb_table_record_not_read(const sb_table* table, uint32_t segment) SB_NOEXCEPT;
-// A place in the table's index, which has the entries that `read_index` gave, if it is resident; else null. The index stays in memory until
-// the cursor is freed. No lock, no I/O. Not for several threads at once.
+// A cursor over the table's index, with the entries of `read_index`, if it is resident; else null. The index stays in memory until the
+// cursor is freed. No lock, no I/O. One thread at a time.
 typedef struct sb_index_cursor sb_index_cursor;
 sb_index_cursor* sb_table_index(const sb_table* table) SB_NOEXCEPT;
 void sb_index_cursor_free(sb_index_cursor* cursor) SB_NOEXCEPT;
-// Each gives an entry, whose separator is readable until the next call, or 0 where there is none: the first one, the last one, the first
-// one whose separator is at least `key`, the one behind or before that of the last call, which gave one.
+// Each returns 1 and an entry, whose separator is valid until the next call, or 0 if there is none: the first, the last, the first whose
+// separator is at least `key`, the next and the previous one of the last call, which returned one.
 int sb_index_first(sb_index_cursor* cursor, sb_index_entry* entry) SB_NOEXCEPT;
 int sb_index_last(sb_index_cursor* cursor, sb_index_entry* entry) SB_NOEXCEPT;
 int sb_index_seek(sb_index_cursor* cursor, sb_bytes key, sb_index_entry* entry) SB_NOEXCEPT;

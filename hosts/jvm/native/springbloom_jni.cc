@@ -113,7 +113,7 @@ extern "C" {
 // The class loader that loaded this library is gone, and nobody can give settings any more.
 JNIEXPORT void JNICALL JNI_OnUnload(JavaVM*, void*) { sb_filters_give_up_shared_instance(); }
 
-// Takes a stock table factory and gives one with the same options and filter units. Both are owned by whoever has the number; with an
+// Takes a stock table factory and gives one with the same options and filter units. Both are owned by the one that has the number; with an
 // exception the stock factory is gone.
 JNIEXPORT jlong JNICALL Java_org_springbloom_rocksdb_Native_wrap(JNIEnv* env, jclass, jlong stock_factory,
                                                                  jobjectArray names_and_values) {

@@ -198,7 +198,7 @@ int main() {
       db->CompactRange(nullptr, nullptr);
     });
     EventuallyIs([&] { return compacted.wait_for(std::chrono::milliseconds(0)) == std::future_status::ready; }, "a compaction");
-    CHECK(IsFilteredSoon(db.get(), &env), "beside reads that hang");
+    CHECK(IsFilteredSoon(db.get(), &env), "while other reads hang");
     env.hangs = -1;
     db.reset();
   }

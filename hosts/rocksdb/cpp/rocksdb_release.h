@@ -301,7 +301,7 @@ class LogFault : public rocksdb::log::Reader::Reporter {
   rocksdb::Status status;
 };
 
-// RocksDB asserts that whoever opens a table says what is known of its checksum. A table factory is not told the file's.
+// RocksDB asserts that a caller that opens a table says what is known of its checksum. A table factory is not told the file's.
 inline void SayChecksumIsUnknown([[maybe_unused]] rocksdb::FileOptions* options) {
 #if SPRINGBLOOM_ROCKSDB >= 110100
   options->file_checksum_func_name = rocksdb::kNoFileChecksumFuncName;

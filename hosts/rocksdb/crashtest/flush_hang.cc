@@ -1,10 +1,10 @@
-// Shows that a flush of stock RocksDB can wait for ever: flush_hang FOLDER. Ends with 1 if a call hangs.
+// Shows that a flush of stock RocksDB can wait forever: flush_hang FOLDER. Ends with 1 if a call hangs.
 // `build assertions flush_hang` links nothing of Springbloom.
 //
 // Before a flush picks its memtables it syncs older logs, without the database's mutex. A memtable that another flush asks for meanwhile is
 // not picked, yet MemTableList::PickMemtablesToFlush forgets that it was asked for. While there are fewer such memtables than
 // min_write_buffer_number_to_merge, only another flush writes it. RocksDB's issues 12094 and 13280. As long as a call hangs here, `stress`
-// beside this file avoids that setting.
+// next to this file avoids that setting.
 #include <atomic>
 #include <chrono>
 #include <condition_variable>

@@ -78,7 +78,7 @@ fn the_memory_of_each_thread_that_looks_up_is_in_the_budget() {
         let (looked_up, over) = (Barrier::new(THREADS + 1), Barrier::new(THREADS + 1));
         let each = std::thread::scope(|scope| {
             let run = || {
-                // A thread pays anew when its batch of visits is full.
+                // A thread pays again when its batch of visits is full.
                 (0..400).for_each(|_| look_up());
                 looked_up.wait();
                 over.wait();
@@ -113,7 +113,7 @@ fn the_memory_of_each_thread_that_looks_up_is_in_the_budget() {
 }
 
 /// A cache of 8 MiB has 16 shards. If one of them gets much more of the charge than its share, it is over its capacity for good, and the
-/// others are full of blocks beside it.
+/// others are full of other blocks.
 #[test]
 fn every_shard_of_the_block_cache_has_room_beside_the_charge() {
     let folder = folder();

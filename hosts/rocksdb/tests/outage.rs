@@ -89,7 +89,7 @@ fn a_fault_that_passes_leaves_no_trace() {
             fault.set();
             let begun = Instant::now();
             while begun.elapsed() < length {
-                // All units have to be read anew.
+                // All units have to be read again.
                 elastic.set_budget_bytes(0).expect("a budget");
                 elastic.set_budget_bytes(AMPLE_BYTES).expect("a budget");
                 look_up_absent(&db);

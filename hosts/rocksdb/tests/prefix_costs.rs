@@ -1,5 +1,5 @@
-//! What units over prefixes cost those who do not seek absent ones: in loads, lookups, scans and steps of iterators, beside elastic filters
-//! without them.
+//! What units over prefixes cost those who do not seek absent ones: in loads, lookups, scans and steps of iterators, against elastic
+//! filters without them.
 //!
 //! `SPRINGBLOOM_ROUNDS` sets how often each is measured (default 3).
 

@@ -1,5 +1,5 @@
-//! A budget that is charged to a block cache with a strict limit, beside memtables and index blocks, while the cache is resized: nothing
-//! fails that would not fail with stock filters.
+//! A budget that is charged to a block cache with a strict limit, together with memtables and index blocks, while the cache is resized:
+//! nothing fails that would not fail with stock filters.
 
 mod common;
 
@@ -385,7 +385,7 @@ fn filters_stay_where_giving_way_does_not_help() {
         let put = |n| db.put(key(n), [b'v'; 200]).expect("put");
         (0..KEYS).step_by(2).for_each(put);
         db.flush().expect("flush");
-        // So much stays in a memtable.
+        // This much stays in a memtable.
         db.set_options(&[("write_buffer_size", "16777216")]).expect("an option");
         (0..KEYS).step_by(2).take(1500).for_each(put);
         (folder, db)

@@ -183,7 +183,7 @@ impl Soak {
         std::thread::yield_now();
     }
 
-    /// A database beside the main one that is opened, checked, closed, and now and then made anew.
+    /// A second database that is opened, checked, closed, and now and then made again.
     fn come_and_go(&self, path: &Path, rng: &mut TestRng) {
         {
             let db = DB::open(&self.options, path).expect("open");

@@ -1,4 +1,4 @@
-//! What an open table with filter units takes beside what stock RocksDB keeps for it: the budget counts what the process allocates.
+//! What an open table with filter units takes in addition to what stock RocksDB keeps for it: the budget counts what the process allocates.
 
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 
@@ -15,8 +15,8 @@ use common::{
     unsafe_calls::{is_from, malloc_bytes},
 };
 
-/// Bytes a table that are measured beside those that are counted. Not none: RocksDB's own allocations, which come in between, fit into
-/// freed chunks less well than without filters, whatever ours are (what Rust allocates is counted to 1%:
+/// Bytes a table that are measured in addition to those that are counted. Not none: RocksDB's own allocations, which come in between, fit
+/// into freed chunks less well than without filters, whatever ours are (what Rust allocates is counted to 1%:
 /// `crates/manager/tests/overhead.rs`).
 const BESIDE: Range<f64> = -20.0..200.0;
 
@@ -84,8 +84,8 @@ fn what_open_tables_take_is_counted() {
     }
 }
 
-/// Bytes a table that RocksDB's own filters take beside their blocks: readers of the blocks, and malloc's part. A comparison at the same
-/// memory that counts the blocks alone does not see them.
+/// Bytes a table that RocksDB's own filters take in addition to their blocks: readers of the blocks, and malloc's part. A comparison at the
+/// same memory that counts the blocks alone does not see them.
 const STOCK_BESIDE: Range<f64> = 100.0..400.0;
 
 #[test]
@@ -118,7 +118,7 @@ fn stock_filters_take_more_than_their_blocks() {
 const UNFILTERED: Range<f64> = 430.0..620.0;
 /// The same where a few tables were opened with units, for which RocksDB's own allocations come to lie otherwise.
 const WAITING: Range<f64> = 400.0..650.0;
-/// Bytes that the first waiting table of a process takes beside.
+/// Bytes that the first waiting table of a process takes in addition.
 const ONCE: f64 = 40_000.0;
 
 /// Tells a process of this test what to open: "FOLDER BUDGET", or "FOLDER stock".
@@ -150,10 +150,10 @@ fn opened_alone(path: &Path, budget: &str) -> Opened {
     least.expect("there are some")
 }
 
-/// Opens a database, and prints the bytes beside those that are counted.
+/// Opens a database, and prints the bytes in addition to those that are counted.
 fn open_and_tell(asked: &str) {
     let (path, budget) = asked.rsplit_once(' ').expect("a folder and a budget");
-    // Nothing runs beside the opening.
+    // Nothing else runs during the opening.
     let mut options = options(1 << 10);
     options.set_disable_auto_compactions(true);
     options.set_stats_dump_period_sec(0);

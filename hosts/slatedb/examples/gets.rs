@@ -351,7 +351,7 @@ impl Bench {
         trees
     }
 
-    /// Elastic ones, and the Bloom filters that one would take for so much memory: the largest that fit, and ten bits, the default.
+    /// Elastic ones, and the Bloom filters that one would take for this much memory: the largest that fit, and ten bits, the default.
     fn candidates(&self, bits: f64) -> Vec<Filters> {
         let fitting = [8, 4].into_iter().find(|&rival| f64::from(rival) <= bits).unwrap_or(2);
         match bits {

@@ -33,19 +33,19 @@ use crate::database::{Database, Read};
 
 /// Tell whether a database needs Springbloom, and what more or less filter memory would do
 ///
-/// Reads the list of tables, what each table says of itself, up to 2 MiB of 16 tables to measure smaller indexes, RocksDB's LOG, and, if it
-/// was open with elastic filters, the use that these saved. Writes nothing.
+/// Reads the list of tables, the properties of each table, up to 2 MiB of 16 tables to measure smaller indexes, RocksDB's LOG, and the
+/// hotness file if the database was open with elastic filters. Writes nothing.
 #[derive(Args, Debug)]
 pub(crate) struct Advise {
     #[command(flatten)]
     database: Database,
-    /// Memory for block cache and filters together [default: by the LOG, if it tells]
+    /// Memory for block cache and filters together [default: from the LOG, if it has it]
     #[arg(long, value_parser = sizes::within(4096..=u64::MAX, 1))]
     memory: Option<Size>,
-    /// Current budget of elastic filters [default: the budget when the use was saved]
+    /// Current budget of elastic filters [default: that of the hotness file]
     #[arg(long)]
     budget: Option<Size>,
-    /// Target of wasted reads per lookup; only if use was saved
+    /// Target of wasted reads per lookup; needs a hotness file
     #[arg(long, value_parser = sizes::number_within(0.0..=1000.0))]
     target: Option<f64>,
     /// Block cache trace of the database (`StartBlockCacheTrace`): tells what its lookups read

@@ -90,7 +90,7 @@ impl Shape {
         self.levels.iter().map(|level| level.entries).sum()
     }
 
-    /// Segments of so much data, roughly: each table has at least one.
+    /// Segments of this much data, roughly: each table has at least one.
     pub(crate) fn segments(&self, data_bytes: u64) -> u64 {
         self.levels.iter().map(|level| level.files.max(level.bytes / data_bytes)).sum()
     }

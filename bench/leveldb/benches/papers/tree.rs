@@ -103,7 +103,7 @@ impl Tree {
         format!("{} files", files.join(", "))
     }
 
-    /// Segments of so much data: each table has at least one.
+    /// Segments of this much data: each table has at least one.
     pub(crate) fn segments(&self, data_bytes: u64) -> u64 {
         self.tables.iter().map(|table| (table.bytes / data_bytes).max(1)).sum()
     }

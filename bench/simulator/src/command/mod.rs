@@ -25,8 +25,8 @@ use crate::Rewriting;
 
 /// Estimate the wasted reads of filters by memory, on trees of any size
 ///
-/// Runs the manager of Springbloom over a modelled tree, without a store: up to some thousand segments, which stand for all where there are
-/// more. Lookups are hashed over the keys. Compaction rewrites the tables of the largest level once in each half of a run.
+/// Runs the manager of Springbloom over a modelled tree, without a store. Of a large tree it simulates some thousand segments. Lookups are
+/// hashed over the keys. Compaction rewrites the tables of the largest level once in each half of a run.
 #[derive(Args, Debug)]
 pub struct Simulate {
     /// Shape of the tree
@@ -54,10 +54,10 @@ pub struct Simulate {
         help_heading = "Filters")]
     bits: Vec<f64>,
     /// Policies of Springbloom (uniform, monkey, multi-queue, benefit); bloom and ribbon: stock filters; monkey-bloom and monkey-ribbon:
-    /// stock filters with bits by level; ribbon:BITS/BITS/...: stock filters with bits by column family, by hand (0: no filter; the last
-    /// holds for all that follow), whose memory all filters are simulated with, too; at-compaction: stock Ribbon with bits by use, chosen
+    /// stock filters with bits by level; ribbon:BITS/BITS/...: stock filters with bits by column family (0: no filter; the last
+    /// value holds for the rest), and all other filters also with that memory; at-compaction: stock Ribbon with bits by use, chosen
     /// when a table is written; optimum: the best fixed allocation of units, which knows all lookups and pays for nothing else
-    /// [default: all that have no bits of their own]
+    /// [default: all without BITS]
     #[arg(long, value_delimiter = ',', help_heading = "Filters")]
     filters: Option<Vec<Contender>>,
     /// Units of a segment, ribbon:N or bloom:NxBITS
@@ -70,7 +70,7 @@ pub struct Simulate {
     /// Share of lookups for absent keys
     #[arg(long, value_name = "SHARE", default_value = "0.5", value_parser = sizes::number_within(0.0..=1.0), help_heading = "Lookups")]
     zero_result: f64,
-    /// Absent keys that are asked for
+    /// Which absent keys are looked up
     #[arg(long, value_enum, value_name = "KEYS", default_value_t, help_heading = "Lookups")]
     absent: AbsentKeys,
     #[command(flatten, next_help_heading = "Lookups")]
@@ -85,7 +85,7 @@ pub struct Simulate {
     /// Write no tables while lookups run
     #[arg(long, help_heading = "Simulation")]
     no_compaction: bool,
-    /// Hot-key mappings, of which the median is shown
+    /// Random choices of the hot keys; the median is shown
     #[arg(long, default_value_t = 1, value_parser = sizes::whole_within::<u32>(1..=100), help_heading = "Simulation")]
     salts: u32,
     /// Seed of all random numbers. Policies learn in a thread of their own, so what they waste differs a little from run to run

@@ -55,7 +55,7 @@ impl Sample {
         let bytes = (segment_keys * whole.record_bytes) as f64;
         let all: f64 = runs.iter().map(|run| run / bytes).sum::<f64>() * f64::from(whole.families);
         let share = (f64::from(segments) / all).min(1.0);
-        // A run of less than a segment has one all the same: it takes little memory beside the others.
+        // A run of less than a segment has one all the same: it takes little memory compared with the others.
         let levels: Vec<_> = runs.iter().map(|run| (run / bytes * share).round().max(1.0) as u32).collect();
         let table_segments = (table_keys / segment_keys).max(1) as u32;
         let tree = Tree::new(&levels, table_segments, segment_keys, units).of_families(whole.families);

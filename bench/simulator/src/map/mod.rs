@@ -37,7 +37,7 @@ use row::{EVEN, GAIN, LOSS, Row};
 /// Show where Springbloom reads less than stock RocksDB with the same memory in all
 ///
 /// Models stores of several shapes, with LRU block caches that pay for data, indexes and filters: RocksDB as it is recommended, the best of
-/// its settings for each memory, and elastic filters with the default settings. Nothing is written to a disk; some minutes.
+/// its settings for each memory, and elastic filters with the default settings. Writes nothing, and takes some minutes.
 #[derive(Args, Debug)]
 pub struct Map {
     /// One popularity and one size of records alone

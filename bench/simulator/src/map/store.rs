@@ -74,7 +74,7 @@ impl Store {
         let data_bytes = keys as f64 * record_bytes;
         let (mut levels, mut left, mut level_bytes) = (Vec::new(), data_bytes, BASE_BYTES);
         while left > 0.0 {
-            // A remainder that is small beside the level above it is merged with it.
+            // A remainder that is small compared with the level above it is merged with it.
             let bytes = if left < level_bytes * 1.1 { left } else { level_bytes };
             levels.push(Level { share: bytes / data_bytes, tables: (bytes / TABLE_BYTES).ceil() });
             left -= bytes;

@@ -142,7 +142,7 @@ impl Shared {
         let ended = catch_unwind(AssertUnwindSafe(run));
         if ended.is_err() {
             self.thread_panics.fetch_add(1, Ordering::Relaxed);
-            self.notices.warn("the filter manager's thread panicked and goes on".into());
+            self.notices.warn("the filter manager's thread panicked and continues".into());
         }
         ended.ok()
     }
@@ -287,7 +287,7 @@ impl Shared {
     /// Takes in some batches. `false`: there were none.
     fn learn(&self) -> bool {
         for taken in 0..BATCHES_PER_ROUND {
-            // Locked first: whoever has the registry finds each batch in the pool or taken in, and none in between.
+            // Locked first: a thread that has the registry finds each batch in the pool or taken in, none in between.
             let mut registry = self.registry.lock();
             let Some(batch) = self.visits.take() else {
                 drop(registry);

@@ -1,4 +1,4 @@
-//! A reference-counted allocation behind one thin pointer: a head, a run of items and a run of bytes. The head tells their lengths. Beside
+//! A reference-counted allocation behind one thin pointer: a head, a run of items and a run of bytes. The head tells their lengths. Besides
 //! its users' [heads](super::unsafe_heads) this is the only `unsafe` code of the crate.
 //!
 //! There is one for every table and every resident group, so its overhead counts: 4 bytes of count and the head. `triomphe::ThinArc` has

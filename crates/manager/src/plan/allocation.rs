@@ -135,7 +135,7 @@ pub struct Allocation {
     admitted_units: u64,
 }
 
-/// With so many units, one absent key in sixteen passes a segment.
+/// With this many units, one absent key in sixteen passes a segment.
 const FEW_UNITS: u8 = 4;
 
 /// Bytes of the first few units of segments with these shapes.
@@ -440,7 +440,7 @@ impl Allocation {
         self.segments[segment].next_unit_bytes().filter(|_| may_read)
     }
 
-    /// No unit of the table is admitted for so many visits, of which a sample may be recorded.
+    /// No unit of the table is admitted for this many visits, of which a sample may be recorded.
     pub(crate) fn set_backoff(&mut self, table: u32, visits: u64) {
         self.backoffs.retain(|_, until| *until > self.visits);
         self.backoffs.insert(table, self.visits + visits);

@@ -270,7 +270,7 @@ mod tests {
         runs.remove_table(0, RunShare::default());
         assert_eq!(runs.scope_counts()[&ScopeId(1)], first);
         assert_eq!(runs.counts_of(scope(1), &[1]), first);
-        // The place of the run that is gone begins anew.
+        // The place of the run that is gone starts over.
         runs.insert_table(3, run(2, 0), RunShare::default());
         assert_eq!(runs.scope_counts()[&ScopeId(2)], ScopeCounts::default());
         runs.remove_table(1, RunShare::default());

@@ -105,7 +105,7 @@ pub(crate) enum BudgetMove {
     Evicts,
     /// A lookup still probes an evicted group, or a read is under way.
     Waits,
-    /// As far as it comes for now: it has so many bytes.
+    /// As far as it comes for now: it has this many bytes.
     Ended(usize),
 }
 

@@ -23,9 +23,9 @@ use crate::plan::index_choice::{IndexState, choose};
 use crate::stats::Counters;
 use crate::unit_source::UnitReadError;
 
-/// After a read that found no room, units of that table are not asked for during so many visits (to any segment).
+/// After a read that found no room, units of that table are not asked for during this many visits (to any segment).
 const BACKOFF_VISITS: u64 = 4096;
-/// When the budget shrinks, so many segments change before the mutex is let go of.
+/// When the budget shrinks, this many segments change before the mutex is let go of.
 const CHANGES_PER_PIECE: usize = 1024;
 
 /// Visits that an index is loaded for, at least, if they were made now.
@@ -53,7 +53,7 @@ pub(crate) struct Residency {
 }
 
 impl Residency {
-    /// Bytes of a table beside those that lookups share.
+    /// Bytes of a table without those that lookups share.
     pub(crate) fn table_bytes_beside_shared(&self, segments: usize) -> usize {
         taken_bytes_of_part(self.planner.table_bytes(segments) + Tables::TABLE_BYTES)
     }
@@ -172,7 +172,7 @@ impl Residency {
         self.planner.allocation.set_unit_budget_bytes(unit_budget_bytes);
     }
 
-    /// Whether bookkeeping may take so many bytes more, for segments whose first few units take `few_units_bytes`.
+    /// Whether bookkeeping may take this many bytes more, for segments whose first few units take `few_units_bytes`.
     fn has_share_for(&self, bytes: usize, few_units_bytes: usize) -> bool {
         self.memory.has_share_for(bytes, self.planner.allocation().few_units_bytes() + few_units_bytes)
     }

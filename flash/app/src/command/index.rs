@@ -21,8 +21,8 @@ use crate::flash::{FlashIndex, Storage, Watch, drawn, explain, require_other};
 
 /// Keep keys and values in an index on flash, with less than a byte of memory per key
 ///
-/// A line is a key, or a key, a tab and its value: what `put` takes and `get` prints, all commands take. With --null, lines end with
-/// NUL; with --json, they are JSON objects, for keys and values of any bytes.
+/// A line is a key, or a key, a tab and its value; all commands take both. With --null, lines end with NUL; with --json, they are JSON
+/// objects, for keys and values of any bytes.
 #[derive(Args, Debug)]
 pub(crate) struct Index {
     #[command(subcommand)]
@@ -56,9 +56,9 @@ struct Compact {
 
 /// Rebuild damaged buckets in place, or salvage readable records into a new index
 ///
-/// With one folder, nothing that was acknowledged is lost: damaged buckets are rebuilt from the records. If records are damaged, or
-/// the index does not open, a second folder is needed. Then the damaged index stays as it is, records in damaged pages are lost, keys
-/// whose deletion was among them may reappear, and the losses are reported.
+/// With one folder, damaged buckets are rebuilt from the records, and nothing that was acknowledged is lost. If records are damaged, or
+/// the index does not open, name a second folder: the damaged index stays as it is, records in damaged pages are lost, keys whose
+/// deletion was among them may reappear, and the losses are reported.
 #[derive(Args, Debug)]
 struct Repair {
     /// Folder of the damaged index
@@ -74,8 +74,8 @@ struct Repair {
 
 /// Copy an index
 ///
-/// The copy is whole and durable. What `cp` and `rsync` make of an index that a program writes meanwhile does not open, or lacks nothing.
-/// Only that program can copy it then.
+/// The copy is complete and durable. While a program writes the index, only that program can copy it; a copy by `cp` or `rsync` is then
+/// complete, or does not open.
 #[derive(Args, Debug)]
 struct Copy {
     #[command(flatten)]

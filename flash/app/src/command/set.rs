@@ -42,8 +42,8 @@ enum Action {
 
 /// Copy a set
 ///
-/// The copy is whole and durable. What `cp` and `rsync` make of a set that a program writes meanwhile does not open, or lacks nothing.
-/// Only that program can copy it then.
+/// The copy is complete and durable. While a program writes the set, only that program can copy it; a copy by `cp` or `rsync` is then
+/// complete, or does not open.
 #[derive(Args, Debug)]
 struct Copy {
     #[command(flatten)]

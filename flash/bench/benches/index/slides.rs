@@ -1,4 +1,4 @@
-//! The comparison of BloomStore's slides: two workloads, each with this many keys and so much memory, under BloomStore with and without
+//! The comparison of BloomStore's slides: two workloads, each with this many keys and this much memory, under BloomStore with and without
 //! pre-filter, SkimpyStash with filters of 8 bits per key at the same memory, and the index.
 
 use springbloom_flash_index::{IndexMemory, IndexSettings};

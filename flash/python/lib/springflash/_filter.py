@@ -96,26 +96,24 @@ class FilterInfo(NamedTuple):
 
 
 class FlashFilter(Filter, Closes):
-    """A Bloom filter on an SSD: a set that may take absent keys for present ones, and never the reverse.
+    """A Bloom filter on an SSD: a set that may report absent keys as present, and never the reverse.
 
-    ``path`` is a folder. ``mode`` is as that of :mod:`dbm`, and ``x``: ``"r"`` reads (any number of processes), ``"w"`` reads and writes
-    (one process), ``"c"`` also makes the filter if there is none, ``"x"`` makes it and raises if there is something.
+    ``path`` is a folder. ``mode`` is one of :mod:`dbm`'s, or ``"x"``: ``"r"`` reads (any number of processes), ``"w"`` reads and writes
+    (one process), ``"c"`` also creates a missing filter, ``"x"`` creates one and raises if it exists.
 
-    ``capacity`` (distinct keys) and ``false_positive_rate`` (0 to 1) are for a new filter, and ignored where there is one. A filter
-    takes ``capacity * 1.44 * log2(1 / false_positive_rate)`` bits of disk, written once when it is made.
+    ``capacity`` (distinct keys) and ``false_positive_rate`` (0 to 1) are for a new filter, and ignored for an existing one. A filter
+    takes ``capacity * 1.44 * log2(1 / false_positive_rate)`` bits of disk, written once when it is created.
 
-    ``when_full`` says what :meth:`add` does with a new key when the filter holds ``capacity`` keys: ``"raise"`` :exc:`FullError`, or
-    ``"grow"``: add a filter of twice the capacity. A filter *made* with ``"grow"`` keeps its rate below the one asked for, for a sixth
-    to a third more bits; one that grows later stays below 1.5 times of it. When it has grown, adding keys first reads
-    a page for each key and older layer, in batches, so that known keys do not fill it again. ``"overfill"`` goes on: the rate rises up to
-    1.
+    ``when_full`` says what :meth:`add` does with a new key when the filter holds ``capacity`` keys. ``"raise"`` raises :exc:`FullError`.
+    ``"grow"`` adds a layer of twice the capacity: a filter *created* with ``"grow"`` stays below its target rate, for a sixth to a third
+    more bits; one that grows later stays below 1.5 times the target. Adding keys to a grown filter first reads a page per key and older
+    layer, in batches, so that known keys do not fill it again. ``"overfill"`` lets the rate rise, up to 1.
 
     ``memory`` is a budget in bytes. More memory means fewer writes. ``progress(done, total)`` is called as in :meth:`verify` while the
-    filter is made or a killed writer's log is read; an interrupt ends that, and nothing was made or
-    changed.
+    filter is created or a killed writer's log is read; an interrupt then leaves everything as it was.
 
-    Keys are bytes or str (their UTF-8). Any number of threads may use a filter; while it reads and writes, other threads run. A process
-    forked from this one must open it again: here every call raises :exc:`ForkedError`.
+    Keys are bytes or str (as UTF-8). Any number of threads may use a filter; other threads run while it reads and writes. After a fork,
+    the child must open it again: every call on an inherited object raises :exc:`ForkedError`.
     """
 
     def __new__(
@@ -150,9 +148,9 @@ class FlashFilter(Filter, Closes):
     def add_many(self, keys: Iterable[Key], progress: Progress | None = None) -> None:
         """Adds keys, in order: any iterable, a NumPy array (``S``, ``V``, ``U``, object) or an Arrow array (binary, string).
 
-        NumPy strips zeros at the end of ``S`` items, here as well; digests belong in ``V``. ``progress(done, total)`` is called after
-        each batch of up to 8,192 keys; ``total`` is None for an iterator. Raises :exc:`FullError`, whose ``added`` says how many keys
-        of the call are in the filter. An exception leaves the batches before it in the filter, and maybe a part of its own.
+        Use ``V`` for digests: NumPy strips zeros at the end of ``S`` items. ``progress(done, total)`` is called after each batch of up to
+        8,192 keys; ``total`` is None for an iterator. Raises :exc:`FullError`, whose ``added`` says how many keys of the call are in the
+        filter. An exception keeps the earlier batches in the filter, and maybe a part of its own.
         """
         column = Column(keys, "keys")
         done = 0
@@ -168,11 +166,11 @@ class FlashFilter(Filter, Closes):
     def add_new_many(self, keys: Iterable[Key], progress: Progress | None = None) -> Any:
         """Adds keys and tells which of them are new, in order: a list of bool, or an array of bool if the keys are one.
 
-        ``keys[seen.add_new_many(keys)]`` are those that were never added, each once: of equal keys in a call the first may be new, and
-        of threads that bring the same key at the same time, one is told True. A share of the new keys, the false positive rate, is taken
-        for known: False. :exc:`FullError` has ``added`` as in :meth:`add_many`, and as ``new`` the answers for these keys.
-        Another exception leaves the batches before it in the filter, and their answers are lost: in a call again, all their keys are
-        known. Cost: that of :meth:`contains_many`, and for new keys that of :meth:`add_many`.
+        ``keys[seen.add_new_many(keys)]`` are the keys that were never added, each once: of equal keys in a call only the first can be
+        new, and of threads that add the same key at the same time, one gets True. A share of the new keys, the false positive rate, is
+        reported as known: False. :exc:`FullError` has ``added`` as in :meth:`add_many`, and ``new`` with the answers for these keys.
+        Any other exception keeps the earlier batches in the filter and loses their answers: a second call finds their keys known.
+        Cost: that of :meth:`contains_many`, and for new keys that of :meth:`add_many`.
         """
         column = Column(keys, "keys")
         parts: list[bytes] = []
@@ -203,10 +201,10 @@ class FlashFilter(Filter, Closes):
         return column.answers(parts)
 
     def copy(self, path: Path, progress: Progress | None = None) -> None:
-        """Makes a durable copy of what is open, in a folder that is empty or absent: all keys that were added before. Adding waits for it.
+        """Makes a durable copy in a folder that is empty or absent, with all keys that were added before. Adding waits for it.
 
-        Use this for a backup while a filter is open for writing. Of that, programs which copy files make what raises
-        :exc:`DamagedError`, unless it lacks nothing. ``progress(done, total)`` is told the bytes. What ends early leaves nothing.
+        Use it to back up a filter that is open for writing: a copy of its files by another program is complete, or raises
+        :exc:`DamagedError` when opened. ``progress(done, total)`` gets bytes. A copy that is aborted leaves nothing.
         """
         self._copy(absolute(path), progress)
 

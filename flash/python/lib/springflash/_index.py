@@ -38,21 +38,20 @@ class _Values(ValuesView[bytes]):
 class FlashIndex(Index, Closes, MutableMapping[bytes, bytes]):
     """A dictionary from bytes to bytes on an SSD, with about one byte of memory per key.
 
-    ``path`` is a folder. ``mode`` is as that of :mod:`dbm`, and ``x``: ``"r"`` reads (any number of processes), ``"w"`` reads and writes
-    (one process), ``"c"`` also makes the index if there is none, ``"x"`` makes it and raises if there is something. ``expected_keys`` is
-    a hint for a new index, which grows beyond it. ``memory`` is for keys that wait until they are written to their places, in bytes; an
-    index of more than four times as many keys takes more, and a small one less, unless ``expected_keys`` is large. More memory means
-    fewer writes, and up to 2 GiB to read after a kill. ``progress(done, total)`` is called as in :meth:`verify` while the index is
-    opened; an interrupt ends that.
+    ``path`` is a folder. ``mode`` is one of :mod:`dbm`'s, or ``"x"``: ``"r"`` reads (any number of processes), ``"w"`` reads and writes
+    (one process), ``"c"`` also creates a missing index, ``"x"`` creates one and raises if it exists. ``expected_keys`` is a hint for a
+    new index, which can grow beyond it. ``memory`` is for keys waiting to be written, in bytes; an index of more than four times as many
+    keys takes more, and a small one less, unless ``expected_keys`` is large. More memory means fewer writes, and up to 2 GiB to read after
+    a kill. ``progress(done, total)`` is called as in :meth:`verify` during opening; an interrupt aborts it.
 
-    Keys have 1 to 65,536 bytes, values up to 65,536. str is taken as its UTF-8; what comes back is bytes. There is no order.
+    Keys have 1 to 65,536 bytes, values up to 65,536. str is stored as UTF-8 and returned as bytes. Keys have no order.
 
-    What was put is durable after :meth:`commit` or :meth:`close`; ``with`` closes. After a kill, everything up to the last commit is
-    there, and maybe some of the later changes, the first ones first.
+    Changes are durable after :meth:`commit` or :meth:`close`; ``with`` closes. A kill keeps everything up to the last commit, and a prefix
+    of the later changes.
 
-    Cost of a lookup: about two reads for a present key, mostly none for an absent one. ``len``, ``clear`` and iteration read everything;
-    an iteration raises :exc:`FlashError` if something was put or deleted since it began. Any number of threads may use an index. A
-    process forked from this one must open it again: here every call raises :exc:`ForkedError`.
+    A lookup costs about two reads for a present key, mostly none for an absent one. ``len``, ``clear`` and iteration read everything; an
+    iteration raises :exc:`FlashError` after a put or a deletion. Any number of threads may use an index. After a fork, the child must open
+    it again: every call on an inherited object raises :exc:`ForkedError`.
     """
 
     __slots__ = ()
@@ -93,7 +92,7 @@ class FlashIndex(Index, Closes, MutableMapping[bytes, bytes]):
         return default
 
     def setdefault(self, key: Key, default: Key) -> bytes:
-        """The value of ``key``, which is ``default`` from now on if there was none. No other thread comes between."""
+        """The value of ``key``; puts and returns ``default`` if there was none. Atomic."""
         old = self._setdefault_batch([key], [default])[0]
         if old is not None:
             return old
@@ -109,7 +108,7 @@ class FlashIndex(Index, Closes, MutableMapping[bytes, bytes]):
         return values
 
     def put_many(self, keys: Iterable[Key], values: Iterable[Key], progress: Progress | None = None) -> None:
-        """Sets the values of keys: two columns of the same length. An exception leaves the batches before it in the index."""
+        """Sets the values of keys: two columns of the same length. An exception keeps the earlier batches in the index."""
         batches, total = pairs(keys, values)
         done = 0
         for ours, theirs, count in batches:
@@ -120,11 +119,11 @@ class FlashIndex(Index, Closes, MutableMapping[bytes, bytes]):
     def setdefault_many(
         self, keys: Iterable[Key], values: Iterable[Key], progress: Progress | None = None
     ) -> list[bytes | None]:
-        """Known or new, in one pass: puts the keys that are absent. Returns the value that each key had, or None if it was new.
+        """Puts the keys that are absent. Returns the value that each key had, or None if it was new.
 
-        Of equal keys in a call the first may be new, and the others have its value. No other thread comes between within a batch.
-        An exception leaves the batches before it in the index, and their answers are lost: in a call again, all their keys are known.
-        So values that say who put them, as a place does, tell a repeated key from one that was put by a call that failed.
+        Of equal keys in a call only the first can be new, and the others have its value. Each batch is atomic. An exception keeps the
+        earlier batches in the index and loses their answers: a second call finds their keys known. Values that name their writer, as a
+        place does, tell a repeated key from one that a failed call put.
         """
         batches, total = pairs(keys, values)
         old: list[bytes | None] = []
@@ -166,7 +165,7 @@ class FlashIndex(Index, Closes, MutableMapping[bytes, bytes]):
     def __len__(self) -> int:
         """The number of keys. Cost: reads everything and looks each key up, some 10 us a key; :meth:`info` estimates without.
 
-        No count is kept: a put does not look whether its key is there, which would cost it two reads.
+        There is no counter, because a put does not read whether its key exists.
         """
         scan = self._scan()
         count = 0
@@ -178,10 +177,10 @@ class FlashIndex(Index, Closes, MutableMapping[bytes, bytes]):
         return next(self._pairs(), None) is not None
 
     def copy(self, path: Path, progress: Progress | None = None) -> None:
-        """Makes a durable copy of what is open, in a folder that is empty or absent: all changes that were made before. Others wait.
+        """Makes a durable copy in a folder that is empty or absent, with all changes that were made before. Later ones wait.
 
-        Use this for a backup while an index is open for writing. Of that, programs which copy files make what raises
-        :exc:`DamagedError`, unless it lacks nothing. ``progress(done, total)`` is told the bytes. What ends early leaves nothing.
+        Use it to back up an index that is open for writing: a copy of its files by another program is complete, or raises
+        :exc:`DamagedError` when opened. ``progress(done, total)`` gets bytes. A copy that is aborted leaves nothing.
         """
         self._copy(absolute(path), progress)
 

@@ -48,13 +48,13 @@ class RotatingFilter(Closes):
     """A set whose old keys expire: generations of :class:`FlashFilter` in one folder. New keys go to the newest one.
 
     A generation ends when it holds ``capacity`` keys, when it is ``max_age`` seconds old, or by :meth:`rotate`. The newest
-    ``generations`` are kept, for ``generations * max_age`` seconds, whether or not keys come. So a key stays for at least
-    ``generations - 1`` of them: for 30 to 40 days with ``generations=4`` and ``max_age=10 * 86400``. Each is
-    built for its share of ``false_positive_rate``. Disk and ``memory`` (bytes) are those of each, times ``generations``.
-    A lookup of an absent key reads a page of each. One process has it open.
+    ``generations`` are kept for ``generations * max_age`` seconds, with or without new keys. So a key stays for at least
+    ``generations - 1`` of them: for 30 to 40 days with ``generations=4`` and ``max_age=10 * 86400``. Each generation is
+    built for its share of ``false_positive_rate``, and takes disk space and ``memory`` (bytes) of its own.
+    A lookup of an absent key reads a page of each. Only one process can open the filter.
 
-    The kernel counts these seconds while the machine runs or sleeps, so setting the clock changes nothing. Time in which the machine was
-    off is what the clock tells at the next opening, once it has gone on from there for a quarter of ``max_age``; until then keys stay.
+    The kernel counts these seconds while the machine runs or sleeps, so setting the clock changes nothing. Time off is read from the clock
+    at the next opening, and counts once the clock has run for a quarter of ``max_age``; until then keys stay.
     """
 
     def __init__(

@@ -1,9 +1,9 @@
-"""Removes documents or paragraphs that shards of training data hold twice: ``springflash-duplicates --help``, or :func:`deduplicate`.
+"""Removes duplicate documents or paragraphs from shards of training data: ``springflash-duplicates --help``, or :func:`deduplicate`.
 
-Exact: a digest of 20 bytes of each is in a :class:`~springflash.FlashIndex`, with the place where it came first. So nothing is removed
-because a filter errs, and a run that was killed is repeated with the same result. What it did not finish is forgotten, unless the same
-shard is the next one that is to be finished: that reads the whole index. So documents are compared with those of finished shards only.
-A finished shard that has other documents by now is refused: what it had came first in it, and others left that to it.
+It is exact: a :class:`~springflash.FlashIndex` has a digest of 20 bytes of each document, with the place of its first occurrence. A killed
+run is repeated with the same result: unless the interrupted shard is the next one again, the index first forgets its documents, which reads
+the whole index. So documents are compared with those of finished shards only. A finished shard whose input changed is refused, because
+later shards dropped duplicates in its favour.
 """
 
 from __future__ import annotations
@@ -85,21 +85,20 @@ def deduplicate(
     memory: int = MEMORY,
     progress: Callable[[str, int], object] | None = None,
 ) -> Counts:
-    """Writes each shard to the folder ``output``, under its name, without what came before in it, in another shard, or in earlier runs.
+    """Writes each shard to the folder ``output``, without documents that occurred before in it, in another shard, or in an earlier run.
 
     A shard is a file of lines (``.txt``), of JSON lines (``.jsonl``, ``.json``, ``.ndjson``), these also as ``.gz`` or ``.zst`` (needs
     backports.zstd before Python 3.14), or ``.parquet`` (needs pyarrow). A document is a line, or the ``field`` of an object or row. With
-    ``paragraphs`` the lines within each document are compared, without empty ones: what came before is taken out, and a document of which
-    nothing is left is dropped. A byte order mark of UTF-8 is left out.
+    ``paragraphs`` the non-empty lines within each document are compared: those that occurred before are removed, and a document without
+    lines left is dropped. A UTF-8 byte order mark is dropped.
 
     The name of a shard is that of its file, or with ``root`` its path below that folder, for equal names in several folders. Shards need
-    different names, also those of different runs: other documents under the name of a finished shard are a ``ValueError``, and its output
-    stays. So does any file that another index or program left in its place. The output of a shard appears when it is complete and durable.
+    different names, also in different runs: other documents under the name of a finished shard raise ``ValueError``, and its output stays.
+    So does a file of another index or program in its place. The output of a shard appears when it is complete and durable.
 
-    A line that is no JSON object with text, or a row without text, is a ``ValueError``, or with ``on_bad_line="skip"`` left out and
-    counted. So is a line of more than an eighth of ``memory``, the bytes that a call takes in addition to the index. Blank lines are left
-    out and counted.
-    ``progress(shard, documents)`` follows each batch.
+    A line that is no JSON object with text, a row without text, and a line of more than an eighth of ``memory`` raise ``ValueError``; with
+    ``on_bad_line="skip"`` they are dropped and counted. Blank lines are dropped and counted. A call takes ``memory`` bytes in addition to
+    the index. ``progress(shard, documents)`` is called after each batch.
     """
     if on_bad_line not in ("stop", "skip"):
         raise ValueError(f"on_bad_line is {on_bad_line!r}, expected 'stop' or 'skip'")
@@ -321,29 +320,29 @@ def _kept(texts: list[bytes], compared: list[tuple[int, int]], gone: list[bool],
 def main() -> None:
     parser = argparse.ArgumentParser(
         prog="springflash-duplicates",
-        description="Write shards without the documents, or paragraphs, that came before. Exact.",
+        description="Write shards without documents, or paragraphs, that occurred before. Exact.",
     )
     parser.add_argument("--version", action="version", version=f"springflash-duplicates {__version__}")
-    parser.add_argument("index", help="folder of the index of what came before; made if it is not there")
+    parser.add_argument("index", help="folder of the index of earlier documents; created if it is missing")
     parser.add_argument("output", help="folder for the shards without duplicates")
     parser.add_argument("shards", nargs="+", help=FORMS)
     parser.add_argument("--field", default="text", help="field or column of the text (default: text)")
     parser.add_argument("--paragraphs", action="store_true", help="compare lines within documents instead of documents")
-    parser.add_argument("--root", help="name shards, and outputs, by their paths below this folder: for equal names in several folders")
+    parser.add_argument("--root", help="name shards and outputs by their paths below this folder, for equal names in several folders")
     parser.add_argument(
         "--on-bad-line",
         choices=["stop", "skip"],
         default="stop",
-        help="what to do at a line that is no JSON object with text, a row without text, or a line that is too long: stop with code 2 "
-        "(default), or leave it out, count it, and end with code 4",
+        help="at a line that is no JSON object with text, a row without text, or a line that is too long: stop with code 2 (default), or "
+        "drop and count it, and end with code 4",
     )
     parser.add_argument(
         "--memory",
         type=_mebibytes,
         default=MEMORY >> 20,
         metavar="MIB",
-        help="memory, in addition to the interpreter and a byte for each document (default: 256). A line may have an eighth of it; keys "
-        "that came lately are found in half of it without a read of the disk",
+        help="memory, in addition to the interpreter and a byte for each document (default: 256). A line may have an eighth of it; half "
+        "of it keeps recent keys, which need no read of the disk",
     )
     if sys.stdout is None:
         _exit(1, "standard output is closed, expected an open one; /dev/null takes what nobody reads")

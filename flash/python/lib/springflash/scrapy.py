@@ -1,21 +1,20 @@
-"""Scrapy: no page twice, none lost, also after a kill. One line of settings: ``ADDONS = {"springflash.scrapy.Addon": 500}``.
+"""Scrapy: no page twice, none lost, even after a kill. One line of settings: ``ADDONS = {"springflash.scrapy.Addon": 500}``.
 
-Fingerprints are in a :class:`~springflash.FlashIndex`, so they need no memory, and none is taken for another one (it is exact). It is in
-the folder ``seen`` of ``JOBDIR``, or in ``SPRINGFLASH_SEEN``. A request that was scheduled is kept there until its callback has ended and
-the item pipelines have its items. When Scrapy was killed, which loses its own queue, these requests are scheduled again at the next start:
-pages that were in flight, which can only be lost or asked for again, and those of the last ``SPRINGFLASH_COMMIT_PAGES`` (100), whose items
-come again. With 1, a kill repeats the items of a page only if it comes between the pipelines and the commit. Items that Scrapy's feeds keep
-in memory are lost. A crawl that was stopped goes on without that.
+Fingerprints are in a :class:`~springflash.FlashIndex`, so the filter is exact and needs little memory. The index is the folder ``seen`` of
+``JOBDIR``, or ``SPRINGFLASH_SEEN``. It keeps a scheduled request until its callback has ended and the item pipelines have its items. A
+kill loses Scrapy's own queue; the next start schedules these requests again: pages in flight, which can only be lost or requested again,
+and those of the last ``SPRINGFLASH_COMMIT_PAGES`` (100), whose items are delivered again. With 1, a kill repeats a page's items only
+between the pipelines and the commit. Items that Scrapy's feeds keep in memory are lost. A crawl that was stopped repeats nothing.
 
-A page that is redirected to one that the spider has seen is done, as Scrapy drops that request, and so is one that Scrapy does not give to
-the callback for its status. Others whose callbacks do not end are made again after each kill: failed downloads, redirects that a
-middleware drops, and callbacks that raise.
+A page is finished, too, if it redirects to one that the spider has seen, because Scrapy drops that request, or if Scrapy does not pass it
+to the callback because of its status. Failed downloads, redirects that a middleware drops, and callbacks that raise are repeated after each
+kill.
 
-Spiders of one process may share a folder; each sees its own requests. Start requests that have ``dont_filter`` are fetched at every start;
-Scrapy gives it to those of ``start_urls``. Those that a callback yields are kept as others are, each on its own.
+Spiders of one process may share a folder; each sees its own requests. Start requests with ``dont_filter``, such as those of ``start_urls``,
+are fetched at every start. Those that a callback yields are kept like others, each on its own.
 
-A kill loses requests that cannot be kept: their callbacks are no methods of the spider, or they have more than 65,536 bytes. A warning
-names each. One that was kept and cannot be loaded, as its callback has another name by now, waits for a start at which it can.
+A kill loses requests that cannot be stored: those whose callback is not a method of the spider, or with more than 65,536 bytes. A warning
+names each. A stored request that cannot be loaded, because its callback was renamed for example, waits for a start at which it can.
 """
 
 from __future__ import annotations

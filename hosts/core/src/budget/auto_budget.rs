@@ -20,9 +20,9 @@ const PRIOR_BITS_MAX: f64 = 8.0;
 const BITS_MAX: f64 = 16.0;
 /// Part of the cache to begin with, while no table is known.
 const FIRST_PART: usize = 8;
-/// Room beside twice the bookkeeping, below which tables are read without units.
+/// Room in addition to twice the bookkeeping, below which tables are read without units.
 const FLOOR_BYTES: usize = 8 << 10;
-/// Visits after which it is judged what tables are used for; one part in so many by iterators is a good part of them.
+/// Visits after which it is judged what tables are used for; one part in this many by iterators is a good part of them.
 const USES_MIN: u64 = 1000;
 const SCANS_PART: u64 = 4;
 /// How often keys are counted, at least, and the most of a core that it may take.
@@ -126,7 +126,7 @@ impl AutoBudget {
         let off = (wanted / self.asked_bytes.max(1) as f64).ln().abs();
         if off > MOVE_MIN || self.asked_bytes > cache.room + indexes {
             let moved = (wanted as usize).abs_diff(self.asked_bytes);
-            // So many blocks come and as many again find their place among the others.
+            // This many blocks come and as many again find their place among the others.
             self.settle_reads = 2 * (moved / BLOCK_BYTES) as u64;
             self.asked_bytes = wanted as usize;
         }
@@ -187,7 +187,7 @@ impl AutoBudget {
     }
 }
 
-/// Bits per key where there is so much memory per key.
+/// Bits per key where there is this much memory per key.
 fn prior_bits(memory_per_key: f64) -> f64 {
     (PRIOR_BITS_PER_BYTE * memory_per_key).min(PRIOR_BITS_MAX)
 }

@@ -6,11 +6,11 @@
 
 use std::ops::RangeInclusive;
 
-/// A window ends after so many reads, whose number has a noise of .8%.
+/// A window ends after this many reads, whose number has a noise of .8%.
 const WINDOW_READS: u64 = 16 << 10;
-/// Or after so many visits, of which few read.
+/// Or after this many visits, of which few read.
 const WINDOW_VISITS: u64 = 4 << 20;
-/// After a move, at least so many reads are left out.
+/// After a move, at least this many reads are left out.
 const SETTLE_READS: u64 = WINDOW_READS / 4;
 /// Steps, as natural logarithms. The smallest is about an eighth.
 const STEP_MIN: f64 = 0.125;
@@ -79,7 +79,7 @@ enum Phase {
     Steadying { last: Option<Counts>, windows: u32 },
     /// Compares the budget with another one.
     Trying { other: f64, is_there: bool, here: Counts, there: Counts, rounds: u32 },
-    /// Until so many windows have passed, or something changed.
+    /// Until this many windows have passed, or something changed.
     Resting { windows: u32, so_far: Counts },
 }
 
@@ -302,7 +302,7 @@ mod tests {
     const TICK_VISITS: u64 = 5_000;
     const BLOCK_BYTES: f64 = 4096.0;
 
-    /// A store: what a visit reads on average where filters have so many bits of the memory, and the rest is a cache of blocks.
+    /// A store: what a visit reads on average where filters have this many bits of the memory, and the rest is a cache of blocks.
     #[derive(Clone, Copy, Debug)]
     struct Store {
         keys: f64,
@@ -371,7 +371,7 @@ mod tests {
             }
         }
 
-        /// Gives the mean of what is read beside the fewest reads.
+        /// Gives the mean of what is read relative to the fewest reads.
         fn run(&mut self, store: &Store, visits: u64) -> f64 {
             let (ticks, fewest) = (visits / TICK_VISITS, store.fewest_reads());
             let mut losses = 0.0;
@@ -414,7 +414,7 @@ mod tests {
 
     /// Visits in which it gets to the best budget from anywhere.
     const LONG: u64 = 20_000_000;
-    /// What it may read beside the fewest reads, on average, its trials included.
+    /// What it may read relative to the fewest reads, on average, its trials included.
     const LOSS_MAX: f64 = 0.03;
     /// The same after a change, when it may still be on its way: of 7,440 changes one in a hundred lost .01, and the worst .054.
     const LOSS_AFTER_CHANGE_MAX: f64 = 0.1;

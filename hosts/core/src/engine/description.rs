@@ -26,7 +26,7 @@ impl Name {
 
     /// The text.
     pub fn text(self) -> &'static OsStr {
-        // SAFETY: it stays, and ends in NUL, by the promise of whoever defined it.
+        // SAFETY: it stays, and ends in NUL, by the promise of its definition.
         OsStr::from_bytes(unsafe { CStr::from_ptr(self.0.as_ptr()) }.to_bytes())
     }
 }

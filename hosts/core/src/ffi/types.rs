@@ -89,7 +89,7 @@ mod tests {
     fn messages_are_cut_and_show_what_would_end_them() {
         for (size, written) in [(9, "got 64\\0"), (8, "got 64\\"), (64, "got 64\\0M"), (1, "")] {
             let mut buffer = [1; 64];
-            // SAFETY: the buffer has so many bytes.
+            // SAFETY: the buffer has this many bytes.
             unsafe { write_message(buffer.as_mut_ptr(), size, "got 64\0M") };
             let text = CStr::from_bytes_until_nul(buffer.map(|byte| byte as u8).as_slice())
                 .expect("it ends")

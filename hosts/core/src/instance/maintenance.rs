@@ -138,7 +138,7 @@ impl Tasks {
     fn contained(&self, task: impl FnOnce()) {
         if catch_unwind(AssertUnwindSafe(task)).is_err() {
             self.panics.fetch_add(1, Ordering::Relaxed);
-            self.tables.manager.notices().warn("the filter maintenance thread panicked and goes on".into());
+            self.tables.manager.notices().warn("the filter maintenance thread panicked and continues".into());
         }
     }
 }

@@ -70,7 +70,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "segment_data_bytes",
         takes: "bytes from 16K to 1T, such as 4M",
         default: "8M",
-        help: "data under one group of units, and at least a key for each 2 KiB of it (`segment_data_bytes`)",
+        help: "data per segment; a segment has at least one key for each 2 KiB of this (`segment_data_bytes`)",
         set: |settings, value| Ok(Settings { segment_data_bytes: taken(parse_bytes(value))?, ..settings }),
         can_work: |settings| SEGMENT_DATA_BYTES.contains(&settings.segment_data_bytes),
         show: |settings| settings.segment_data_bytes.to_string(),
@@ -107,7 +107,7 @@ pub const SETTINGS: &[Setting] = &[
         name: WITHOUT_EFFECT,
         takes: "true or false",
         default: "true",
-        help: "no effect any more: until the next format version it is taken, and the LOG says so",
+        help: "no effect; accepted until the next format version, with a warning in the LOG",
         set: |settings, value| yes(value).map(|_| Settings { has_one_without_effect: true, ..settings }),
         can_work: |_| true,
         show: |_| String::new(),
@@ -152,7 +152,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "small_index",
         takes: "true or false",
         default: "true",
-        help: "where the block cache pays for the budget, new tables get [an index that is small](#a-small-index) (`small_index`)",
+        help: "where the block cache pays for the budget, new tables get [a small index](#a-small-index) (`small_index`)",
         set: |settings, value| Ok(Settings { small_index: yes(value)?, ..settings }),
         can_work: |_| true,
         show: |settings| settings.small_index.to_string(),
@@ -161,7 +161,7 @@ pub const SETTINGS: &[Setting] = &[
         name: "further_prefixes",
         takes: "none, or up to four with + between: a length such as 12, or a separator and which one, such as 0x7c*2",
         default: "none",
-        help: "beginnings of keys that [seeks with bounds](#further-prefixes) ask for (`further_prefixes`)",
+        help: "prefixes of keys for [seeks with an upper bound](#further-prefixes) (`further_prefixes`)",
         set: |settings, value| {
             let further_prefixes = taken(value.parse().ok())?;
             Ok(Settings { further_prefixes, ..settings })

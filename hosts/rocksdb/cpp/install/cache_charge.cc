@@ -44,7 +44,7 @@ struct Sentinel {
 
 // The pinned entries of the charge, without content; cache statistics count them under the role "misc".
 //
-// They are small beside a shard of the cache and many, so that every shard holds about the same share of the charge. RocksDB's own
+// They are small compared with a shard of the cache and many, so that every shard holds about the same share of the charge. RocksDB's own
 // reservations have 256 KiB an entry and a shard of a small cache has 512 KiB: some shards would keep no data block. An entry costs the
 // cache about 100 bytes of its own, so there are not more for a larger charge.
 class Charge {
@@ -130,7 +130,7 @@ class Charge {
     for (size_t refused = 0; bytes_.load() < bytes && refused <= granted + kRefusedMin;) {
       const auto key = rocksdb::CacheKey::CreateUniqueForCacheLifetime(cache_.get());
       rocksdb::Cache::Handle* handle = nullptr;
-      // Before it is there: whoever ends the charge counts it.
+      // Before it is there: the one that ends the charge counts it.
       bytes_ += entry_bytes;
       if (!placeholders_.Insert(key.AsSlice(), entry_bytes, &handle).ok()) {
         bytes_ -= entry_bytes;

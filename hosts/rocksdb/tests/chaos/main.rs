@@ -122,7 +122,7 @@ impl Chaos {
         }
     }
 
-    /// A background error lasts until the store is opened anew: both sides open those in which one has any.
+    /// A background error lasts until the store is opened again: both sides open those in which one has any.
     fn end_outage(&mut self) {
         if !self.outages.end() {
             return;

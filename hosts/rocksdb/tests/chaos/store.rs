@@ -88,7 +88,7 @@ impl Store {
         Ok(())
     }
 
-    /// Waits until nothing runs in the background. Fails if something failed there and the store has to be opened anew.
+    /// Waits until nothing runs in the background. Fails if something failed there and the store has to be opened again.
     pub(crate) fn settle(&self) -> Done {
         done(self.db()?.wait_for_compact(&WaitForCompactOptions::default()))
     }

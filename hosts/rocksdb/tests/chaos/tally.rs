@@ -23,7 +23,7 @@ pub(crate) struct Tally {
     operations: BTreeMap<&'static str, Operations>,
     /// How often each kind began, and what failed during it.
     faults: BTreeMap<String, (u64, Failures)>,
-    /// Stores that had to be opened anew after a fault.
+    /// Stores that had to be opened again after a fault.
     broken: Failures,
     recoveries: u64,
     /// Of these times, those after which the secondary showed all of its store.

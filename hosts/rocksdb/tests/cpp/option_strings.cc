@@ -60,7 +60,7 @@ double Metric(const std::string& name) {
   return std::stod(text.substr(at + name.size() + 2));
 }
 
-// A program that is configured anew: each opening has a cache of its own.
+// A program that is configured again: each opening has a cache of its own.
 void CheckCachesGo(const std::string& path) {
   for (const char* budget_text : {"auto", "auto", "1M"}) {
     std::weak_ptr<rocksdb::Cache> cache;
@@ -143,7 +143,7 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
           "springbloom");
       Check(options.listeners.size() == 1, "the listener is there");
       const auto* table_options = options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
-      Check(table_options != nullptr && table_options->block_size == 2048, "options of the format stand beside ours");
+      Check(table_options != nullptr && table_options->block_size == 2048, "options of the format stand next to ours");
       Check(options.table_factory->GetPrintableOptions().find("units ribbon:8") != std::string::npos,
             "the log tells the settings");
       auto db = Open(options, first);

@@ -87,7 +87,7 @@ struct Setting {
 
   Kind kind;
   const rocksdb::Comparator* comparator;
-  // Keys are of this many letters, and at least so long. Few letters: most prefixes are present.
+  // Keys are of this many letters, and at least this long. Few letters: most prefixes are present.
   size_t letters;
   size_t least_bytes;
   // Of tables that are written with the one filters and the other.
@@ -418,7 +418,7 @@ class Comparison {
       at = Before(model_.upper_bound(*target));
     }
     for (size_t steps = random_.Below(40); IsSame(it, at) && steps > 0; --steps) {
-      // The changes of an uncommitted transaction are in another iterator, which knows no prefixes: beyond the last one it starts anew.
+      // The changes of an uncommitted transaction are in another iterator, which knows no prefixes: beyond the last one it starts over.
       if (goes_back && !is_transaction_ && random_.OneIn(6)) {
         forward = !forward;
       }
@@ -480,7 +480,7 @@ class Comparison {
   uint64_t answers_ = 0;
 };
 
-// Lookups beside iterators: in a table with units over prefixes alone they ask those.
+// Lookups next to iterators: in a table with units over prefixes alone they ask those.
 void Get(const Database& database, Random& random) {
   std::vector<std::string> keys;
   for (size_t count = 1 + random.Below(5); count > 0; --count) {

@@ -1,4 +1,4 @@
-//! Filters that were installed and do nothing: whoever asks is told, and so is the log.
+//! Filters that were installed and do nothing: the status tells, and so does the log.
 
 use rocksdb::{BlockBasedOptions, DB, Options};
 use springbloom_rocksdb::FamilyStatus;

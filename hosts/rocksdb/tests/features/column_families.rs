@@ -183,7 +183,7 @@ fn databases_outlive_the_handle_that_set_them_up() {
 }
 
 /// While deletions are held back, as by a backup, readers of a dropped column family stay open, and what RocksDB lent them is gone. In a
-/// process of its own, where freed memory is overwritten, so that whoever uses it does not find what was there.
+/// process of its own, where freed memory is overwritten, so that a later use does not find what was there.
 #[test]
 fn tables_that_found_no_room_outlive_their_column_family() {
     const OVERWRITES: &str = "MALLOC_PERTURB_";

@@ -1,4 +1,4 @@
-//! Elastic filters beside the rest of RocksDB: everything that works with stock tables works with ours.
+//! Elastic filters with the rest of RocksDB: everything that works with stock tables works with ours.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -32,7 +32,7 @@ fn tables_that_are_moved_are_known_to_be_where_they_are() {
     // Installed twice: one listener.
     let options = installed(&elastic, &installed(&elastic, &small_tree()));
     let db = DB::open(&options, folder.path()).expect("open");
-    // Ascending keys: nothing overlaps, so that tables sink without being written anew.
+    // Ascending keys: nothing overlaps, so that tables sink without being written again.
     for number in 0..12_000 {
         db.put(key(number), value("moved", number)).expect("put");
         if number % 1_000 == 999 {

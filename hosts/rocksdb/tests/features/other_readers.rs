@@ -1,4 +1,4 @@
-//! The same files under several readers: read-only, secondary, and stock beside elastic.
+//! The same files under several readers: read-only, secondary, and stock next to elastic.
 
 use rocksdb::DB;
 use springbloom_rocksdb::listed_tables;

@@ -129,7 +129,7 @@ fn tables_that_were_refused_get_their_units_when_others_go() {
     let folders = [folder(), folder()];
     let elastic = ample();
     let mut options = small_tree();
-    // Many tables, beside which the bookkeeping that there is in any case is little.
+    // Many tables, so that the bookkeeping that there is in any case counts little.
     options.set_target_file_size_base(4 << 10);
     let options = installed(&elastic, &options);
     let mut databases: Vec<_> = folders

@@ -81,7 +81,7 @@ fn the_way_back_to_stock_filters_has_no_gap() {
         assert!(status.is_active && status.tables_with_units > 0, "{status:?}");
         rewrite(&db);
         let after = data_blocks(&options, &db, "switched");
-        println!("elastic that writes no units: {before}, and {after} when the tables are written anew");
+        println!("elastic that writes no units: {before}, and {after} when the tables are written again");
         assert!(close_to_needed(before) && close_to_needed(after), "{before}, {after}");
         assert_eq!(elastic.status(&db).expect("status").tables_with_units, 0);
     }

@@ -91,7 +91,7 @@ pub(crate) fn run(set: OptionSet, seed: u64, count: u64) -> Seen {
 
     assert!(has_indexes || !set.must_have_indexes, "no index was resident: {stats:?}");
 
-    // Or one could move a table past the levels that are being written anew.
+    // Or one could move a table past the levels that are being written again.
     let mut rewriting_options = stock_options.clone();
     rewriting_options.set_disable_auto_compactions(true);
     through_stock(&rewriting_options, path, &mut operations);
@@ -158,7 +158,7 @@ fn through_stock(options: &Options, path: &Path, operations: &mut Operations) {
     operations.compare_all(&db);
 }
 
-/// Stock tables under the elastic factory, then new tables beside them.
+/// Stock tables under the elastic factory, then new tables next to them.
 fn back_to_elastic(options: &Options, elastic: &ElasticFilters, path: &Path, operations: &mut Operations) {
     let db = open(options, path);
     operations.compare_all(&db);

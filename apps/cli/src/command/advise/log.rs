@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-/// Options are dumped at the begin, counters from time to time: so much is read of either end.
+/// Options are dumped at the begin, counters from time to time: this much is read of either end.
 const HEAD_BYTES: u64 = 16 << 20;
 const TAIL_BYTES: u64 = 8 << 20;
 

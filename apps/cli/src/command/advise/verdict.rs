@@ -188,7 +188,7 @@ impl Verdict {
             is_beside_cache: false,
         };
         let (memory, is_too_large) = match self.memory {
-            // Beside the cache they are pinned, whatever they take.
+            // Outside the cache they are pinned, whatever they take.
             Some(memory) if !memory.is_beside_cache => (memory, pinned_bytes > memory.bytes / 2),
             _ => (machine, pinned_bytes > machine.bytes),
         };

@@ -1,4 +1,4 @@
-//! What the budget pays for: how much tables may take beside their units, and what is left for units.
+//! What the budget pays for: how much tables may take in addition to their units, and what is left for units.
 
 mod garbage;
 
@@ -9,11 +9,11 @@ use std::sync::Arc;
 use crate::budget::{MemoryBudget, MemoryKind};
 use crate::visits::VisitBuffer;
 
-/// Of a budget that is mostly bookkeeping, one part in so many is left for all else.
+/// Of a budget that is mostly bookkeeping, one part in this many is left for all else.
 const SPARE_PARTS: usize = 16;
-/// One part in so many of the units' bytes may stay free for the buffers of reads.
+/// One part in this many of the units' bytes may stay free for the buffers of reads.
 pub(crate) const HEADROOM_PARTS: usize = 256;
-/// Each load releases one part in so many of the headroom beyond that.
+/// Each load releases one part in this many of the headroom beyond that.
 const HEADROOM_LOADS: usize = 8;
 
 /// The budget, and what is kept free or waits to be freed.
@@ -36,7 +36,7 @@ impl Memory {
         self.budget.budget_bytes().min(self.budget.asked_bytes())
     }
 
-    /// Bytes that the budget pays for beside units.
+    /// Bytes that the budget pays for in addition to units.
     pub(crate) fn other_bytes(&self) -> usize {
         let kinds = [MemoryKind::Bookkeeping, MemoryKind::Buffers, MemoryKind::Indexes];
         kinds.iter().map(|&kind| self.budget.used_bytes_of(kind)).sum::<usize>()
@@ -69,9 +69,9 @@ impl Memory {
         [MemoryKind::Units, MemoryKind::Loading].map(|kind| self.budget.used_bytes_of(kind)).iter().sum()
     }
 
-    /// Whether bookkeeping may take so many bytes more, where the first few units of all segments take `few_units_bytes`. Bookkeeping alone
-    /// saves no read: half of the budget stays for units, or what the first few of all segments take. They take little where tables are
-    /// small, and a table that is not known wastes a read in every lookup.
+    /// Whether bookkeeping may take this many bytes more, where the first few units of all segments take `few_units_bytes`. Bookkeeping
+    /// alone saves no read: half of the budget stays for units, or what the first few of all segments take. They take little where tables
+    /// are small, and a table that is not known wastes a read in every lookup.
     pub(crate) fn has_share_for(&self, bytes: usize, few_units_bytes: usize) -> bool {
         let bookkeeping_bytes = self.budget.used_bytes_of(MemoryKind::Bookkeeping) + bytes;
         let budget_bytes = self.budget_bytes();

@@ -56,9 +56,8 @@ impl Put {
 
 /// Delete keys from an index
 ///
-/// Each line is a key, or a line of `put` or from `get`, whose value need not be that of the index. Keys that are not in
-/// the index are counted; if nothing is deleted, the exit code is 3. Reads each key's record. Deletions are durable when the command has
-/// ended.
+/// Each line is a key, or a line of `put` or from `get`, whose value may differ from that of the index. Keys that are not in the index are
+/// counted; if nothing is deleted, the exit code is 3. Reads each key's record. Deletions are durable when the command has ended.
 #[derive(Args, Debug)]
 pub(crate) struct Delete {
     /// Folder of the index

@@ -22,9 +22,9 @@ const NO_LINE: &str =
 
 /// Print keys with their values
 ///
-/// Each line is a key, or a line of `put`, whose value need not be that of the index. Each key that is in the index is printed with a tab
-/// and its value, as `put` and `delete` take them. A value that such a line cannot hold ends the command; --json prints every value. With
-/// --absent, the missing keys are printed instead.
+/// Each line is a key, or a line of `put`, whose value may differ from that of the index. Each key that is in the index is printed with a
+/// tab and its value, as `put` and `delete` take them. A value that does not fit in a line ends the command; --json prints every value.
+/// With --absent, the missing keys are printed instead.
 #[derive(Args, Debug)]
 pub(crate) struct Get {
     /// Folder of the index
