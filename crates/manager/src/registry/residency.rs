@@ -334,10 +334,7 @@ impl Residency {
                     self.request_load(segment, LoadBy::Segment);
                 }
             }
-            // With room for a copy they are of use when they are read again.
-            Err(ResizeError::IsProbed) if self.make_headroom(group_bytes(shape, resident)) => {
-                self.queue_table(segment.table);
-            }
+            // Read again at once, they would find no room again.
             Err(ResizeError::IsProbed) => self.give_up_lacking(segment),
             Err(ResizeError::Units(error)) => self.give_up(segment, resident, &error.to_string()),
         }
