@@ -216,11 +216,11 @@ struct sb_file {
 typedef struct {
   sb_bytes path;
   uint64_t file_number;
-  int32_t level;             // -1: unknown
-  int32_t contents;          // SB_KEYS or SB_PREFIXES: which units are meant
+  int32_t level;     // -1: unknown
+  int32_t contents;  // SB_KEYS or SB_PREFIXES: which units are meant
   sb_comparator comparator;
-  sb_bytes family;           // name of the column family that wrote the table, for metrics; empty: unknown
-  uint64_t index_bytes;      // of its index in memory, about, if the budget may pay for it; else 0
+  sb_bytes family;       // name of the column family that wrote the table, for metrics; empty: unknown
+  uint64_t index_bytes;  // of its index in memory, about, if the budget may pay for it; else 0
 } sb_table_spec;
 
 // A column family has its first table open. `session`: the engine's name for this opening of the database; `folder`: where the database

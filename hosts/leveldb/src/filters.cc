@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "database.h"
 #include "internals.h"
+#include "known_tables.h"
 #include "leveldb/filter_policy.h"
 #include "springbloom_leveldb.h"
 
@@ -28,7 +28,7 @@ const sb_engine kEngine = {
     // LevelDB gives names that it does not know no meaning: DestroyDB leaves the file.
     .hotness_file = "SPRINGBLOOM-HOTNESS",
     .hotness_file_new = "SPRINGBLOOM-HOTNESS.new",
-    .reader_bytes = KnownTables::kTableBytes + Database::kFileBytes,
+    .reader_bytes = KnownTables::kTableBytes + TableUnits::kFileBytes,
     .cache = nullptr,
 };
 

@@ -1,7 +1,7 @@
 //! An index of the known tables by their keys: finds those that overlap a new table.
 //!
-//! Each scope has a list of its tables, by level and first key. One that moves to another level waits for the next search. Keys are compared
-//! byte by byte: where the host's code alone knows their order, tables are in no order here.
+//! Each scope has a list of its tables, by level and first key. One that moves to another level waits for the next search. Keys are
+//! compared byte by byte: where the host's code alone knows their order, tables are in no order here.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;

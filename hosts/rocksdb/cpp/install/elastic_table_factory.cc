@@ -373,8 +373,7 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
   }
   ColumnFamilyRef family(filters, reader_options, is_for_writing_.load(std::memory_order_relaxed));
   if (why == SB_CORRUPT || why_prefixes == SB_CORRUPT) {
-    rocksdb::Warn(objects.log,
-                  "springbloom: %s is read without filter units: its filter block is damaged or of a newer version",
+    rocksdb::Warn(objects.log, "springbloom: %s is read without filter units: its filter block is damaged or of a newer version",
                   rep.file->file_name().c_str());
   } else if (why == SB_UNREADABLE || why_prefixes == SB_UNREADABLE) {
     family->WarnOfUnreadable(rep.file->file_name());

@@ -83,7 +83,8 @@ extern "C" int springbloom_test_foreign_keys(void* rocksdb_options, const char* 
     for (int number = 0; number < 3000; ++number) {
       Check(db->Get(rocksdb::ReadOptions(), families[1], Integer(number), &value).ok() == (number < 2000), "an integer");
     }
-    Check(integers.Foreign() == 0, std::to_string(integers.Foreign()) + " keys of another column family, or by a thread of the filters, were compared");
+    Check(integers.Foreign() == 0,
+          std::to_string(integers.Foreign()) + " keys of another column family, or by a thread of the filters, were compared");
     for (rocksdb::ColumnFamilyHandle* family : families) {
       CheckOk(db->DestroyColumnFamilyHandle(family), "DestroyColumnFamilyHandle");
     }
