@@ -3,8 +3,8 @@
 //! directories and does chores, one moves the budget.
 //!
 //! Each run is one order of threads, in which at most three lose their turn, and one history of two tables, of which the pool tries up to
-//! four times to open one. The product's own code runs; `build.rs` puts it under the scheduler's locks, and plants faults, all of which must
-//! be found.
+//! four times to open one. The product's own code runs; `build.rs` puts it under the scheduler's locks, and plants faults, all of which
+//! must be found.
 
 #![cfg(test)]
 
