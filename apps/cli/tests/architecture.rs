@@ -391,3 +391,41 @@ fn the_product_measures_nothing() {
         }
     }
 }
+
+/// What sources in C++ include of each other, by their paths without ending: a header and its source are one.
+fn includes_below(folder: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let folder = root().join(folder);
+    let (mut open, mut all) = (vec![folder.clone()], BTreeMap::<_, BTreeSet<_>>::new());
+    let is_source = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "cc" || ending == "h");
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            open.extend(fs::read_dir(&path).expect("a folder").map(|entry| entry.expect("an entry").path()));
+        } else if is_source(&path) {
+            let text = fs::read_to_string(&path).expect("a source");
+            let name = path.with_extension("").strip_prefix(&folder).expect("below it").display().to_string();
+            let included =
+                text.lines().filter_map(|line| line.strip_prefix("#include \"")?.split_once(".h\""));
+            let others = included.map(|(other, _)| other.to_owned()).filter(|other| *other != name);
+            all.entry(name.clone()).or_default().extend(others);
+        }
+    }
+    all
+}
+
+#[test]
+fn sources_in_cpp_include_each_other_in_no_circle() {
+    for folder in ["hosts/rocksdb/cpp", "hosts/leveldb/src"] {
+        let mut left = includes_below(folder);
+        assert!(left.len() > 5, "{folder} has {} sources", left.len());
+        loop {
+            let of_them = |others: &BTreeSet<String>| others.iter().any(|other| left.contains_key(other));
+            let top: Vec<_> =
+                left.iter().filter(|(_, others)| !of_them(others)).map(|(name, _)| name.clone()).collect();
+            if top.is_empty() {
+                break;
+            }
+            top.iter().for_each(|name| _ = left.remove(name));
+        }
+        assert!(left.is_empty(), "{folder}: a circle is among {left:?}");
+    }
+}

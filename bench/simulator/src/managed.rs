@@ -105,10 +105,9 @@ impl<'a> Managed<'a> {
             id: TableId(self.next_id),
             scope: scope(family),
             level: Some(family_level as u8 + 1),
-            order: &BytewiseOrder,
+            order: Some(&BytewiseOrder),
             shapes: vec![tree.group.shape; (end - first) as usize],
-            fences: Fences::pack((first..end).map(key), Some(&last), &BytewiseOrder)
-                .expect("short keys in order"),
+            fences: Fences::pack((first..end).map(key), Some(&last), true).expect("short keys in order"),
             source: self.source.clone(),
             locator: &[],
             warm_start: None,

@@ -61,9 +61,11 @@ impl Manager {
     /// Takes in a table that a reader opened. A [`TableId`] that is already known keeps its resident units and its
     /// measured use. `None`: there is no room even for the bookkeeping; lookups then go without filters, and nothing is kept of the table.
     ///
-    /// Takes the manager's mutex; O(segments + overlapping tables, some hundred of each level at most + log tables). No I/O.
+    /// Takes the manager's mutex; O(segments + overlapping tables, some hundred of each level at most + log tables), where the host's code
+    /// orders the keys O(segments + tables of the scope). No I/O.
     pub fn register(&self, spec: TableSpec) -> Option<TableHandle> {
-        let handle = self.shared.registry.lock().register(spec);
+        let inherited = self.shared.registry.inherited_by_order_of_host(&spec);
+        let handle = self.shared.registry.lock().register(spec, inherited);
         self.wake();
         handle
     }

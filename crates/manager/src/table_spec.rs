@@ -26,8 +26,9 @@ pub struct TableSpec<'a> {
     pub scope: ScopeId,
     /// Level of the tree, 0 for tables that overlap one another; `None` if the host does not know.
     pub level: Option<u8>,
-    /// Order of the scope's user keys; used while the table is registered, and not kept.
-    pub order: &'a dyn KeyOrder,
+    /// Order of the scope's user keys. One that is not bytewise is the host's code: it is called before this returns, and without a lock.
+    /// `None`: it is such a one, and may not be called any more; the table inherits nothing.
+    pub order: Option<&'a dyn KeyOrder>,
     /// What was built over each segment, in key order.
     pub shapes: Vec<GroupShape>,
     /// First user key of each segment, as many as `shapes`, and the last user key of the table if it is known.
@@ -40,4 +41,11 @@ pub struct TableSpec<'a> {
     /// Use of each segment as [`Manager::table_use`](crate::Manager::table_use) gave it before a restart. Replaces what the table would
     /// inherit, and brings back its units. Ignored if it is not one per segment.
     pub warm_start: Option<Vec<SegmentUse>>,
+}
+
+impl TableSpec<'_> {
+    /// Whether keys are in the order of their bytes.
+    pub(crate) fn is_bytewise(&self) -> bool {
+        self.order.is_some_and(KeyOrder::is_bytewise)
+    }
 }

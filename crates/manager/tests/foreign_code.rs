@@ -2,16 +2,18 @@
 
 mod common;
 
+use std::cmp::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
-use common::{IDLE_TIMEOUT, MemoryTable};
+use common::{IDLE_TIMEOUT, MemoryTable, key};
 use parking_lot::Mutex;
 use springbloom_manager::{
-    Chore, Manager, ManagerSettings, Place, TableSpec, TableUnits, UnitReadError, UnitSource, WaitingTable,
-    WaitsFor,
+    BytewiseOrder, Chore, Fences, KeyOrder, Manager, ManagerSettings, Outcome, Place, TableSpec, TableUnits,
+    UnitReadError, UnitSource, WaitingTable, WaitsFor,
 };
 
 /// Calls the manager when it is dropped, as the destructor of an engine's file system may open a database.
@@ -72,6 +74,52 @@ fn the_last_share_in_a_source_is_dropped_without_a_lock() {
     manager.forget(id);
     drop(go_on);
     is_dropped.recv_timeout(IDLE_TIMEOUT).expect("the registry is not locked");
+}
+
+/// The order of bytes, as a program's own comparator that asks the manager something.
+struct AsksBack {
+    manager: Arc<Manager>,
+    asked: AtomicU64,
+}
+
+impl KeyOrder for AsksBack {
+    fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
+        self.asked.fetch_add(1, Relaxed);
+        self.manager.keys();
+        a.cmp(b)
+    }
+}
+
+/// What the segments of a new table inherit from those of three known ones, the middle one of which has other keys.
+fn inherited(manager: &Arc<Manager>, order: Option<&dyn KeyOrder>) -> Vec<f32> {
+    let register = |key_space, id, level, order| {
+        let table = MemoryTable::over_keys_of(key_space, id, 3, 100);
+        let firsts = (0..3).map(|segment| key(key_space, 200 * segment));
+        let fences = Fences::pack(firsts, Some(&key(key_space, 598)), false).expect("they are few");
+        let spec = TableSpec { order, fences, ..table.spec(Some(level)) };
+        (spec.id, manager.register(spec).expect("there is room"))
+    };
+    let known = [(1, 1, 2), (2, 2, 2), (1, 3, 1)].map(|(key_space, id, level)| {
+        let (_, table) = register(key_space, id, level, order);
+        (0..1000 * id).for_each(|n| table.record((n % 4 / 2) as u32, Outcome::WastedRead));
+        table
+    });
+    assert!(manager.wait_idle(IDLE_TIMEOUT));
+    let (id, _new) = register(1, 4, 2, order);
+    let segments = manager.table_use(id).expect("it is known");
+    drop(known);
+    segments.iter().map(|segment| segment.hotness.negatives).collect()
+}
+
+#[test]
+fn an_order_of_the_hosts_code_is_called_without_a_lock_and_not_later() {
+    let bytewise = inherited(&manager(), Some(&BytewiseOrder));
+    let host = manager();
+    let order = AsksBack { manager: host.clone(), asked: AtomicU64::new(0) };
+    assert_eq!(inherited(&host, Some(&order)), bytewise);
+    assert!(order.asked.load(Relaxed) > 0);
+    assert!(bytewise[0].min(bytewise[1]) > 10.0 * bytewise[2].max(1.0), "{bytewise:?}");
+    assert_eq!(inherited(&manager(), None), [0.0; 3], "it cannot be compared with any");
 }
 
 #[test]

@@ -82,10 +82,9 @@ fn register(manager: &Manager, table: u64, units: &Arc<Units>) -> TableHandle {
         id: TableId(table),
         scope: ScopeId(1),
         level: Some(2),
-        order: &BytewiseOrder,
+        order: Some(&BytewiseOrder),
         shapes: vec![units.0.shape; SEGMENTS as usize],
-        fences: Fences::pack((0..SEGMENTS).map(first), Some(first(SEGMENTS).as_bytes()), &BytewiseOrder)
-            .unwrap(),
+        fences: Fences::pack((0..SEGMENTS).map(first), Some(first(SEGMENTS).as_bytes()), true).unwrap(),
         source: units.clone(),
         locator: &[7; LOCATOR_BYTES],
         warm_start: None,

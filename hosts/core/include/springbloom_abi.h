@@ -215,7 +215,7 @@ typedef struct {
   uint64_t file_number;
   int32_t level;             // -1: unknown
   int32_t contents;          // SB_KEYS or SB_PREFIXES
-  sb_comparator comparator;  // valid until the table is closed
+  sb_comparator comparator;  // valid during the call
   sb_bytes family;           // name of the column family that wrote the table, for metrics; empty: unknown
   uint64_t index_bytes;      // approximate bytes of its index in memory if the budget may hold it; else 0
 } sb_table_spec;

@@ -113,7 +113,7 @@ int Database::OpenUnits(uint64_t number, uint64_t file_size, const OpenedFile& f
   spec.level = -1;
   spec.contents = SB_KEYS;
   spec.comparator = OrderOf(*selected_.user_comparator);
-  static_assert(sizeof(NamedFile) + 8 <= kFileBytes);
+  static_assert(sizeof(NamedFile) + 8 <= TableUnits::kFileBytes);
   static constexpr sb_file_calls kFileCalls = {&Read, &ReadHead, /*read_index=*/nullptr, &Share, &Release};
   const sb_head read = HeadIn(block, head);
   return sb_table_open(selected_.filters.get(), family_, &spec, why == SB_OPENED ? &read : nullptr, why,

@@ -17,9 +17,6 @@ namespace springbloom {
 
 class Database {
  public:
-  // By malloc, of what the core has of a table's file.
-  static constexpr size_t kFileBytes = 48;
-
   // What is given outlives it.
   Database(const Selected& selected, const std::string& folder, const leveldb::Options& options);
   // No file is accessed any more when it returns.

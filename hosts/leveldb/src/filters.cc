@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "database.h"
 #include "internals.h"
+#include "known_tables.h"
 #include "leveldb/filter_policy.h"
 #include "springbloom_leveldb.h"
 
@@ -28,7 +28,7 @@ const sb_engine kEngine = {
     // LevelDB gives names that it does not know no meaning: DestroyDB leaves the file.
     .hotness_file = "SPRINGBLOOM-HOTNESS",
     .hotness_file_new = "SPRINGBLOOM-HOTNESS.new",
-    .reader_bytes = KnownTables::kTableBytes + Database::kFileBytes,
+    .reader_bytes = KnownTables::kTableBytes + TableUnits::kFileBytes,
     .cache = nullptr,
 };
 
@@ -45,15 +45,22 @@ size_t policies = 0;
 // LevelDB asks it nothing: TableBuilder and TableCache find out that it was chosen, and ask the core.
 class ElasticFilterPolicy : public FilterPolicy {
  public:
-  explicit ElasticFilterPolicy(FiltersRef filters) : filters_(std::move(filters)) {}
+  ElasticFilterPolicy() {
+    std::lock_guard<std::mutex> lock(policies_mutex);
+    ++policies;
+  }
 
   ~ElasticFilterPolicy() override {
     filters_.reset();
+    FiltersRef last;  // goes without the lock: it waits for its threads
     std::lock_guard<std::mutex> lock(policies_mutex);
     if (--policies == 0) {
+      last.reset(sb_filters_shared_instance_if_any());
       sb_filters_give_up_shared_instance();
     }
   }
+
+  void Use(FiltersRef filters) { filters_ = std::move(filters); }
 
   const char* Name() const override { return kPolicyName; }
 
@@ -147,13 +154,13 @@ Status NewElasticFilterPolicy(const std::string& settings, const FilterPolicy** 
     given.push_back({Bytes(name), Bytes(value)});
   }
   char error[512] = "";
-  std::lock_guard<std::mutex> lock(policies_mutex);
+  auto made = std::make_unique<ElasticFilterPolicy>();
   FiltersRef filters(sb_filters_shared_instance(&kEngine, given.data(), given.size(), error, sizeof(error)));
   if (filters == nullptr) {
     return Status::InvalidArgument("springbloom", error);
   }
-  *policy = new ElasticFilterPolicy(std::move(filters));
-  ++policies;
+  made->Use(std::move(filters));
+  *policy = made.release();
   return Status::OK();
 }
 

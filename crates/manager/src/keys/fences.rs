@@ -64,18 +64,18 @@ impl Header {
 }
 
 impl Fences {
-    /// Packs first keys given in the order, and the table's last key, which bounds its last segment when hotness is inherited.
+    /// Packs first keys given in their order, and the table's last key, which bounds its last segment when hotness is inherited.
     /// `None` if they take 4 GiB or more.
     pub fn pack<K: AsRef<[u8]>>(
         firsts: impl IntoIterator<Item = K>,
         last_key: Option<&[u8]>,
-        order: &dyn KeyOrder,
+        is_bytewise: bool,
     ) -> Option<Self> {
         let firsts: Vec<K> = firsts.into_iter().collect();
         let whole: Vec<&[u8]> = firsts.iter().map(AsRef::as_ref).chain(last_key).collect();
         let rounded_last;
         let mut keys = whole.clone();
-        if let ([first, second, ..], true) = (&whole[..], order.is_bytewise()) {
+        if let ([first, second, ..], true) = (&whole[..], is_bytewise) {
             keys[0] = rounded_down(first, second);
             if let (Some(last_key), [.., before, _]) = (last_key, &whole[..]) {
                 rounded_last = rounded_up(last_key, before);
@@ -83,7 +83,7 @@ impl Fences {
             }
         }
         let keys = || keys.iter().copied();
-        let first = keys().next().filter(|_| order.is_bytewise()).unwrap_or_default();
+        let first = keys().next().filter(|_| is_bytewise).unwrap_or_default();
         let shared = keys().map(|key| common_bytes(first, key)).min().unwrap_or(0).min(u16::MAX.into());
         let rests_bytes: usize = keys().map(|key| key.len() - shared).sum();
         let end_bytes = match rests_bytes {
@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn segment_of_is_the_last_fence_at_or_before_the_key() {
-        let fences = Fences::pack(["b", "d", "d", "f"], None, &BytewiseOrder).unwrap();
+        let fences = Fences::pack(["b", "d", "d", "f"], None, true).unwrap();
         let of = |key: &str| fences.as_ref().segment_of(key.as_bytes(), &BytewiseOrder);
         assert_eq!(of("a"), Some(0));
         assert_eq!(of("b"), Some(0));
@@ -317,8 +317,8 @@ mod tests {
 
     #[test]
     fn the_last_key_is_no_fence() {
-        let plain = Fences::pack(["b", "d"], None, &BytewiseOrder).unwrap();
-        let fences = Fences::pack(["b", "d"], Some(b"ff"), &BytewiseOrder).unwrap();
+        let plain = Fences::pack(["b", "d"], None, true).unwrap();
+        let fences = Fences::pack(["b", "d"], Some(b"ff"), true).unwrap();
         assert!(plain.as_ref().last_key().is_none() && fences.as_ref().last_key().is_some());
         assert_eq!((fences.len(), fences.as_ref().get(2).is_none()), (2, true));
         assert_eq!(fences.as_ref().segment_of(b"zz", &BytewiseOrder), Some(1));
@@ -330,8 +330,8 @@ mod tests {
     #[test]
     fn what_all_keys_begin_with_is_kept_once_under_the_bytewise_order() {
         let keys = ["user000017", "user000023", "user000041"];
-        let bytewise = Fences::pack(keys, Some(b"user000059"), &BytewiseOrder).unwrap();
-        let whole = Fences::pack(keys, Some(b"user000059"), &Whole).unwrap();
+        let bytewise = Fences::pack(keys, Some(b"user000059"), true).unwrap();
+        let whole = Fences::pack(keys, Some(b"user000059"), false).unwrap();
         assert_eq!((bytewise.as_ref().prefix, whole.as_ref().prefix), (&b"user0000"[..], &b""[..]));
         assert_eq!(keys_of(&bytewise.as_ref()), keys_of(&whole.as_ref()));
         assert_eq!(bytewise.packed().len(), HEADER_BYTES + 4 + 8 + 4 * 2);
@@ -340,7 +340,7 @@ mod tests {
     #[test]
     fn the_ends_of_a_table_are_rounded_outwards() {
         let keys = ["4f81aa07c1", "4f93b1d0e2", "4fa9ffffff"];
-        let fences = Fences::pack(&keys[..2], Some(keys[2].as_bytes()), &BytewiseOrder).unwrap();
+        let fences = Fences::pack(&keys[..2], Some(keys[2].as_bytes()), true).unwrap();
         assert_eq!(keys_of(&fences.as_ref()), [&b"4f81a"[..], b"4f93b1d0e2", b"4fa9g"]);
         assert_eq!(
             rounded_up(b"ab\xff\xff\xff\xff", b"ab"),
@@ -358,13 +358,13 @@ mod tests {
         let wide: Vec<_> =
             [20, 2000, 20_000].map(|bytes| [[1u8], [2], [3], [4]].map(|key| key.repeat(bytes))).into();
         for (keys, end_bytes) in wide.iter().zip([1, 2, 4]) {
-            let fences = Fences::pack(keys, None, &Whole).unwrap();
+            let fences = Fences::pack(keys, None, false).unwrap();
             assert_eq!(fences.as_ref().end_bytes, end_bytes);
             assert_eq!(keys_of(&fences.as_ref()), keys);
             assert_eq!(fences.as_ref().segment_of(&keys[3], &BytewiseOrder), Some(3));
         }
         let alike: Vec<Vec<u8>> = (0..4u8).map(|n| [vec![7; 100_000], vec![n]].concat()).collect();
-        let fences = Fences::pack(&alike, None, &BytewiseOrder).unwrap();
+        let fences = Fences::pack(&alike, None, true).unwrap();
         assert_eq!(fences.as_ref().prefix.len(), usize::from(u16::MAX));
         assert_eq!(keys_of(&fences.as_ref()), alike);
     }
@@ -380,8 +380,8 @@ mod tests {
             keys.sort();
             let last_key = keys.last().filter(|_| has_last_key).map(|key| key.clone() + "b");
             let last_key = last_key.as_deref().map(str::as_bytes);
-            let shared = Fences::pack(&keys, last_key, &BytewiseOrder).unwrap();
-            let whole = Fences::pack(&keys, last_key, &Whole).unwrap();
+            let shared = Fences::pack(&keys, last_key, true).unwrap();
+            let whole = Fences::pack(&keys, last_key, false).unwrap();
             let (shared, whole) = (shared.as_ref(), whole.as_ref());
             let (kept, all) = (keys_of(&shared), keys_of(&whole));
             let inner = 1..keys.len();
@@ -400,7 +400,7 @@ mod tests {
             ours in prop::collection::vec("[ab]{0,6}", 2..5),
             theirs in prop::collection::vec("[ab]{0,6}", 2..5),
         ) {
-            let pack = |keys: &[String]| Fences::pack(keys, None, &BytewiseOrder).unwrap();
+            let pack = |keys: &[String]| Fences::pack(keys, None, true).unwrap();
             let (ours, theirs) = (pack(&ours), pack(&theirs));
             let all = |fences: &Fences| (0..fences.segments).zip(keys_of(&fences.as_ref())).collect::<Vec<_>>();
             for ((a, our_key), (b, their_key)) in all(&ours).iter().flat_map(|a| all(&theirs).into_iter().map(move |b| (a.clone(), b))) {
@@ -412,7 +412,7 @@ mod tests {
         /// A caller that breaks its promise breaks nothing here.
         #[test]
         fn keys_that_do_not_ascend_are_kept_as_they_are(keys in prop::collection::vec("[ab]{0,5}", 0..6)) {
-            let fences = Fences::pack(&keys, None, &BytewiseOrder).unwrap();
+            let fences = Fences::pack(&keys, None, true).unwrap();
             let kept = keys_of(&fences.as_ref());
             let but_for_the_first = keys.iter().skip(1).map(String::as_bytes);
             prop_assert!(kept.iter().skip(1).map(Vec::as_slice).eq(but_for_the_first));

@@ -98,7 +98,7 @@ mod tests {
 
     fn inherited(new: &[&str], last_key: Option<&str>, level: Option<u8>, known: &[Known]) -> Vec<f32> {
         let packed = |firsts: &[&str], last_key: Option<&str>| {
-            Fences::pack(firsts, last_key.map(str::as_bytes), &BytewiseOrder).unwrap()
+            Fences::pack(firsts, last_key.map(str::as_bytes), true).unwrap()
         };
         let fences: Vec<Fences> =
             known.iter().map(|&(_, firsts, last_key, _)| packed(firsts, last_key)).collect();

@@ -1,14 +1,13 @@
 //! An index of the known tables by their keys: finds those that overlap a new table.
 //!
-//! Each scope has a list of its tables, by level and first key. The order of keys can be used only while a table is registered: one that
-//! moves to another level waits for the next registration. With an order that contradicts itself, neighbours are not found, and nothing
-//! else happens.
+//! Each scope has a list of its tables, by level and first key. One that moves to another level waits for the next search. Keys are
+//! compared byte by byte: where the host's code alone knows their order, tables are in no order here.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::keys::{Fence, FencesRef, KeyOrder, KeyRange};
+use crate::keys::{BytewiseOrder, Fence, FencesRef, KeyRange};
 use crate::memory::{grow_thriftily, shrink_thriftily, thrifty_bytes};
 use crate::names::ScopeId;
 use crate::plan::Run;
@@ -29,24 +28,21 @@ struct Place {
 struct Scope {
     /// By level and first key.
     places: Vec<Place>,
-    /// Tables that moved to another level, and those without segments, which overlap nothing.
-    waiting: Vec<u32>,
+    /// Tables that moved to another level, those without segments, which overlap nothing, and those whose order is not bytewise.
+    unsorted: Vec<u32>,
 }
 
-/// Fences by slot, and the order of their keys.
-pub(crate) struct Keys<'a> {
-    pub fences: &'a dyn Fn(u32) -> Option<FencesRef<'a>>,
-    pub order: &'a dyn KeyOrder,
-}
+/// Fences by slot.
+pub(crate) struct Keys<'a>(pub &'a dyn Fn(u32) -> Option<FencesRef<'a>>);
 
 impl<'a> Keys<'a> {
     fn range(&self, table: u32) -> Option<KeyRange<'a>> {
-        KeyRange::of_table((self.fences)(table)?)
+        KeyRange::of_table((self.0)(table)?)
     }
 
     /// Whether a table has keys before another first key.
     fn begins_before(&self, table: u32, first: Fence<'_>) -> bool {
-        self.range(table).is_some_and(|range| range.first.compare(first, self.order) == Ordering::Less)
+        self.range(table).is_some_and(|range| range.first.compare(first, &BytewiseOrder) == Ordering::Less)
     }
 }
 
@@ -62,8 +58,8 @@ impl Neighbours {
 
     /// Adds a table. O(log tables) comparisons.
     pub(crate) fn insert(&mut self, table: u32, run: Run, keys: &Keys<'_>) {
-        let Scope { places, waiting } = self.scopes.entry(run.scope).or_default();
-        let Some(range) = keys.range(table) else { return waiting.push(table) };
+        let Some(range) = keys.range(table) else { return self.insert_unsorted(table, run.scope) };
+        let Scope { places, .. } = self.scopes.entry(run.scope).or_default();
         let is_before = |place: &Place| {
             place.level < run.level
                 || place.level == run.level && keys.begins_before(place.table, range.first)
@@ -74,11 +70,19 @@ impl Neighbours {
         places.insert(at, Place { level: run.level, table });
     }
 
+    /// Adds a table whose keys cannot be compared here.
+    pub(crate) fn insert_unsorted(&mut self, table: u32, scope: ScopeId) {
+        let Scope { unsorted, .. } = self.scopes.entry(scope).or_default();
+        let length = unsorted.len() + 1;
+        grow_thriftily(unsorted, length);
+        unsorted.push(table);
+    }
+
     /// Removes a table. O(tables of the scope).
     pub(crate) fn remove(&mut self, table: u32, scope: ScopeId) {
         let Some(tables) = self.scopes.get_mut(&scope) else { return };
         tables.take_out(table);
-        if tables.places.is_empty() && tables.waiting.is_empty() {
+        if tables.places.is_empty() && tables.unsorted.is_empty() {
             self.scopes.remove(&scope);
         }
     }
@@ -87,15 +91,15 @@ impl Neighbours {
     pub(crate) fn move_to_another_level(&mut self, table: u32, scope: ScopeId) {
         if let Some(tables) = self.scopes.get_mut(&scope) {
             tables.take_out(table);
-            tables.waiting.push(table);
+            tables.unsorted.push(table);
         }
     }
 
     /// All tables of some scopes, those last in their lists first: in this order they are removed fastest. O(log scopes + tables found).
     pub(crate) fn tables_of(&self, scopes: Range<ScopeId>) -> Vec<u32> {
         let scopes = self.scopes.range(scopes).map(|(_, scope)| scope);
-        let tables = scopes.flat_map(|Scope { places, waiting }| {
-            places.iter().rev().map(|place| place.table).chain(waiting.iter().copied())
+        let tables = scopes.flat_map(|Scope { places, unsorted }| {
+            places.iter().rev().map(|place| place.table).chain(unsorted.iter().rev().copied())
         });
         tables.collect()
     }
@@ -110,7 +114,7 @@ impl Neighbours {
         run_of: impl Fn(u32) -> Option<Run>,
         keys: &Keys<'_>,
     ) -> Vec<u32> {
-        let moved = self.scopes.get_mut(&scope).map(|scope| std::mem::take(&mut scope.waiting));
+        let moved = self.scopes.get_mut(&scope).map(|scope| std::mem::take(&mut scope.unsorted));
         for table in moved.into_iter().flatten() {
             run_of(table).into_iter().for_each(|run| self.insert(table, run, keys));
         }
@@ -118,22 +122,27 @@ impl Neighbours {
         let places = self.scopes.get(&scope).map_or(&[][..], |scope| &scope.places);
         for level in places.chunk_by(|a, b| a.level == b.level) {
             let run = Run { scope, level: level[0].level };
-            let is_reached = |first| range.end.reaches(first, keys.order);
+            let is_reached = |first| range.end.reaches(first, &BytewiseOrder);
             let end = level.partition_point(|place| {
                 keys.range(place.table).is_some_and(|theirs| is_reached(theirs.first))
             });
             let begin = level[..end].partition_point(|place| keys.begins_before(place.table, range.first));
             let begin = if run.is_of_single_tables() { 0 } else { begin.saturating_sub(LOOK_BACK) };
             let reaches = |table: &u32| {
-                keys.range(*table).is_some_and(|theirs| theirs.end.reaches(range.first, keys.order))
+                keys.range(*table).is_some_and(|theirs| theirs.end.reaches(range.first, &BytewiseOrder))
             };
             let overlapping: Vec<u32> =
                 level[begin..end].iter().map(|place| place.table).filter(reaches).collect();
-            let count = overlapping.len().min(most);
-            found.extend((0..count).map(|at| overlapping[at * overlapping.len() / count]));
+            found.extend(sample(&overlapping, most));
         }
         found
     }
+}
+
+/// At most `most` of them, evenly.
+pub(crate) fn sample<T: Clone>(of: &[T], most: usize) -> impl Iterator<Item = T> {
+    let count = of.len().min(most);
+    (0..count).map(move |at| of[at * of.len() / count].clone())
 }
 
 impl Scope {
@@ -142,7 +151,10 @@ impl Scope {
             self.places.remove(at);
             shrink_thriftily(&mut self.places);
         }
-        self.waiting.retain(|&waiting| waiting != table);
+        if let Some(at) = self.unsorted.iter().rposition(|&unsorted| unsorted == table) {
+            self.unsorted.remove(at);
+            shrink_thriftily(&mut self.unsorted);
+        }
     }
 }
 
@@ -151,7 +163,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::keys::{BytewiseOrder, Fences};
+    use crate::keys::Fences;
 
     const LEVELS: [Option<u8>; 3] = [None, Some(0), Some(1)];
 
@@ -164,7 +176,7 @@ mod tests {
 
     fn known(first: u8, length: u8, run: Run) -> Known {
         let last = first.saturating_add(length);
-        let fences = Fences::pack([[first]], Some(&[last]), &BytewiseOrder).unwrap();
+        let fences = Fences::pack([[first]], Some(&[last]), true).unwrap();
         Known { fences, first, last, run }
     }
 
@@ -177,7 +189,7 @@ mod tests {
         fn with_keys<T>(&mut self, run: impl FnOnce(&mut Neighbours, &Keys<'_>, &[Option<Known>]) -> T) -> T {
             let Self { neighbours, tables } = self;
             let fences = |table: u32| tables.get(table as usize)?.as_ref().map(|known| known.fences.as_ref());
-            run(neighbours, &Keys { fences: &fences, order: &BytewiseOrder }, tables)
+            run(neighbours, &Keys(&fences), tables)
         }
 
         fn overlapping(&mut self, new: &Known, most: usize) -> Vec<u32> {
@@ -200,14 +212,14 @@ mod tests {
         let run = Run { scope: ScopeId(1), level: Some(6) };
         let count = 20_000u32;
         let fences: Vec<_> = (0..count)
-            .map(|n| Fences::pack([n.to_be_bytes()], Some(&n.to_be_bytes()), &BytewiseOrder).unwrap())
+            .map(|n| Fences::pack([n.to_be_bytes()], Some(&n.to_be_bytes()), true).unwrap())
             .collect();
         let compared = std::cell::Cell::new(0);
         let of = |table: u32| {
             compared.set(compared.get() + 1);
             fences.get(table as usize).map(Fences::as_ref)
         };
-        let keys = Keys { fences: &of, order: &BytewiseOrder };
+        let keys = Keys(&of);
         let mut neighbours = Neighbours::default();
         for table in 0..count {
             let range = KeyRange::of_table(fences[table as usize].as_ref()).unwrap();
@@ -232,7 +244,7 @@ mod tests {
     fn a_table_without_segments_is_of_its_scope_and_overlaps_nothing() {
         let run = Run { scope: ScopeId(1), level: Some(1) };
         let mut model = Model { neighbours: Neighbours::default(), tables: (0..3).map(|_| None).collect() };
-        let empty = Fences::pack([[0; 0]; 0], None, &BytewiseOrder).unwrap();
+        let empty = Fences::pack([[0; 0]; 0], None, true).unwrap();
         model.insert(0, Known { fences: empty, first: 0, last: 0, run });
         (1..3).for_each(|table| model.insert(table, known(table as u8, 0, run)));
         assert_eq!(model.overlapping(&known(0, 255, run), 100).len(), 2);

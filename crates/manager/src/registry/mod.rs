@@ -10,6 +10,7 @@
 
 mod damage;
 mod indexes;
+mod inheritance;
 mod lately;
 mod load_queue;
 mod memory;
@@ -30,12 +31,10 @@ use std::sync::Arc;
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::budget::{MemoryBudget, MemoryKind, Reservation};
-use crate::keys::KeyRange;
 use crate::lookup::{Lookups, TableHandle, TableIndex, TableShared};
 use crate::names::{ScopeId, TableId};
 use crate::notices::Notices;
 use crate::plan::allocation::few_units_bytes;
-use crate::plan::inherit::{self, Relative};
 use crate::plan::{Hotness, Planner, Policy};
 use crate::settings::ManagerSettings;
 use crate::stats::{Counters, Stats};
@@ -147,8 +146,13 @@ impl Registry {
         registry
     }
 
-    /// Takes in a table that a reader opened; see [`Manager::register`](crate::Manager::register).
-    pub(crate) fn register(&mut self, spec: TableSpec) -> Option<TableHandle> {
+    /// Takes in a table that a reader opened; see [`Manager::register`](crate::Manager::register). `inherited`: by its segments, where the
+    /// host's code orders the keys.
+    pub(crate) fn register(
+        &mut self,
+        spec: TableSpec,
+        inherited: Option<Vec<Hotness>>,
+    ) -> Option<TableHandle> {
         let mut known = self.residency.tables.slot_of(spec.id);
         if known.is_some_and(|slot| !self.matches(slot, &spec)) {
             self.residency.notices.warn(format!(
@@ -170,7 +174,7 @@ impl Registry {
         reservation.forget(MemoryKind::Bookkeeping);
         let slot = match known {
             Some(slot) => self.reattach(slot, spec),
-            None => self.insert(spec),
+            None => self.insert(spec, inherited),
         };
         let table = self.residency.tables.get(slot)?;
         Some(TableHandle::new(table.shared.clone(), self.lookups.clone()))
@@ -208,12 +212,11 @@ impl Registry {
         slot
     }
 
-    fn insert(&mut self, mut spec: TableSpec) -> u32 {
-        let fits = |warm_start: &Vec<SegmentUse>| warm_start.len() == spec.shapes.len();
-        let warm_start = spec.warm_start.take().filter(fits);
+    fn insert(&mut self, mut spec: TableSpec, inherited: Option<Vec<Hotness>>) -> u32 {
+        let warm_start = spec.warm_start.take().filter(|segments| segments.len() == spec.shapes.len());
         let hotness = match &warm_start {
             Some(warm_start) => warm_start::first_hotness(self.residency.planner.allocation(), warm_start),
-            None => self.inherited(&spec),
+            None => inherited.unwrap_or_else(|| self.inherited(&spec)),
         };
         let slot = self.residency.tables.insert(&spec);
         let segments: Vec<_> = spec.shapes.iter().copied().zip(hotness).collect();
@@ -230,27 +233,6 @@ impl Registry {
             self.residency.apply_plan(LoadBy::Table);
         }
         slot
-    }
-
-    /// Hotness that the segments of a new table start with.
-    fn inherited(&mut self, spec: &TableSpec) -> Vec<Hotness> {
-        let Residency { planner, tables, .. } = &mut self.residency;
-        let allocation = planner.allocation();
-        let may_inherit = self.inherit_hotness && allocation.ticks() > 0;
-        let range = KeyRange::of_table(spec.fences.as_ref()).filter(|_| may_inherit);
-        let Some(range) = range else { return vec![Hotness::default(); spec.shapes.len()] };
-        let relatives = tables.relatives(spec, range, |slot| allocation.runs().of(slot));
-        let relatives = relatives.into_iter().filter_map(|slot| {
-            let hotness = move |segment: u32| {
-                allocation.table(slot).get(segment as usize).map(|state| state.hotness()).unwrap_or_default()
-            };
-            let level = allocation.runs().of(slot)?.level;
-            Some(Relative { level, fences: tables.get(slot)?.shared.fences(), hotness })
-        });
-        let mut hotness = inherit::inherit(spec.fences.as_ref(), spec.level, spec.order, relatives);
-        // Wasted reads depend on resident units, and the new segments have none yet.
-        hotness.iter_mut().for_each(|hotness| hotness.wasted_reads = hotness.negatives);
-        hotness
     }
 
     /// For a table that is not known yet, and a reader of it.

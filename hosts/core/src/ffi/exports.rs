@@ -16,7 +16,7 @@ use std::{
 
 use springbloom_filter::KeyDigest;
 use springbloom_format::{BlockHeader, Contents, Directory};
-use springbloom_manager::{self as manager, Answer, set_host_bytes_of_thread};
+use springbloom_manager::{self as manager, Answer, KeyOrder, set_host_bytes_of_thread};
 
 use super::types::{
     BatchKey, Digest, KEYS, KEYS_BEFORE_PREFIXES, OPENED, PREFIXES, Setting, TableSpec, UNKNOWN_CONTENTS,
@@ -428,8 +428,8 @@ unsafe extern "C" fn sb_head_check(head: Bytes, contents: i32) -> c_int {
 }
 
 /// # Safety
-/// What `spec` and `head` point to is readable; the order of keys is valid until the table is closed; a share in `file` belongs to the
-/// callee from here on.
+/// What `spec` and `head` point to is readable, the order of keys valid for the call; a share in `file` belongs to the callee from here
+/// on.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_table_open(
     filters: &Filters,
@@ -458,6 +458,8 @@ unsafe extern "C" fn sb_table_open(
         // SAFETY: as above.
         let head = head.map(|head| unsafe { head.owned() });
         let head = head.ok_or(OpenError::of_code(why));
+        // A table has its prefixes as if they were the keys of another one.
+        let order = if spec.contents == PREFIXES { Comparator::BYTEWISE } else { spec.comparator };
         let opening = Opening {
             tables: filters.tables.clone(),
             family,
@@ -466,13 +468,12 @@ unsafe extern "C" fn sb_table_open(
             level: u8::try_from(spec.level).ok(),
             contents: spec.contents,
             is_of_prefixes: spec.contents == PREFIXES,
-            // A table has its prefixes as if they were the keys of another one.
-            order: if spec.contents == PREFIXES { Comparator::BYTEWISE } else { spec.comparator },
+            is_bytewise: order.is_bytewise(),
             file,
             index_bytes: usize::try_from(spec.index_bytes).unwrap_or(usize::MAX),
             number: AtomicU64::new(0),
         };
-        open_table::open(opening, head)
+        open_table::open(opening, &order, head)
     });
     let (opened, result) = opened;
     *table = opened.map_or(ptr::null(), Arc::into_raw);

@@ -8,13 +8,13 @@ use std::{
 };
 
 use springbloom_format::{BlockHeader, StoredHotness};
-use springbloom_manager::Outcome;
+use springbloom_manager::{BytewiseOrder, Outcome};
 use tempfile::TempDir;
 
 use super::Filters;
 use crate::{
     engine::{
-        Comparator, OwnedHead,
+        OwnedHead,
         test_engine::{LentFile, TEST_ENGINE, lent, no_files},
     },
     settings::Settings,
@@ -75,14 +75,14 @@ impl<'f> Store<'f> {
             contents: 1,
             is_of_prefixes: false,
             level: Some(1),
-            order: Comparator::BYTEWISE,
+            is_bytewise: true,
             file: lent(&no_file()),
             index_bytes: 0,
             number: AtomicU64::new(0),
         };
         let head =
             OwnedHead { bytes: block[..head_bytes].to_vec(), block_offset: 0, session: session.to_vec() };
-        let (table, opened) = open_table::open(opening, Ok(head));
+        let (table, opened) = open_table::open(opening, &BytewiseOrder, Ok(head));
         opened.expect("there is room");
         self.tables.extend(table);
     }

@@ -11,13 +11,13 @@ use std::{
 
 use rand::{Rng, RngExt};
 use springbloom_format::BlockHeader;
-use springbloom_manager::{Chore, Place};
+use springbloom_manager::{BytewiseOrder, Chore, Place};
 use springbloom_testkit::seed;
 
 use super::Filters;
 use crate::{
     engine::{
-        Comparator, OwnedHead,
+        OwnedHead,
         test_engine::{LentFile, TEST_ENGINE, lent, no_files},
     },
     settings::{Budget, Settings},
@@ -66,14 +66,16 @@ fn open(
         level: Some(1),
         contents: 1,
         is_of_prefixes: false,
-        order: Comparator::BYTEWISE,
+        is_bytewise: true,
         file: lent(file),
         index_bytes: 0,
         number: AtomicU64::new(0),
     };
     let OwnedHead { bytes, block_offset, session } = &file.head;
     let head = OwnedHead { bytes: bytes.clone(), block_offset: *block_offset, session: session.clone() };
-    open_table::open(opening, why.map_or(Ok(head), Err)).0.expect("it has units, or waits for them")
+    open_table::open(opening, &BytewiseOrder, why.map_or(Ok(head), Err))
+        .0
+        .expect("it has units, or waits for them")
 }
 
 /// One life of a database. Prints nothing but what is wrong.
@@ -97,6 +99,9 @@ fn live(filters: &Filters, rng: &mut impl Rng) {
                 for budget_bytes in [0, BUDGET_BYTES] {
                     filters.set_budget_bytes(budget_bytes).expect("a budget");
                     thread::sleep(Duration::from_micros(700));
+                    let stats = filters.stats();
+                    let waiting = stats.tables_without_room.max(stats.failing_tables);
+                    assert!(waiting <= files.len(), "{waiting} of {} tables wait", files.len());
                 }
             }
         });

@@ -10,8 +10,8 @@ use std::sync::{
 use springbloom_filter::GroupShape;
 use springbloom_format::{Directory, FurtherPrefixes};
 use springbloom_manager::{
-    Fences, LoadedIndex, SegmentUse, TableHandle, TableId, TableIndex, TableSpec, WaitingTable, WaitsFor,
-    allocated_bytes,
+    BytewiseOrder, Fences, KeyOrder, LoadedIndex, SegmentUse, TableHandle, TableId, TableIndex, TableSpec,
+    WaitingTable, WaitsFor, allocated_bytes,
 };
 use xxhash_rust::xxh3::Xxh3;
 
@@ -22,7 +22,7 @@ use super::{
     table_location::{OpenFileKey, TableFile, TableLocation, U48},
 };
 use crate::{
-    engine::{Comparator, OpenFile, OwnedHead},
+    engine::{OpenFile, OwnedHead},
     identity::stored_id,
 };
 
@@ -36,8 +36,8 @@ pub(crate) struct Opening {
     /// Which of its units are meant, in the words of the header, and whether those are the ones over prefixes.
     pub(crate) contents: i32,
     pub(crate) is_of_prefixes: bool,
-    /// Of the engine's: not used once the table is closed.
-    pub(crate) order: Comparator,
+    /// Whether keys are in the order of their bytes. The engine's order is called by the thread that opens the table, and in lookups.
+    pub(crate) is_bytewise: bool,
     pub(crate) file: OpenFile,
     /// Of its index in memory, about; 0: the budget does not pay for it.
     pub(crate) index_bytes: usize,
@@ -97,12 +97,14 @@ pub(crate) struct Units {
 /// `sb_table`: a table's units over its keys, or over their prefixes.
 pub(crate) type OpenTable = TableLife<Opening, Units>;
 
-/// Opens a table with this directory. If it is not open then, it waits, unless it never will have such units. Gives why it waits.
+/// Opens a table with this directory and order of keys. If it is not open then, it waits, unless it never will have such units. Gives why
+/// it waits.
 pub(crate) fn open(
     opening: Opening,
+    order: &dyn KeyOrder,
     head: Result<OwnedHead, OpenError>,
 ) -> (Option<Arc<OpenTable>>, Result<(), OpenError>) {
-    let why = match head.and_then(|head| Prepared::of(&opening, &head)?.register(&opening)) {
+    let why = match head.and_then(|head| Prepared::of(&opening, &head)?.register(&opening, Some(order))) {
         Ok(units) => return (Some(Arc::new(OpenTable::open(units))), Ok(())),
         Err(why) => why,
     };
@@ -172,8 +174,10 @@ impl WaitingTable for OpenTable {
             let head = opening.file.read_head(opening.contents).map_err(OpenError::of_code);
             head.and_then(|head| Prepared::of(opening, &head)).map_err(OpenError::waits_for)
         };
-        let register =
-            |prepared: Prepared, opening: &Opening| prepared.register(opening).map_err(OpenError::waits_for);
+        let register = |prepared: Prepared, opening: &Opening| {
+            let order = opening.is_bytewise.then_some(&BytewiseOrder as &dyn KeyOrder);
+            prepared.register(opening, order).map_err(OpenError::waits_for)
+        };
         // All shares in files end in there.
         family.database.files().enter(|| self.try_to_open(read, register)).flatten()
     }
@@ -229,16 +233,16 @@ impl Prepared {
     }
 
     /// Touches no file.
-    fn register(self, opening: &Opening) -> Result<Units, OpenError> {
+    fn register(self, opening: &Opening, order: Option<&dyn KeyOrder>) -> Result<Units, OpenError> {
         let Self { shapes, firsts, last_key, id, file, location, remembered, further_prefixes } = self;
-        let fences = Fences::pack(firsts, Some(&last_key), &opening.order).ok_or(OpenError::Corrupt)?;
+        let fences = Fences::pack(firsts, Some(&last_key), opening.is_bytewise).ok_or(OpenError::Corrupt)?;
         let ColumnFamily { keys, prefixes, .. } = &*opening.family;
         opening.tables.files.unmark(id);
         let handle = opening.tables.manager.register(TableSpec {
             id,
             scope: if opening.is_of_prefixes { *prefixes } else { *keys },
             level: opening.level,
-            order: &opening.order,
+            order,
             shapes,
             fences,
             source: location.clone(),

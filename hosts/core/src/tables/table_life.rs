@@ -60,7 +60,6 @@ impl<W, U> TableLife<W, U> {
         let mut waits = self.waits.lock();
         // It was closed meanwhile.
         waits.as_ref()?;
-        // What the table waits with is valid, since it is not closed.
         let why = match read.and_then(|read| register(read, &with)) {
             Ok(units) => {
                 _ = self.units.set(units);

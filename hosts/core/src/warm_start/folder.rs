@@ -198,8 +198,11 @@ impl Folder {
 
     /// What is remembered of tables that were not opened and whose files exist.
     fn waiting(&self) -> Vec<StoredTable> {
+        // Looked for without the lock: a table that is opened waits for none.
+        let mut gone: Vec<_> = self.state.lock().waiting.keys().copied().collect();
+        gone.retain(|&(_, file_number)| !self.engine.has_table(&self.path, file_number));
         let mut state = self.state.lock();
-        state.waiting.retain(|(_, file_number), _| self.engine.has_table(&self.path, *file_number));
+        gone.iter().for_each(|key| _ = state.waiting.remove(key));
         let table = |(&(id, file_number), segments): (&_, &Vec<_>)| StoredTable {
             id,
             file_number,

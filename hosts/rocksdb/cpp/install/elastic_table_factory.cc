@@ -108,31 +108,43 @@ ElasticTableFactory::Connection::Connection(const Connection& other) : given_(ot
 
 Status ElasticTableFactory::Connection::Get(const ElasticOptions& options, const rocksdb::BlockBasedTableOptions& table_options,
                                             FiltersRef* filters) {
-  CacheUse use;  // what is left goes without the lock: with it may go a cache
-  std::lock_guard<std::mutex> lock(mutex_);
-  if (!given_ && (filters_ == nullptr || applied_budget_ != options.values[SB_SETTING_BUDGET])) {
+  const std::string& budget = options.values[SB_SETTING_BUDGET];
+  const rocksdb::Cache* const cache = table_options.block_cache.get();
+  FiltersRef connected;
+  // What is left goes without the lock: an instance waits for its threads, and with a use may go a cache.
+  FiltersRef left;
+  CacheUse use;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!given_ && applied_budget_ != budget) {
+      left.swap(filters_);
+    } else if (cache_use_ != nullptr && used_cache_ == cache) {
+      *filters = filters_;
+      return Status::OK();
+    }
+    connected = filters_;
+  }
+  if (connected == nullptr) {
     const std::vector<sb_setting> given = SettingsIn(options);
     // The next one has to find it unused if this connection alone uses it.
-    filters_.reset();
+    left.reset();
     char error[512] = "";
-    const sb_filters* made = sb_filters_shared_instance(&springbloom_engine, given.data(), given.size(), error, sizeof(error));
-    if (made == nullptr) {
+    connected.reset(sb_filters_shared_instance(&springbloom_engine, given.data(), given.size(), error, sizeof(error)),
+                    FiltersRelease());
+    if (connected == nullptr) {
       return Status::InvalidArgument("springbloom", error);
     }
-    filters_ = FiltersRef(made, FiltersRelease());
-    applied_budget_ = options.values[SB_SETTING_BUDGET];
-    used_cache_ = nullptr;
   }
-  *filters = filters_;
-  if (cache_use_ != nullptr && used_cache_ == table_options.block_cache.get()) {
-    return Status::OK();
-  }
-  const Status s = UseCache(filters_.get(), table_options, &use);
+  *filters = connected;
+  const Status s = UseCache(connected.get(), table_options, &use);
+  std::lock_guard<std::mutex> lock(mutex_);
   use.swap(cache_use_);
-  used_cache_ = table_options.block_cache.get();
-  if (!s.ok() && !given_) {
-    filters_.reset();
+  used_cache_ = cache;
+  applied_budget_ = budget;
+  if (s.ok() || given_) {
+    left.swap(connected);
   }
+  left.swap(filters_);
   return s;
 }
 
@@ -162,9 +174,10 @@ FiltersRef ElasticTableFactory::Connected(rocksdb::Logger* log) const {
 Status ElasticTableFactory::ConfigureOptions(const rocksdb::ConfigOptions& config_options,
                                              const std::unordered_map<std::string, std::string>& given,
                                              std::unordered_map<std::string, std::string>* unused) {
+  std::shared_ptr<const BlockBasedTableFactory> left;  // goes without the lock: with it may go a cache
   {
     std::lock_guard<std::mutex> lock(stock_readers_mutex_);
-    stock_readers_ = nullptr;
+    left.swap(stock_readers_);
   }
   if (unused != nullptr || config_options.ignore_unknown_options) {
     return BlockBasedTableFactory::ConfigureOptions(config_options, given, unused);
@@ -344,26 +357,26 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
   if (reader_options.skip_filters || !ColumnFamilyRef::IsOfDatabase(reader_options) || rep.filter != nullptr) {
     return s;
   }
-  ColumnFamilyRef family(filters, reader_options, is_for_writing_.load(std::memory_order_relaxed));
+  const ReadObjects objects(reader_options);
   UnitTable::Head keys;
   UnitTable::Head prefixes;
   const auto read = [&](int contents, UnitTable::Head* head) {
-    return unit_table->ReadHeadOf(read_options, contents, *family->objects, rep.file.get(), head);
+    return unit_table->ReadHeadOf(read_options, contents, objects, rep.file.get(), head);
   };
   const int why = is_unreadable ? SB_UNREADABLE : read(SB_KEYS, &keys);
   int why_prefixes = SB_NO_SUCH_UNITS;
   if (UnitTable::MayHavePrefixes(*rep.table_properties) && FiltersPrefixes(filters.get(), TableOptions())) {
     why_prefixes = why == SB_UNREADABLE || why == SB_CORRUPT ? SB_UNREADABLE : read(SB_PREFIXES, &prefixes);
   }
+  if (why == SB_NO_SUCH_UNITS && why_prefixes == SB_NO_SUCH_UNITS) {
+    return s;
+  }
+  ColumnFamilyRef family(filters, reader_options, is_for_writing_.load(std::memory_order_relaxed));
   if (why == SB_CORRUPT || why_prefixes == SB_CORRUPT) {
-    rocksdb::Warn(family->objects->log,
-                  "springbloom: %s is read without filter units: its filter block is damaged or of a newer version",
+    rocksdb::Warn(objects.log, "springbloom: %s is read without filter units: its filter block is damaged or of a newer version",
                   rep.file->file_name().c_str());
   } else if (why == SB_UNREADABLE || why_prefixes == SB_UNREADABLE) {
     family->WarnOfUnreadable(rep.file->file_name());
-  }
-  if (why == SB_NO_SUCH_UNITS && why_prefixes == SB_NO_SUCH_UNITS) {
-    return s;
   }
   auto reader = std::make_unique<ElasticTableReader>(std::move(*table_reader), std::move(family), reader_options.level);
   if (why_prefixes != SB_NO_SUCH_UNITS) {

@@ -31,7 +31,6 @@ class ColumnFamily {
   // whose it is, and an imported one says whose it was.
   bool Matches(const FiltersRef& filters, const rocksdb::TableReaderOptions& options) const;
 
-  const std::string& Session() const { return session_; }
   const sb_column_family* Handle() const { return family_; }
 
   // About this many lookups began with one of its tables.

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "options/cf_options.h"
-#include "read/table_file.h"
+#include "read/file_reader.h"
 #include "rocksdb/env.h"
 #include "rocksdb_release.h"
 

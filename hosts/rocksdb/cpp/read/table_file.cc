@@ -1,8 +1,7 @@
 #include "read/table_file.h"
 
-#include <cstring>
-
 #include "owners.h"
+#include "read/file_reader.h"
 #include "read/unit_table.h"
 #include "read/whole_index.h"
 
@@ -21,20 +20,6 @@ rocksdb::ImmutableOptions OptionsToRead(const ReadObjects& objects) {
 }
 
 }  // namespace
-
-bool ReadInto(const rocksdb::RandomAccessFileReader& file, const rocksdb::IOOptions& io_options, uint64_t offset, size_t size,
-              uint8_t* into) {
-  rocksdb::Slice result;
-  char* const scratch = reinterpret_cast<char*>(into);
-  const rocksdb::IOStatus s = release::ReadAt(file, io_options, offset, size, &result, scratch);
-  if (!s.ok() || result.size() != size) {
-    return false;
-  }
-  if (result.data() != scratch) {
-    std::memcpy(scratch, result.data(), size);
-  }
-  return true;
-}
 
 constinit const sb_file_calls TableFile::kCalls = {&Read, &ReadHead, &ReadIndex, &AddShare, &Unshare};
 

@@ -11,18 +11,6 @@
 
 namespace springbloom {
 
-// Takes an entry of an index.
-using TakeIndexEntry = void (*)(void* context, const sb_index_entry* entry) noexcept;
-
-// A reader of a file that another one owns. RocksDB's own counts into the column family's statistics, which may be gone.
-inline rocksdb::RandomAccessFileReader ReaderOf(rocksdb::FSRandomAccessFile* file, const std::string& path) {
-  return rocksdb::RandomAccessFileReader(std::make_unique<rocksdb::FSRandomAccessFileWrapper>(file), path);
-}
-
-// Reads `size` bytes at `offset` into `into`. Whether it could.
-bool ReadInto(const rocksdb::RandomAccessFileReader& file, const rocksdb::IOOptions& io_options, uint64_t offset, size_t size,
-              uint8_t* into);
-
 // Owns the stock reader, which has the file open, and has a share in what reading uses: units are read with no descriptor more, and though
 // the file may have lost its name (a secondary instance whose primary compacted, a folder that was renamed). The table's reader and the
 // core have shares.
@@ -53,7 +41,7 @@ class TableFile final : public sb_file {
   static int Read(const sb_file* file, uint64_t offset, size_t size, int verify, uint8_t* into) noexcept;
   static int ReadHead(const sb_file* file, int32_t contents, void* context,
                       void (*take)(void*, const sb_head*) noexcept) noexcept;
-  static int ReadIndex(const sb_file* file, void* context, TakeIndexEntry take) noexcept;
+  static int ReadIndex(const sb_file* file, void* context, void (*take)(void*, const sb_index_entry*) noexcept) noexcept;
   static void AddShare(const sb_file* file) noexcept;
   static void Unshare(const sb_file* file) noexcept;
   static const sb_file_calls kCalls;

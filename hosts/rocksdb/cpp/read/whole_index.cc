@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "owners.h"
+#include "read/file_reader.h"
 #include "read/unit_table.h"
 
 namespace springbloom {

@@ -6,11 +6,13 @@
 #include "abi.h"
 #include "options/cf_options.h"
 #include "read/read_objects.h"
-#include "read/table_file.h"
 #include "rocksdb_release.h"
 #include "table/block_based/block_based_table_reader.h"
 
 namespace springbloom {
+
+// Takes an entry of an index.
+using TakeIndexEntry = void (*)(void* context, const sb_index_entry* entry) noexcept;
 
 // Bytes of the table's index in memory, about. 0 where the stock one is in memory anyway, or in a form that is not packed.
 uint64_t WholeIndexBytes(const rocksdb::BlockBasedTable::Rep& table);

@@ -11,7 +11,7 @@ use rocksdb::{
 use springbloom_rocksdb::{ElasticFilters, ElasticFiltersBuilder, UnitSettings};
 use springbloom_testkit::seed::{TestRng, rng};
 
-use crate::common::{AMPLE_BYTES, IDLE_TIMEOUT, ample, folder, installed, small_tree};
+use crate::common::{AMPLE_BYTES, IDLE_TIMEOUT, ample, folder, installed, log_of, small_tree};
 
 const RUNS: u64 = 5;
 const PREFIX_BYTES: usize = 4;
@@ -343,4 +343,17 @@ fn further_prefixes_are_asked_for_where_bounds_share_them() {
             assert_eq!(seek_between(&db, &from, &end), expected, "{from:?}..{end:?}");
         }
     }
+}
+
+/// Nothing is opened, closed and told of for a table that has no such units, however often the table cache opens it.
+#[test]
+fn a_table_without_units_for_these_options_opens_no_column_family() {
+    let (folder, elastic) = (folder(), ample_of_small_segments().build().expect("sound settings"));
+    drop(fill(&DB::open(&installed(&elastic, &runs(false)), folder.path()).expect("open")));
+    let mut options = runs(true);
+    options.set_block_based_table_factory(&BlockBasedOptions::default());
+    let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
+    db.get(b"absent").expect("get");
+    drop(db);
+    assert!(!log_of(folder.path()).contains("filter units are in use"));
 }

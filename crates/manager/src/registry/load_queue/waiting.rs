@@ -320,4 +320,16 @@ mod tests {
         waiting.end(number, at(1), Some(WaitsFor::File), now);
         assert_eq!((waiting.counts(now + LATE), waiting.sources.len()), ((0, 0), 0));
     }
+
+    #[test]
+    fn a_try_that_ends_late_is_of_no_table_that_came_after_its_own() {
+        let (mut waiting, now) = (WaitingTables::default(), Instant::now());
+        let add = |waiting: &mut WaitingTables| waiting.add(Arc::new(Table), at(1), WaitsFor::File, now);
+        let first = add(&mut waiting);
+        assert_eq!(tried(&mut waiting, 1, now), Some(first));
+        waiting.remove(first);
+        let second = add(&mut waiting);
+        waiting.end(first, at(1), None, now);
+        assert_eq!((tried(&mut waiting, 1, now), waiting.counts(now)), (Some(second), (1, 0)));
+    }
 }

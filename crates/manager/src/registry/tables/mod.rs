@@ -18,10 +18,6 @@ use crate::table_spec::TableSpec;
 use crate::unit_source::{KnownTable, Place, Sources, UnitSource};
 use crate::visits::TABLES_MAX;
 
-/// A new table inherits from this many tables of a level at most, and so does each of its segments. They are a sample of more.
-const RELATIVES_MAX: usize = 256;
-const RELATIVES_MAX_PER_SEGMENT: usize = 8;
-
 /// A forgotten table that a reader still has open.
 struct ForgottenTable {
     shared: TableShared,
@@ -129,8 +125,10 @@ impl Tables {
         grow_thriftily(by_id, length);
         by_id.insert(place, slot);
         let fences = |slot| fences_at(slots, slot);
-        let run = Run { scope: spec.scope, level: spec.level };
-        neighbours.insert(slot, run, &Keys { fences: &fences, order: spec.order });
+        match spec.is_bytewise() {
+            true => neighbours.insert(slot, Run { scope: spec.scope, level: spec.level }, &Keys(&fences)),
+            false => neighbours.insert_unsorted(slot, spec.scope),
+        }
         slot
     }
 
@@ -142,18 +140,17 @@ impl Tables {
         self.retired.extend(self.sources.release(std::mem::replace(&mut table.source, source)));
     }
 
-    /// Tables whose keys a new table overlaps, or a sample of them.
+    /// Tables whose keys a new table overlaps, `most` of each level.
     pub(crate) fn relatives(
         &mut self,
-        spec: &TableSpec,
+        scope: ScopeId,
         range: KeyRange<'_>,
+        most: usize,
         run_of: impl Fn(u32) -> Option<Run>,
     ) -> Vec<u32> {
         let Self { slots, neighbours, .. } = self;
         let fences = |slot| fences_at(slots, slot);
-        let most = RELATIVES_MAX + RELATIVES_MAX_PER_SEGMENT * spec.shapes.len();
-        let keys = Keys { fences: &fences, order: spec.order };
-        neighbours.overlapping(spec.scope, range, most, run_of, &keys)
+        neighbours.overlapping(scope, range, most, run_of, &Keys(&fences))
     }
 
     /// The table moved to another level of its scope.
