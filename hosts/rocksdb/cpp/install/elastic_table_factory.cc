@@ -174,7 +174,7 @@ FiltersRef ElasticTableFactory::Connected(rocksdb::Logger* log) const {
 Status ElasticTableFactory::ConfigureOptions(const rocksdb::ConfigOptions& config_options,
                                              const std::unordered_map<std::string, std::string>& given,
                                              std::unordered_map<std::string, std::string>* unused) {
-  std::shared_ptr<const BlockBasedTableFactory> left;  // goes without the lock: with it may go a cache
+  std::shared_ptr<const rocksdb::BlockBasedTableFactory> left;  // goes without the lock: with it may go a cache
   {
     std::lock_guard<std::mutex> lock(stock_readers_mutex_);
     left.swap(stock_readers_);

@@ -15,8 +15,8 @@ inline rocksdb::RandomAccessFileReader ReaderOf(rocksdb::FSRandomAccessFile* fil
 }
 
 // Reads `size` bytes at `offset` into `into`. Whether it could.
-inline bool ReadInto(const rocksdb::RandomAccessFileReader& file, const rocksdb::IOOptions& io_options, uint64_t offset, size_t size,
-              uint8_t* into) {
+inline bool ReadInto(const rocksdb::RandomAccessFileReader& file, const rocksdb::IOOptions& io_options, uint64_t offset,
+                     size_t size, uint8_t* into) {
   rocksdb::Slice result;
   char* const scratch = reinterpret_cast<char*>(into);
   const rocksdb::IOStatus s = release::ReadAt(file, io_options, offset, size, &result, scratch);

@@ -1,5 +1,6 @@
 //! A secondary instance of a store. RocksDB's can stay behind its primary after faults, with stock filters too: so its lookups are compared
-//! with its own iterators, which ask no filter.
+//! with its own iterators, which ask no filter. And it may keep in memory what it took from the log, and find that in lookups before newer
+//! entries of tables, where the primary was flushed meanwhile, with stock filters too: so the primary is flushed before it follows.
 
 use std::path::PathBuf;
 
@@ -29,6 +30,7 @@ impl Secondary {
     /// Without a fault, and while nothing runs in the background of the primary.
     pub(crate) fn follow(&mut self, primary: &Store) -> Done {
         primary.settle()?;
+        primary.flush()?;
         match &self.db {
             Some(db) => done(db.try_catch_up_with_primary()),
             None => self.open(primary),
@@ -60,7 +62,8 @@ impl Secondary {
     }
 
     /// During a fault. One that fails is closed until the fault is over.
-    pub(crate) fn catch_up_during_a_fault(&mut self) -> Done {
+    pub(crate) fn catch_up_during_a_fault(&mut self, primary: &Store) -> Done {
+        primary.flush()?;
         let caught_up = done(self.db.as_ref().ok_or("not open")?.try_catch_up_with_primary());
         if caught_up.is_err() {
             self.db = None;
