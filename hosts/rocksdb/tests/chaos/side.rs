@@ -69,7 +69,7 @@ impl Side {
             Operation::KeyMayExist { store, key } => self.stores[*store].key_may_exist(key),
             Operation::SecondaryGet { key } => self.secondary.lookups()?.get(key),
             Operation::SecondaryMultiGet { keys } => self.secondary.lookups()?.batched_multi_get(keys),
-            Operation::CatchUp if is_faulty => self.secondary.catch_up_during_a_fault(&self.stores[FOLLOWED]),
+            Operation::CatchUp if is_faulty => self.secondary.catch_up_during_a_fault(),
             Operation::CatchUp => self.secondary.follow(&self.stores[FOLLOWED]),
             Operation::Flush { store } => self.stores[*store].flush(),
             Operation::Compact { store, from, to } => self.stores[*store].compact(from, to),
