@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::budget::{BudgetSnapshot, MemoryKind, Reservation};
 use crate::memory::group_bytes;
-use crate::registry::{LoadRequest, LoadResult, Residency, SegmentUnits, SharedRegistry};
+use crate::registry::{LoadRequest, LoadResult, ReadUnits, Residency, SharedRegistry};
 use crate::unit_source::UnitReadError;
 
 /// The largest read of rows. Larger ones are not faster, and the registry's mutex is held while one is taken in.
@@ -89,7 +89,7 @@ impl Job {
         let row_bytes: usize = shapes().map(|shape| shape.unit_bytes()).sum();
         let rows_max = request.rows.min((ROWS_BYTES_MAX / row_bytes.max(1)).clamp(1, u8::MAX.into()) as u8);
         for rows in (1..=rows_max).rev() {
-            let bytes = row_bytes * usize::from(rows);
+            let bytes = ReadUnits::bytes_for(row_bytes, request.table.shapes.len(), rows);
             // If the groups did not fit beside the buffer, the rows would be read again and again.
             let grown = |&shape| group_bytes(shape, resident + rows) - group_bytes(shape, resident);
             let grown_bytes: usize = shapes().map(grown).sum();
@@ -127,31 +127,27 @@ impl Job {
     /// Makes the read. Takes no lock.
     fn read(self) -> LoadResult {
         let Self { request, extent, buffer } = self;
+        let (table, unit) = (&request.table, request.resident);
         let is_row = matches!(extent, Extent::Rows(..));
-        let (table, wanted_segment, unit) = (&request.table, request.segment.segment, request.resident);
-        let (first, count) = if is_row { (0, table.shapes.len()) } else { (wanted_segment, 1) };
-        let mut segments: Vec<_> =
-            (first..).take(count).map(|segment| (segment, SegmentUnits::default())).collect();
-        let mut keep = |segment: u32, read: Result<Vec<u8>, UnitReadError>| {
-            let Some((_, kept)) = segments.get_mut((segment - first) as usize) else { return };
-            match read {
-                _ if kept.error.is_some() => (), // a unit is of use only after those before it
-                Ok(bytes) => kept.units.push(bytes),
-                Err(error) => kept.error = Some(error),
-            }
+        let mut units = match &extent {
+            Extent::Unit => ReadUnits::default(),
+            Extent::Rows(rows, _) => ReadUnits::new(&table.shapes, *rows),
         };
-        let read = catch_unwind(AssertUnwindSafe(|| {
-            let Extent::Rows(rows, _) = extent else {
-                keep(wanted_segment, table.read_unit(wanted_segment, unit));
-                return None;
-            };
-            let mut copy =
-                |segment, _, read: Result<&[u8], UnitReadError>| keep(segment, read.map(<[u8]>::to_vec));
-            table.source.read_rows(table.units(), unit..unit + rows, &mut copy).err()
+        let read = catch_unwind(AssertUnwindSafe(|| match &extent {
+            Extent::Unit => {
+                units = ReadUnits::one(table.read_unit(request.segment.segment, unit));
+                None
+            }
+            Extent::Rows(rows, _) => {
+                let mut visit = |segment, of: u8, read: Result<&[u8], UnitReadError>| {
+                    units.push(segment, of.wrapping_sub(unit), read)
+                };
+                table.source.read_rows(table.units(), unit..unit + rows, &mut visit).err()
+            }
         }));
         drop(extent);
         let broke_off = read.unwrap_or_else(|_| Some(panicked()));
-        LoadResult { request, is_row, segments, broke_off, buffer }
+        LoadResult { request, is_row, units, broke_off, buffer }
     }
 }
 

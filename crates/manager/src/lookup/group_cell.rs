@@ -116,7 +116,7 @@ impl GroupCell {
         &self,
         shape: GroupShape,
         units: u8,
-        added: &[Vec<u8>],
+        added: &[&[u8]],
         copy: impl FnOnce(ResidentGroup) -> Result<ResidentGroup, ResidentGroup>,
     ) -> Result<(), ResizeError> {
         let layout = GroupLayout::new(shape, units);
@@ -203,7 +203,7 @@ mod tests {
             let begun = Instant::now();
             while begun.elapsed() < Duration::from_secs(2) {
                 for (cell, built) in cells.iter().zip(&built) {
-                    cell.resize(shape, 1, &built.units, Err).unwrap();
+                    cell.resize(shape, 1, &[&built.units[0]], Err).unwrap();
                     drop(cell.clear());
                 }
             }

@@ -20,7 +20,7 @@ mod tables;
 mod warm_start;
 
 pub use lately::Lately;
-pub(crate) use load_queue::{LoadRequest, LoadResult, READS_MAX, SegmentUnits};
+pub(crate) use load_queue::{LoadRequest, LoadResult, READS_MAX, ReadUnits};
 pub(crate) use memory::HEADROOM_PARTS;
 pub(crate) use residency::Residency;
 

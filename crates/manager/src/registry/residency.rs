@@ -8,7 +8,7 @@ use springbloom_filter::GroupShape;
 
 use super::damage::Damage;
 use super::indexes::{self, Indexes};
-use super::load_queue::{LoadQueue, LoadRequest, LoadResult, SegmentUnits};
+use super::load_queue::{LoadQueue, LoadRequest, LoadResult};
 use super::memory::Memory;
 use super::tables::Tables;
 use crate::budget::{MemoryKind, Reservation};
@@ -287,16 +287,19 @@ impl Residency {
 
     /// Takes in what was read, and what failed.
     pub(crate) fn take_in_units(&mut self, result: LoadResult) {
-        let LoadResult { request, is_row, segments, broke_off, buffer } = result;
+        let LoadResult { request, is_row, units: mut read, broke_off, buffer } = result;
         self.counters.load_reads += 1;
-        if segments.iter().any(|(_, read)| !read.units.is_empty()) {
+        if !read.are_none() {
             self.count_success(&request);
         }
-        for (segment, SegmentUnits { units, error }) in segments {
+        let first = if is_row { 0 } else { request.segment.segment };
+        for at in 0..read.segments() {
             if !self.is_known(&request) {
                 break;
             }
-            let segment = SegmentRef { segment, ..request.segment };
+            let error = read.take_error(at);
+            let units = read.of(at);
+            let segment = SegmentRef { segment: first + at, ..request.segment };
             let resident = self.resident_units(segment);
             // A row also has units that the segment has already.
             let known = resident.checked_sub(request.resident).filter(|&known| is_row || known == 0);
@@ -310,7 +313,7 @@ impl Residency {
     }
 
     /// Adds the units that are still planned to a segment with `resident` units.
-    fn install(&mut self, segment: SegmentRef, resident: u8, units: &[Vec<u8>], by_segment: bool) {
+    fn install(&mut self, segment: SegmentRef, resident: u8, units: &[&[u8]], by_segment: bool) {
         let added = units.len().min(self.planned_units(segment).saturating_sub(resident).into());
         if added == 0 {
             return;

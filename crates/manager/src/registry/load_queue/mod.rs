@@ -10,4 +10,4 @@ mod waiting;
 
 pub(crate) use in_flight::READS_MAX;
 pub(crate) use queue::LoadQueue;
-pub(crate) use request::{LoadRequest, LoadResult, SegmentUnits};
+pub(crate) use request::{LoadRequest, LoadResult, ReadUnits};

@@ -1,5 +1,7 @@
 //! Requests for units: what is to be read for a segment or for a table, and what was read.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use springbloom_filter::{GroupShape, MAX_UNITS};
@@ -82,13 +84,95 @@ impl LoadRequest {
     }
 }
 
-/// What was read of a segment.
+/// Units that were read, row behind row: an allocation for each would take more than small units do.
 #[derive(Default)]
-pub(crate) struct SegmentUnits {
-    /// The wanted unit and those that follow it.
-    pub units: Vec<Vec<u8>>,
-    /// Why there are not more.
-    pub error: Option<UnitReadError>,
+pub(crate) struct ReadUnits {
+    /// Where each segment's unit begins in a row, and where the row ends.
+    offsets: Vec<u32>,
+    bytes: Vec<u8>,
+    /// Units of each segment, from the first row on.
+    counts: Vec<u8>,
+    /// Why a segment has no more.
+    errors: BTreeMap<u32, UnitReadError>,
+}
+
+impl ReadUnits {
+    /// Room for rows of segments with these shapes.
+    pub(crate) fn new(shapes: &[GroupShape], rows: u8) -> Self {
+        let ends = shapes.iter().scan(0, |end, shape| {
+            *end += shape.unit_bytes() as u32;
+            Some(*end)
+        });
+        let offsets: Vec<_> = std::iter::once(0).chain(ends).collect();
+        let row_bytes = offsets.last().map_or(0, |&end| end as usize);
+        Self {
+            offsets,
+            bytes: vec![0; row_bytes * usize::from(rows)],
+            counts: vec![0; shapes.len()],
+            errors: BTreeMap::new(),
+        }
+    }
+
+    /// What that takes.
+    pub(crate) fn bytes_for(row_bytes: usize, segments: usize, rows: u8) -> usize {
+        row_bytes * usize::from(rows) + (segments + 1) * size_of::<u32>() + segments
+    }
+
+    /// One unit of one segment.
+    pub(crate) fn one(read: Result<Vec<u8>, UnitReadError>) -> Self {
+        let (counts, bytes, errors) = match read {
+            Ok(bytes) => (vec![1], bytes, BTreeMap::new()),
+            Err(error) => (vec![0], Vec::new(), BTreeMap::from([(0, error)])),
+        };
+        Self { offsets: vec![0, bytes.len() as u32], bytes, counts, errors }
+    }
+
+    /// Takes in a unit of a segment, which lies in a row. It is of use only after those before it.
+    pub(crate) fn push(&mut self, segment: u32, row: u8, read: Result<&[u8], UnitReadError>) {
+        let at = segment as usize;
+        if self.counts.get(at) != Some(&row) || self.errors.contains_key(&segment) {
+            return;
+        }
+        let place = self.place(at, row);
+        match (read, self.bytes.get_mut(place)) {
+            (Ok(bytes), Some(place)) if bytes.len() == place.len() => {
+                place.copy_from_slice(bytes);
+                self.counts[at] += 1;
+            }
+            (Ok(bytes), _) => {
+                let what = format!("a unit of {} bytes, or one more than was asked for", bytes.len());
+                self.errors.insert(segment, UnitReadError::Corrupt(what));
+            }
+            (Err(error), _) => _ = self.errors.insert(segment, error),
+        }
+    }
+
+    fn place(&self, segment: usize, row: u8) -> Range<usize> {
+        let row_bytes = self.offsets.last().map_or(0, |&end| end as usize);
+        let [begin, end] =
+            [segment, segment + 1].map(|at| usize::from(row) * row_bytes + self.offsets[at] as usize);
+        begin..end
+    }
+
+    /// Segments that were read.
+    pub(crate) fn segments(&self) -> u32 {
+        self.counts.len() as u32
+    }
+
+    pub(crate) fn are_none(&self) -> bool {
+        self.counts.iter().all(|&count| count == 0)
+    }
+
+    /// The units of a segment.
+    pub(crate) fn of(&self, segment: u32) -> Vec<&[u8]> {
+        let at = segment as usize;
+        (0..self.counts[at]).map(|row| &self.bytes[self.place(at, row)]).collect()
+    }
+
+    /// Why a segment has no more.
+    pub(crate) fn take_error(&mut self, segment: u32) -> Option<UnitReadError> {
+        self.errors.remove(&segment)
+    }
 }
 
 /// What was read for a [`LoadRequest`].
@@ -96,7 +180,7 @@ pub(crate) struct LoadResult {
     pub request: LoadRequest,
     pub is_row: bool,
     /// Of the wanted segment, or of each segment of the rows.
-    pub segments: Vec<(u32, SegmentUnits)>,
+    pub units: ReadUnits,
     /// Why a row ended early.
     pub broke_off: Option<UnitReadError>,
     /// For the bytes of the units.

@@ -58,6 +58,7 @@ mod tests {
         let strangers: Vec<_> = (300..5000u32).map(|n| KeyDigest::of(&n.to_le_bytes())).collect();
         for settings in [UnitSettings::bloom(5, 4).unwrap(), UnitSettings::ribbon(7).unwrap()] {
             let built = settings.build(&digests);
+            let built_units: Vec<_> = built.units.iter().map(Vec::as_slice).collect();
             let layout = ProbeLayout::new(built.shape);
             let budget = MemoryBudget::new(1 << 20);
             let (slot, mut garbage) = (GroupCell::default(), Garbage::new(budget.clone()));
@@ -72,15 +73,14 @@ mod tests {
             };
             let mut passed = vec![strangers.len()];
             for units in 1..=settings.unit_count() {
-                let unit = usize::from(units) - 1;
-                let added = &built.units[unit..=unit];
-                slot.resize(built.shape, units, added, Err).unwrap();
+                let added = built_units[usize::from(units) - 1];
+                slot.resize(built.shape, units, &[added], Err).unwrap();
                 passed.push(passing(&slot));
             }
             assert!(passed.is_sorted_by(|more, fewer| more > fewer), "{passed:?}");
             let empty = GroupCell::default();
-            assert!(empty.resize(built.shape, 1, &[vec![0; 3]], Err).is_err(), "a unit of the wrong length");
-            assert!(empty.resize(built.shape, 2, &built.units[1..2], Err).is_err(), "there is no first unit");
+            assert!(empty.resize(built.shape, 1, &[&[0; 3]], Err).is_err(), "a unit of the wrong length");
+            assert!(empty.resize(built.shape, 2, &built_units[1..2], Err).is_err(), "there is no first unit");
             assert!(empty.resize(built.shape, 2, &[], Err).is_err() && passing(&empty) == strangers.len());
             for units in [5, 2, 1] {
                 let (resident, probed) = (slot.resident_units(), slot.borrow());
@@ -103,7 +103,7 @@ mod tests {
             }
             budget.ask(1 << 20);
             budget.follow();
-            slot.resize(built.shape, settings.unit_count(), &built.units[1..], Err).unwrap();
+            slot.resize(built.shape, settings.unit_count(), &built_units[1..], Err).unwrap();
             assert_eq!(passing(&slot), passed[usize::from(settings.unit_count())], "all at once");
             let bytes = group_bytes(built.shape, settings.unit_count());
             budget.try_reserve(MemoryKind::Units, bytes).unwrap().forget(MemoryKind::Units);
