@@ -616,7 +616,7 @@ std::pair<Extractor, std::string> RandomExtractor(Random& random, const Setting&
 }
 
 // One database from its making to its end. The answers that were compared.
-uint64_t Live(const std::array<void*, 2>& rocksdb_options, const std::string& path, Random& random) {
+uint64_t Live(const std::array<void*, 2>& rocksdb_options, bool is_stock, const std::string& path, Random& random) {
   Setting setting{};
   setting.kind = static_cast<Setting::Kind>(random.Below(4));
   setting.comparator = setting.kind == Setting::kTimestamps ? rocksdb::BytewiseComparatorWithU64Ts()
@@ -663,6 +663,10 @@ uint64_t Live(const std::array<void*, 2>& rocksdb_options, const std::string& pa
       tables->filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
     }
     installed[i] = {springbloom_installed(rocksdb_options[i]), given.table_factory, given.listeners};
+    if (is_stock) {
+      installed[i].table_factory.reset(rocksdb::NewBlockBasedTableFactory(*tables));
+      installed[i].listeners.clear();
+    }
   }
   CheckOk(rocksdb::DestroyDB(path, options), "DestroyDB");
 
@@ -699,11 +703,11 @@ uint64_t Live(const std::array<void*, 2>& rocksdb_options, const std::string& pa
 
 }  // namespace
 
-// Both options have filters.
-extern "C" int springbloom_test_prefix_oracle(void* first_options, void* second_options, const char* path, uint64_t seed,
-                                              uint64_t* answers, char* error, size_t error_size) {
+// Both options have filters, which `is_stock` leaves unused.
+extern "C" int springbloom_test_prefix_oracle(void* first_options, void* second_options, int is_stock, const char* path,
+                                              uint64_t seed, uint64_t* answers, char* error, size_t error_size) {
   return Run(error, error_size, [&] {
     Random random(seed);
-    *answers = Live({first_options, second_options}, path, random);
+    *answers = Live({first_options, second_options}, is_stock != 0, path, random);
   });
 }
