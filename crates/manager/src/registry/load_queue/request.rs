@@ -88,7 +88,7 @@ impl LoadRequest {
 #[derive(Default)]
 pub(crate) struct ReadUnits {
     /// Where each segment's unit begins in a row, and where the row ends.
-    offsets: Vec<u32>,
+    offsets: Vec<usize>,
     bytes: Vec<u8>,
     /// Units of each segment, from the first row on.
     counts: Vec<u8>,
@@ -100,11 +100,11 @@ impl ReadUnits {
     /// Room for rows of segments with these shapes.
     pub(crate) fn new(shapes: &[GroupShape], rows: u8) -> Self {
         let ends = shapes.iter().scan(0, |end, shape| {
-            *end += shape.unit_bytes() as u32;
+            *end += shape.unit_bytes();
             Some(*end)
         });
         let offsets: Vec<_> = std::iter::once(0).chain(ends).collect();
-        let row_bytes = offsets.last().map_or(0, |&end| end as usize);
+        let row_bytes = offsets.last().copied().unwrap_or(0);
         Self {
             offsets,
             bytes: vec![0; row_bytes * usize::from(rows)],
@@ -115,7 +115,7 @@ impl ReadUnits {
 
     /// What that takes.
     pub(crate) fn bytes_for(row_bytes: usize, segments: usize, rows: u8) -> usize {
-        row_bytes * usize::from(rows) + (segments + 1) * size_of::<u32>() + segments
+        row_bytes * usize::from(rows) + (segments + 1) * size_of::<usize>() + segments
     }
 
     /// One unit of one segment.
@@ -124,7 +124,7 @@ impl ReadUnits {
             Ok(bytes) => (vec![1], bytes, BTreeMap::new()),
             Err(error) => (vec![0], Vec::new(), BTreeMap::from([(0, error)])),
         };
-        Self { offsets: vec![0, bytes.len() as u32], bytes, counts, errors }
+        Self { offsets: vec![0, bytes.len()], bytes, counts, errors }
     }
 
     /// Takes in a unit of a segment, which lies in a row. It is of use only after those before it.
@@ -148,9 +148,8 @@ impl ReadUnits {
     }
 
     fn place(&self, segment: usize, row: u8) -> Range<usize> {
-        let row_bytes = self.offsets.last().map_or(0, |&end| end as usize);
-        let [begin, end] =
-            [segment, segment + 1].map(|at| usize::from(row) * row_bytes + self.offsets[at] as usize);
+        let row_bytes = self.offsets.last().copied().unwrap_or(0);
+        let [begin, end] = [segment, segment + 1].map(|at| usize::from(row) * row_bytes + self.offsets[at]);
         begin..end
     }
 
@@ -238,4 +237,43 @@ fn rows_worth_reading(segments: &[UnitCounts], first: u8) -> u8 {
     // One unit of one segment is read as fast by itself.
     let is_worth_it = rows * segments > 1;
     if is_worth_it { rows as u8 } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use springbloom_filter::{KeyDigest, UnitSettings};
+
+    use super::*;
+
+    #[test]
+    fn a_unit_is_of_use_only_after_those_before_it() {
+        let digests: Vec<_> = (0..300u32).map(|n| KeyDigest::of(&n.to_le_bytes())).collect();
+        let built: Vec<_> =
+            [300, 7, 0].map(|keys| UnitSettings::bloom(4, 4).unwrap().build(&digests[..keys])).into();
+        let shapes: Vec<_> = built.iter().map(|group| group.shape).collect();
+        let mut read = ReadUnits::new(&shapes, 3);
+        assert!(read.are_none());
+        let unit = |segment: usize, row: u8| Ok(built[segment].units[usize::from(row)].as_slice());
+        for row in 0..3 {
+            read.push(0, row, unit(0, row));
+            read.push(2, row, unit(2, row));
+        }
+        // One too many, one twice, one behind a gap, one of a segment that is not there.
+        read.push(0, 3, unit(0, 3));
+        read.push(0, 0, unit(1, 0));
+        read.push(1, 1, unit(1, 1));
+        read.push(3, 0, unit(1, 0));
+        assert_eq!(
+            (read.of(0), read.of(1).len()),
+            (built[0].units[..3].iter().map(Vec::as_slice).collect(), 0)
+        );
+        assert_eq!(read.of(2), [[0u8; 0]; 3], "a segment without keys has units without bytes");
+        read.push(1, 0, unit(1, 0));
+        read.push(1, 1, unit(0, 1));
+        read.push(1, 1, unit(1, 1));
+        assert_eq!(read.of(1), [built[1].units[0].as_slice()], "behind one of the wrong length");
+        assert!(matches!(read.take_error(1), Some(UnitReadError::Corrupt(_))) && !read.are_none());
+        let mut one = ReadUnits::one(Err(UnitReadError::Gone));
+        assert!(one.are_none() && one.segments() == 1 && one.take_error(0).is_some());
+    }
 }
