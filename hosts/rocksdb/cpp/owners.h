@@ -10,7 +10,12 @@
 namespace springbloom {
 
 struct FiltersRelease {
-  void operator()(const sb_filters* e) const { sb_filters_release(e); }
+  // A shared pointer that was made of null calls it, too.
+  void operator()(const sb_filters* filters) const {
+    if (filters != nullptr) {
+      sb_filters_release(filters);
+    }
+  }
 };
 // Shared by factories, builders and readers; the last one lets go of the manager.
 using FiltersRef = std::shared_ptr<const sb_filters>;
