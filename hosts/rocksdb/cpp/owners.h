@@ -25,6 +25,9 @@ inline FiltersRef Share(const sb_filters* filters) {
   return FiltersRef(filters, FiltersRelease());
 }
 
+// That of option strings; null if there is none.
+inline FiltersRef SharedInstance() { return FiltersRef(sb_filters_shared_instance_if_any(), FiltersRelease()); }
+
 struct BuilderFree {
   void operator()(sb_builder* b) const { sb_builder_free(b); }
 };

@@ -165,7 +165,7 @@ FiltersRef ElasticTableFactory::Connected(rocksdb::Logger* log) const {
     // SetOptions makes a factory of any string, and nobody asks it whether that can work: what is in force goes on.
     rocksdb::Warn(log, "springbloom: options that were changed have no effect: %s", s.ToString().c_str());
     if (filters == nullptr) {
-      filters = FiltersRef(sb_filters_shared_instance_if_any(), FiltersRelease());
+      filters = SharedInstance();
     }
   }
   return filters;

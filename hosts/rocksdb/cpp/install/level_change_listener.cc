@@ -41,7 +41,7 @@ void LevelChangeListener::CheckWritten(rocksdb::DB* db, uint32_t family, const s
   if (table.filter_policy_name == kUnitBlockPolicyName || table.num_entries == 0) {
     return;
   }
-  const FiltersRef filters = filters_ != nullptr ? filters_ : FiltersRef(sb_filters_shared_instance_if_any(), FiltersRelease());
+  const FiltersRef filters = filters_ != nullptr ? filters_ : SharedInstance();
   if (filters == nullptr || !sb_filters_writes_units(filters.get())) {
     return;
   }

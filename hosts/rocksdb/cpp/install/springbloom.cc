@@ -12,11 +12,6 @@ static_assert(std::string_view(kMetricsContentType) == SB_METRICS_CONTENT_TYPE);
 
 namespace {
 
-FiltersRef SharedInstance() {
-  const sb_filters* filters = sb_filters_shared_instance_if_any();
-  return filters == nullptr ? nullptr : FiltersRef(filters, FiltersRelease());
-}
-
 Status NobodyYet() { return Status::NotFound("springbloom", "no database was opened with table_factory={id=springbloom}"); }
 
 void Take(void* context, sb_bytes text) noexcept {
