@@ -92,7 +92,7 @@ fn keys(range: std::ops::Range<u32>) -> String {
 #[test]
 fn an_index_keeps_what_it_holds_and_takes_more_when_there_is_space() {
     let Some(disk) = SmallDisk::new("24m") else { return };
-    disk.springflash(&["index", "create", "index", "--zone-size", "1M"]).assert().success();
+    disk.springflash(&["index", "create", "index"]).assert().success();
     disk.springflash(&["index", "put", "index"]).write_stdin(pairs(0..50_000)).assert().success();
     let is_whole = || {
         let (code, found, message) = disk.run(&["index", "get", "index"], &keys(0..50_000));

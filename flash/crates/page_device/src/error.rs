@@ -130,7 +130,7 @@ pub enum FlashError {
     /// A copy that was made file by file while a writer changed the original. Keys may be missing.
     #[error(
         "{name} was copied while it was written, and keys may be missing: it has {part} of generation {got}, expected {expected}; make the \
-         copy with `springflash set copy`, `springflash index copy` or `copy_to`, or while no process has it open for writing; \
+         copy with `copy_to` (`copy` in Python), or while no process has it open for writing; \
          `springflash set repair` and `springflash index repair` salvage what is left"
     )]
     TornCopy { name: String, part: &'static str, got: u64, expected: u64 },

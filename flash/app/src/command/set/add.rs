@@ -12,12 +12,14 @@ use springbloom_console::failure::{EXIT_BAD_INPUT, exit_code, sentence};
 use springbloom_console::output::tell;
 use springbloom_console::sizes::Size;
 use springbloom_filter::KeyDigest;
+use springbloom_flash_filter::{FlashError, FlashFilter, WhenFull};
 
 use super::keys;
-use super::open::{BufferOptions, close, open};
+use super::open::{MemoryOptions, close};
 use crate::exit_codes::{done, selected};
-use crate::flash::{FlashError, FlashFilter, WhenFull, explain};
+use crate::flash::explain;
 use crate::lines::{Batch, LineOptions, LineWriter, before_it};
+use crate::opening::open;
 
 /// Put keys into a set
 ///
@@ -43,7 +45,7 @@ pub(crate) struct Add {
     #[command(flatten)]
     when_full: WhenFullOptions,
     #[command(flatten)]
-    buffer: BufferOptions,
+    memory: MemoryOptions,
 }
 
 /// What to do when the set is full
@@ -70,7 +72,7 @@ impl WhenFullOptions {
 
 impl Add {
     pub(super) fn run(&self) -> Result<ExitCode> {
-        let filter = open(&self.set, &self.buffer)?;
+        let filter: FlashFilter = open(&self.set, self.memory.settings()?)?;
         filter.set_when_full(self.when_full.choice());
         // Without a log, committing a batch would write all of its pages.
         let is_logged = filter.info().layers.iter().all(|layer| layer.header.is_logged);
