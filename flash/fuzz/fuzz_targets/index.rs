@@ -8,7 +8,8 @@ use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 use springbloom_filter::KeyDigest;
 use springbloom_flash_index::{FlashIndex, INDEX_PAGE_BYTES, IndexMemory, IndexSettings, Watch};
-use springbloom_page_device::{PowerLoss, SimPower, SimStorage, Storage};
+use springbloom_flash_testkit::{PowerLoss, SimPower, SimStorage};
+use springbloom_page_device::Storage;
 
 const SALT: u64 = 77;
 const SECTOR_BYTES: usize = 512;

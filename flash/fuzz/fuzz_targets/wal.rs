@@ -7,7 +7,7 @@ mod filter;
 use filter::{FLUSHED, buffer, keys, len_bytes, salt, seal_log_block, template};
 use libfuzzer_sys::{arbitrary, fuzz_target};
 use springbloom_flash_filter::FlashFilter;
-use springbloom_page_device::SimPower;
+use springbloom_flash_testkit::SimPower;
 
 #[derive(arbitrary::Arbitrary, Debug)]
 struct Input<'a> {

@@ -177,7 +177,7 @@ impl Commits {
 
 #[cfg(test)]
 mod tests {
-    use springbloom_page_device::{SimPower, SimStorage};
+    use springbloom_flash_testkit::{SimPower, SimStorage};
 
     use super::*;
 

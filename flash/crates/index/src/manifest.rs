@@ -319,7 +319,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use springbloom_page_device::{SimPower, SimStorage};
+    use springbloom_flash_testkit::{SimPower, SimStorage};
 
     fn manifest(sequence: u64) -> Manifest {
         Manifest {

@@ -140,7 +140,7 @@ mod tests {
 
     use super::*;
     use crate::{IndexMemory, IndexSettings};
-    use springbloom_page_device::{SimPower, SimStorage};
+    use springbloom_flash_testkit::{SimPower, SimStorage};
 
     #[test]
     fn a_scan_in_steps_finds_each_key_once_and_ends_when_the_index_changes() {

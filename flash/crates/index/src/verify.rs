@@ -109,7 +109,7 @@ mod tests {
 
     use super::*;
     use crate::{IndexMemory, IndexSettings};
-    use springbloom_page_device::{SimPower, SimStorage};
+    use springbloom_flash_testkit::{SimPower, SimStorage};
 
     #[test]
     fn a_bucket_that_names_pages_behind_the_end_of_the_log_is_damaged() {

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use springbloom_flash_index::FlashError;
 use springbloom_flash_index::{FlashIndex, INDEX_PAGE_BYTES, IndexMemory, IndexSettings, Watch};
-use springbloom_page_device::{BlockSizes, PowerLoss, SimPower, SimStorage, Storage};
+use springbloom_flash_testkit::{PowerLoss, SimPower, SimStorage};
+use springbloom_page_device::{BlockSizes, Storage};
 use support::{created, key, opened, small, steady, value};
 
 fn filled(keys: std::ops::Range<u64>) -> Arc<SimStorage> {

@@ -5,7 +5,8 @@ mod support;
 use std::sync::Arc;
 
 use springbloom_flash_index::{FlashError, FlashIndex, INDEX_VERSION, IndexSettings, KEY_BYTES_MAX, Watch};
-use springbloom_page_device::{PowerLoss, SimStorage, Storage, checksum};
+use springbloom_flash_testkit::{PowerLoss, SimStorage};
+use springbloom_page_device::{Storage, checksum};
 use support::{created, key, opened, small, steady, value};
 
 /// Lengths around each change of the form: one byte of length, what fits a page, whole pages, the longest.

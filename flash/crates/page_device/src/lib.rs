@@ -2,7 +2,6 @@
 //!
 //! - [`FileStorage`] keeps each device in a file of one folder. It uses direct I/O with many operations in flight, through io_uring, or
 //!   threads if the kernel has no io_uring or forbids it, also later.
-//! - [`SimStorage`] keeps devices in memory and can lose power between any two operations, for crash tests.
 //! - [`Wal`] makes small changes durable. It finds its own end even if any single block is damaged.
 //!
 //! A write is durable only after a later [`PageDevice::sync`]. Before that, a power loss may keep any subset of its sectors, in any order.
@@ -25,8 +24,6 @@ mod memory;
 mod mix;
 mod plan;
 mod pool;
-mod sim;
-mod sim_copy;
 mod storage;
 mod unsafe_uring;
 mod wal;
@@ -43,8 +40,6 @@ pub use lock::{in_use, no_locks};
 pub use memory::{AnswerMemory, Purpose, reserved};
 pub use mix::{GOLDEN, checksum, checksum_32, field, mix, scale};
 pub use plan::{PlannedRead, ReadPlan, Span};
-pub use sim::{PowerLoss, SimPower, SimStorage};
-pub use sim_copy::CopiedStorage;
 pub use storage::{Storage, incomplete, or_incomplete, require_empty, require_space};
 pub use wal::{
     COMMIT_BYTES_MAX, CommitGuard, GroupCommit, INDEX_KIND, SET_KIND, START_BYTES_MAX, Wal, WalReport,

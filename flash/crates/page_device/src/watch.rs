@@ -29,16 +29,6 @@ impl<'w> Watch<'w> {
         Watch::default()
     }
 
-    /// Ends the call after `steps` steps, as tests do to see what it leaves.
-    pub fn ending_after(steps: u64) -> Watch<'static> {
-        let mut left = steps;
-        Watch::new(move |_, _| {
-            let is_over = left == 0;
-            left = left.saturating_sub(1);
-            if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })
-    }
-
     /// Units that are still to be done are `more` than was known.
     pub fn expect(&mut self, more: u64) {
         self.total += more;

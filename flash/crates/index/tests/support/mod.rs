@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use springbloom_flash_index::{FlashIndex, IndexMemory, IndexSettings};
-use springbloom_page_device::{SimPower, SimStorage};
+use springbloom_flash_testkit::{SimPower, SimStorage};
 
 /// Small buckets and zones, and memory for a few hundred pending entries.
 pub fn small() -> (IndexSettings, IndexMemory) {

@@ -414,6 +414,3 @@ fn read_start(device: &dyn PageDevice, name: &str) -> Result<Option<Start>, Flas
     }
     Ok(None)
 }
-
-#[cfg(test)]
-mod tests;
