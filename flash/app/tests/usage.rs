@@ -184,7 +184,7 @@ fn files_and_folders_that_cannot_be_used_are_bad_input_and_told_once() {
 #[test]
 fn every_help_has_the_exit_codes() {
     for arguments in [&["--help"][..], &["set", "--help"], &["set", "add", "--help"], &["index", "-h"]] {
-        springflash(arguments).assert().success().stdout(contains("4  done, but bad lines were skipped"));
+        springflash(arguments).assert().success().stdout(contains("3  `set check`"));
     }
 }
 

@@ -11,7 +11,7 @@ use springbloom_console::output::tell;
 use super::get::{BATCH_KEYS, Damage};
 use super::open;
 use super::pair::{check, pairs, tell_others};
-use crate::exit_codes::{done, selected};
+use crate::exit_codes::selected;
 use crate::flash::explain;
 use crate::lines::{BATCH_LINES, LineOptions, Reading};
 use crate::opening::close;
@@ -42,7 +42,8 @@ impl Put {
         let closed = close(index);
         let taken = taken?;
         closed?;
-        Ok(done(taken.end("put into the index")?))
+        taken.end("put into the index")?;
+        Ok(ExitCode::SUCCESS)
     }
 }
 
@@ -82,11 +83,11 @@ impl Delete {
         let closed = close(index);
         let taken = taken?;
         closed?;
-        let left_out = taken.end("deleted")?;
+        taken.end("deleted")?;
         tell_others(others);
         if absent > 0 {
             tell(format_args!("keys that were not in the index: {absent} of {}", absent + deleted));
         }
-        Ok(selected(deleted, left_out))
+        Ok(selected(deleted))
     }
 }

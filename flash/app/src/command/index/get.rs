@@ -64,10 +64,10 @@ impl Get {
             }
             Ok(if output.flush()? { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
         })?;
-        let code = selected(output.printed(), taken.end("looked up")?);
+        taken.end("looked up")?;
         tell_others(others);
         damage.end()?;
-        Ok(code)
+        Ok(selected(output.printed()))
     }
 }
 

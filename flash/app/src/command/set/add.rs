@@ -16,7 +16,7 @@ use springbloom_flash_filter::{FlashError, FlashFilter, WhenFull};
 
 use super::keys;
 use super::open::{MemoryOptions, close};
-use crate::exit_codes::{done, selected};
+use crate::exit_codes::selected;
 use crate::flash::explain;
 use crate::lines::{Batch, LineOptions, LineWriter, before_it};
 use crate::opening::open;
@@ -104,10 +104,13 @@ impl Add {
         let taken = taken?;
         closed?;
         let read = taken.lines;
-        let Some(output) = output else { return Ok(done(taken.end("added to the set")?)) };
-        let left_out = taken.end("added to the set, and printed if new")?;
+        let Some(output) = output else {
+            taken.end("added to the set")?;
+            return Ok(ExitCode::SUCCESS);
+        };
+        taken.end("added to the set, and printed if new")?;
         tell(format_args!("{} of {read} keys are new", output.printed()));
-        Ok(selected(output.printed(), left_out))
+        Ok(selected(output.printed()))
     }
 
     /// The error for the line at `place`, whose key was not added. The `lines` before it were.

@@ -81,7 +81,8 @@ impl Check {
                 "{damaged} lookups read damaged data and answered \"may be there\"; see `springflash set verify --help`"
             ));
         }
-        Ok(selected(printed, taken.end("looked up")?))
+        taken.end("looked up")?;
+        Ok(selected(printed))
     }
 }
 
