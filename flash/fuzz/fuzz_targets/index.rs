@@ -152,7 +152,8 @@ fuzz_target!(|changes: Vec<Change>| {
     let _ = index.stream(2).get_many(&wanted);
     let _ = index.verify(&mut Watch::none());
     let _ = index.repair(&mut Watch::none());
-    let _ = index.for_each(&mut |_, _| Ok(()));
+    let mut scan = index.scan();
+    while let Ok(Some(_)) = index.scan_on(&mut scan) {}
     for n in 4000..4100 {
         if index.put(&key(n), b"new").is_err() {
             return;

@@ -3,11 +3,8 @@
 use crate::filter::{FlashFilter, State};
 use crate::layer::Layer;
 use crate::pending::Pending;
-use crate::stats::Counters;
 use crate::writer::Writer;
-use springbloom_page_device::AlignedBuf;
-use springbloom_page_device::FlashError;
-use springbloom_page_device::Watch;
+use springbloom_page_device::{AlignedBuf, FlashError, Watch};
 
 /// Clean pages between two dirty ones that are written too, so that one longer write replaces two.
 const GAP_PAGES_MAX: u32 = 1;
@@ -80,11 +77,11 @@ impl FlashFilter {
         groups.iter().for_each(|group| pending.clear(*group));
         layer.add_ones(ones_added);
         let counters = &self.counters;
-        Counters::add(&counters.group_flushes, groups.len() as u64);
-        Counters::add(&counters.flush_page_reads, pages_written);
-        Counters::add(&counters.flush_page_writes, pages_written);
-        Counters::add(&counters.flush_writes, runs.len() as u64);
-        Counters::add(&counters.page_bytes_written, pages_written * page_bytes as u64);
+        counters.group_flushes.add(groups.len() as u64);
+        counters.flush_page_reads.add(pages_written);
+        counters.flush_page_writes.add(pages_written);
+        counters.flush_writes.add(runs.len() as u64);
+        counters.page_bytes_written.add(pages_written * page_bytes as u64);
         Ok(())
     }
 }
@@ -130,12 +127,7 @@ fn apply(layer: &Layer, pending: &Pending, run: &Run, piece: &mut [u8]) -> u64 {
         let damaged = pending.with_values(page, |values| {
             layer.codec.set(u64::from(page), bytes, values.flat_map(|value| geometry.bits_of(value)))
         });
-        if damaged > 0 {
-            log::warn!(
-                "{}: page {page}: {damaged} damaged sectors answer \"may match\" from now on",
-                layer.name
-            );
-        }
+        layer.warn_of(page, damaged);
         added += u64::from(layer.codec.ones(bytes).saturating_sub(before));
     }
     added

@@ -3,7 +3,7 @@
 
 use springbloom_filter::KeyDigest;
 
-use springbloom_page_device::{AlignedBuf, FlashError, PageDevice, field};
+use springbloom_page_device::{AlignedBuf, FlashError, PageDevice, field, u32_at, u64_at};
 
 use crate::geometry::{Geometry, Layout, PAGE_BYTES_MAX, PAGE_BYTES_MIN, PROBES_MAX};
 use crate::stamp::STAMP;
@@ -103,7 +103,7 @@ impl FilterHeader {
         if magic != FILTER_MAGIC {
             return Err(FlashError::Foreign { name: name.to_owned(), got: magic, expected: FILTER_MAGIC });
         }
-        let stored = u64::from_le_bytes(field(block, CHECKSUM_AT));
+        let stored = u64_at(block, CHECKSUM_AT);
         let sum = sum(block);
         if stored != sum {
             let (got, expected) = (format!("{stored:016x}"), format!("{sum:016x}"));
@@ -120,12 +120,12 @@ impl FilterHeader {
 
     /// Whether a filter with these fields of its header has stamps.
     pub(crate) fn is_stamped(fields: &[u8]) -> bool {
-        u32::from_le_bytes(field(fields, 8)) > OLDEST_VERSION
+        u32_at(fields, 8) > OLDEST_VERSION
     }
 
     /// Decodes the fields of a header with a valid checksum. Total.
     pub(crate) fn decode_fields(name: &str, fields: &[u8]) -> Result<FilterHeader, FlashError> {
-        let version = u32::from_le_bytes(field(fields, 8));
+        let version = u32_at(fields, 8);
         let (got, expected) = (version, FILTER_VERSION);
         if got > expected {
             return Err(FlashError::NewerVersion { name: name.to_owned(), got, expected });
@@ -139,21 +139,21 @@ impl FilterHeader {
             got,
             expected: expected.to_owned(),
         };
-        let flags = u32::from_le_bytes(field(fields, 60));
+        let flags = u32_at(fields, 60);
         let layout =
             layout_of(fields[12]).ok_or_else(|| damaged("the layout", fields[12].to_string(), "0 or 1"))?;
         let header = FilterHeader {
             geometry: Geometry {
                 layout,
-                page_bytes: u32::from_le_bytes(field(fields, 16)),
-                page_count: u32::from_le_bytes(field(fields, 20)),
+                page_bytes: u32_at(fields, 16),
+                page_count: u32_at(fields, 20),
                 probes: fields[13],
             },
-            salt: u64::from_le_bytes(field(fields, 24)),
-            capacity_keys: u64::from_le_bytes(field(fields, 32)),
-            fpr: f64::from_le_bytes(field(fields, 40)),
-            chain_fpr: f64::from_le_bytes(field(fields, 48)),
-            layer: u32::from_le_bytes(field(fields, 56)),
+            salt: u64_at(fields, 24),
+            capacity_keys: u64_at(fields, 32),
+            fpr: f64::from_bits(u64_at(fields, 40)),
+            chain_fpr: f64::from_bits(u64_at(fields, 48)),
+            layer: u32_at(fields, 56),
             grows: flags & FLAG_GROWS != 0,
             is_logged: flags & FLAG_LOGGED != 0,
             is_copy: flags & FLAG_COPY != 0,

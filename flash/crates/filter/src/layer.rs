@@ -11,15 +11,13 @@ use crate::page_cache::PageName;
 use crate::stamp::{FIRST_GENERATION, STAMP, Stamp};
 use crate::stats::LayerInfo;
 use parking_lot::Mutex;
-use springbloom_page_device::AlignedBuf;
-use springbloom_page_device::FlashError;
-use springbloom_page_device::{PageDevice, SECTOR_BYTES, Span, Storage, Watch};
+use springbloom_page_device::{
+    AlignedBuf, FlashError, PageDevice, SECTOR_BYTES, Span, Storage, Watch, require_blocks, require_len,
+};
 
 /// Pages sampled to estimate the share of bits set, if it is not stored. Pages differ by a percent or two, so the estimate is good to a
 /// thousandth for a filter of any size.
 const SAMPLE_PAGES: u32 = 1024;
-/// Bytes per write while a filter is created.
-const FORMAT_BYTES: usize = 1 << 20;
 
 pub(crate) struct Layer {
     pub(crate) name: String,
@@ -39,14 +37,7 @@ pub(crate) fn file_name(layer: u32) -> String {
 
 impl Layer {
     fn new(name: String, header: FilterHeader, device: Arc<dyn PageDevice>) -> Result<Layer, FlashError> {
-        let (page_bytes, blocks) = (header.geometry.page_bytes, device.blocks());
-        if !(page_bytes as usize).is_multiple_of(blocks.logical_bytes) {
-            return Err(FlashError::PageSize {
-                name,
-                got_bytes: page_bytes,
-                expected_bytes: blocks.logical_bytes,
-            });
-        }
+        require_blocks(&*device, &name, header.geometry.page_bytes as usize)?;
         let codec = PageCodec::new(header.salt, header.geometry.page_bytes);
         Ok(Layer { name, header, codec, device, writing: Mutex::new(()), ones: AtomicU64::new(0) })
     }
@@ -132,33 +123,10 @@ impl Layer {
         Err(FlashError::TornCopy { name: self.name.clone(), part, got: found, expected: generation })
     }
 
-    fn format_pages(&self, watch: &mut Watch<'_>) -> Result<(), FlashError> {
-        let page_bytes = self.header.geometry.page_bytes as usize;
-        let pages = self.header.geometry.page_count;
-        watch.expect(pages.into());
-        let mut buf = AlignedBuf::new(FORMAT_BYTES);
-        let mut first = 0;
-        while first < pages {
-            let count = (pages - first).min((FORMAT_BYTES / page_bytes) as u32);
-            let bytes = &mut buf[..count as usize * page_bytes];
-            for (page, bytes) in (first..).zip(bytes.chunks_mut(page_bytes)) {
-                self.codec.format_empty(u64::from(page), bytes);
-            }
-            let offset = self.header.page_offset(first);
-            self.device.write_at(offset, bytes).map_err(FlashError::io("write", &self.name))?;
-            first += count;
-            watch.advance(count.into())?;
-        }
-        Ok(())
-    }
-
     /// Opens the filter that the log describes by `header`, with `ones` bits set.
     pub(crate) fn open(storage: &dyn Storage, header: FilterHeader, ones: u64) -> Result<Layer, FlashError> {
         let layer = Layer::open_damaged(storage, header, ones)?;
-        let (got_bytes, expected_bytes) = (layer.device.len_bytes(), header.file_bytes());
-        if got_bytes < expected_bytes {
-            return Err(FlashError::Truncated { name: layer.name, got_bytes, expected_bytes });
-        }
+        require_len(&*layer.device, &layer.name, header.file_bytes())?;
         Ok(layer)
     }
 
@@ -180,7 +148,7 @@ impl Layer {
     pub(crate) fn has_sound_header(&self) -> Result<bool, FlashError> {
         match FilterHeader::read(&self.name, &*self.device) {
             Ok(header) => Ok(header == self.header),
-            Err(error @ (FlashError::NewerVersion { .. } | FlashError::OlderVersion { .. })) => Err(error),
+            Err(error) if error.is_other_version() => Err(error),
             Err(_) => Ok(false),
         }
     }

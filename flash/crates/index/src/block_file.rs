@@ -5,11 +5,9 @@
 
 use std::sync::Arc;
 
-use springbloom_page_device::AlignedBuf;
-use springbloom_page_device::FlashError;
-use springbloom_page_device::field;
-use springbloom_page_device::{PageDevice, Storage, Watch};
-use springbloom_page_device::{checksum, mix};
+use springbloom_page_device::{
+    AlignedBuf, FlashError, PageDevice, Storage, Watch, checksum, mix, u16_at, u64_at,
+};
 
 const BLOCK_BYTES: usize = 64 << 10;
 const HEAD_BYTES: usize = 24;
@@ -112,10 +110,10 @@ pub(crate) fn read_blocks(
         }
         let block = &mut buf[..len];
         let read = device.read_at(u64::from(number) * BLOCK_BYTES as u64, block);
-        if read.is_err() || field(block, 0) != closing.check(number, block).to_le_bytes() {
+        if read.is_err() || u64_at(block, 0) != closing.check(number, block) {
             break;
         }
-        if visit(usize::from(u16::from_le_bytes(field(block, 20))), &block[HEAD_BYTES..]).is_none() {
+        if visit(usize::from(u16_at(block, 20)), &block[HEAD_BYTES..]).is_none() {
             break;
         }
         watch.advance(len as u64)?;

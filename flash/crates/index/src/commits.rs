@@ -8,7 +8,9 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use springbloom_page_device::{FlashError, INDEX_KIND, SET_KIND, Storage, Wal, WalReport, Watch, field};
+use springbloom_page_device::{
+    FlashError, INDEX_KIND, SET_KIND, Storage, Wal, WalReport, Watch, u16_at, u32_at, u64_at,
+};
 
 use crate::record::{INDEX_PAGE_BYTES, PAGE_HEAD_BYTES};
 
@@ -78,15 +80,15 @@ impl Acknowledged {
     /// `None` for bytes that no index writes. Total.
     fn decode(bytes: &[u8]) -> Option<Acknowledged> {
         let (fields, body) = bytes.split_at_checked(FIELDS_BYTES)?;
-        let first = u16::from_le_bytes(field(fields, 24));
-        let is_sane = body.len() == usize::from(u16::from_le_bytes(field(fields, 26)))
+        let first = u16_at(fields, 24);
+        let is_sane = body.len() == usize::from(u16_at(fields, 26))
             && (PAGE_HEAD_BYTES..=PAGE_HEAD_BYTES + body.len()).contains(&usize::from(first))
             && PAGE_HEAD_BYTES + body.len() <= INDEX_PAGE_BYTES;
         is_sane.then(|| Acknowledged {
-            sequence: u64::from_le_bytes(field(fields, 0)),
-            epoch: u32::from_le_bytes(field(fields, 16)),
-            is_closed: u32::from_le_bytes(field(fields, 20)) == 1,
-            end: LogEnd { page: u64::from_le_bytes(field(fields, 8)), first, body: body.to_vec() },
+            sequence: u64_at(fields, 0),
+            epoch: u32_at(fields, 16),
+            is_closed: u32_at(fields, 20) == 1,
+            end: LogEnd { page: u64_at(fields, 8), first, body: body.to_vec() },
         })
     }
 }

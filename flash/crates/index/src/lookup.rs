@@ -19,8 +19,7 @@ use crate::prefilter::Prefilter;
 use crate::record::{INDEX_PAGE_BYTES, KeyName, Page, check_lengths};
 use crate::record_log::{PageFault, PagePlace};
 use crate::store::FlashIndex;
-use springbloom_page_device::{AnswerMemory, FlashError};
-use springbloom_page_device::{PlannedRead, ReadPlan};
+use springbloom_page_device::{AnswerMemory, FlashError, PlannedRead, ReadPlan};
 
 /// Keys of one batch. Bounds the memory of a call.
 pub(crate) const BATCH_KEYS: usize = 4096;
@@ -239,7 +238,7 @@ impl FlashIndex {
 impl Searches<'_, '_> {
     /// Takes the state in memory of the searches `which`, and requests their first reads.
     fn start(&mut self, which: impl Iterator<Item = usize> + Clone) {
-        let reclaimed = self.index.counters.snapshot().zones_reclaimed;
+        let reclaimed = self.index.counters.zones_reclaimed.get();
         {
             let table = self.index.table.read();
             for i in which.clone() {
@@ -360,7 +359,7 @@ impl Searches<'_, '_> {
             Ok(page) => page,
             Err(PageFault::Reclaimed) => {
                 // Entries outlive their zones. Only a zone that was reclaimed during the search may have held the record.
-                let now = index.counters.snapshot().zones_reclaimed;
+                let now = index.counters.zones_reclaimed.get();
                 while let Some(i) = self.next_of(&mut waiting) {
                     if self.searches[i].reclaimed != now { self.start_over(i) } else { self.go_on(i) }
                 }

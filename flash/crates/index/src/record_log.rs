@@ -14,14 +14,15 @@ use crate::record::{
 };
 use crate::zones::Zones;
 use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
-use springbloom_page_device::AlignedBuf;
-use springbloom_page_device::FlashError;
-use springbloom_page_device::{PageDevice, Span};
+use springbloom_page_device::{AlignedBuf, FlashError, PageDevice, Span};
 
 /// Full pages that are kept in memory and written together.
 const TAIL_PAGES: usize = 64;
 /// Those pages and the page being filled.
 const TAIL_BYTES: usize = (TAIL_PAGES + 1) * INDEX_PAGE_BYTES;
+
+/// Pages read at once.
+pub(crate) const RUN_PAGES: u64 = 64;
 
 /// The reason why a page cannot be read.
 #[derive(Debug)]
@@ -33,6 +34,9 @@ pub(crate) enum PageFault {
     /// The device returned an error.
     Device(std::io::Error),
 }
+
+/// Receives the number of a page, and that page and those behind it.
+type RunVisitor<'v> = dyn FnMut(u64, Vec<Result<Page<'_>, PageFault>>) -> Result<(), FlashError> + 'v;
 
 /// Where a page is.
 #[derive(Debug)]
@@ -328,25 +332,6 @@ impl RecordLog {
         PagePlace::Device(Span { offset: at * INDEX_PAGE_BYTES as u64, len_bytes: INDEX_PAGE_BYTES })
     }
 
-    /// Reads `pages` and passes each to `visit` with its index. Pages on the device come in the order in which reads complete.
-    pub(crate) fn read_each(&self, pages: &[u64], visit: &mut dyn FnMut(usize, Result<Page<'_>, PageFault>)) {
-        let (mut spans, mut asked) = (Vec::with_capacity(pages.len()), Vec::with_capacity(pages.len()));
-        for (i, &page) in pages.iter().enumerate() {
-            match self.place(page) {
-                PagePlace::Memory(bytes) => visit(i, self.checked(page, &bytes)),
-                PagePlace::Gone => visit(i, Err(PageFault::Reclaimed)),
-                PagePlace::Device(span) => {
-                    spans.push(span);
-                    asked.push(i);
-                }
-            }
-        }
-        self.device.read_each(&spans, &mut |n, bytes| {
-            let i = asked[n];
-            visit(i, bytes.map_err(PageFault::Device).and_then(|bytes| self.checked(pages[i], bytes)));
-        });
-    }
-
     pub(crate) fn checked<'b>(&self, page: u64, bytes: &'b [u8]) -> Result<Page<'b>, PageFault> {
         Page::open(self.salt, page, bytes).ok_or_else(|| {
             let is_live = self.zones.read().device_page(page).is_some();
@@ -368,34 +353,52 @@ impl RecordLog {
         Some(into)
     }
 
-    /// Reads contiguous pages of one zone, from `page` on, into `buf`. At most one device read, unless the writer writes the pages
+    /// Reads contiguous pages of one zone, from `page` on, into `buf`. One device read, unless that fails or the writer writes the pages
     /// meanwhile.
     pub(crate) fn read_run<'b>(
         &self,
         page: u64,
         buf: &'b mut AlignedBuf,
-    ) -> Result<Vec<Page<'b>>, PageFault> {
-        let count = (buf.len() / INDEX_PAGE_BYTES) as u64;
-        let on_device = self.tail.read().first_page.saturating_sub(page).min(count);
-        if on_device > 0 {
-            let at =
-                self.zones.read().device_page(page).ok_or(PageFault::Reclaimed)? * INDEX_PAGE_BYTES as u64;
-            let bytes = &mut buf[..on_device as usize * INDEX_PAGE_BYTES];
-            self.device.read_at(at, bytes).map_err(PageFault::Device)?;
-        }
-        for n in on_device..count {
-            let page_of_buf = n as usize * INDEX_PAGE_BYTES..(n + 1) as usize * INDEX_PAGE_BYTES;
-            if let Some(copy) = self.copied_from_tail(page + n) {
-                buf[page_of_buf].copy_from_slice(&copy);
-            } else {
-                // Written meanwhile.
-                let at = self.zones.read().device_page(page + n).ok_or(PageFault::Reclaimed)?;
-                let bytes = &mut buf[page_of_buf];
-                self.device.read_at(at * INDEX_PAGE_BYTES as u64, bytes).map_err(PageFault::Device)?;
+    ) -> Vec<Result<Page<'b>, PageFault>> {
+        let count = buf.len() / INDEX_PAGE_BYTES;
+        let mut read: Vec<Result<(), PageFault>> = (0..count).map(|_| Ok(())).collect();
+        let written = self.tail.read().first_page.saturating_sub(page).min(count as u64) as usize;
+        let is_read = written > 0 && self.read_written(page, &mut buf[..written * INDEX_PAGE_BYTES]).is_ok();
+        for n in if is_read { written } else { 0 }..count {
+            let (page, bytes) = (page + n as u64, &mut buf[n * INDEX_PAGE_BYTES..][..INDEX_PAGE_BYTES]);
+            match self.copied_from_tail(page) {
+                Some(copy) => bytes.copy_from_slice(&copy),
+                None => read[n] = self.read_written(page, bytes),
             }
         }
         let buf: &'b AlignedBuf = buf;
-        buf.chunks(INDEX_PAGE_BYTES).zip(page..).map(|(bytes, page)| self.checked(page, bytes)).collect()
+        let pages = buf.chunks(INDEX_PAGE_BYTES).zip(page..).zip(read);
+        pages.map(|((bytes, page), read)| read.and_then(|()| self.checked(page, bytes))).collect()
+    }
+
+    /// Reads pages of one zone that are on the device.
+    fn read_written(&self, page: u64, bytes: &mut [u8]) -> Result<(), PageFault> {
+        let at = self.zones.read().device_page(page).ok_or(PageFault::Reclaimed)?;
+        self.device.read_at(at * INDEX_PAGE_BYTES as u64, bytes).map_err(PageFault::Device)
+    }
+
+    /// Calls `visit` with runs of the pages from `first` to before `end`, all of one zone, in sequence, and with the number of the first of
+    /// each.
+    pub(crate) fn each_run(
+        &self,
+        first: u64,
+        end: u64,
+        visit: &mut RunVisitor<'_>,
+    ) -> Result<(), FlashError> {
+        let mut buf = AlignedBuf::new(0);
+        for first in (first..end).step_by(RUN_PAGES as usize) {
+            let run_bytes = RUN_PAGES.min(end - first) as usize * INDEX_PAGE_BYTES;
+            if buf.len() != run_bytes {
+                buf = AlignedBuf::new(run_bytes);
+            }
+            visit(first, self.read_run(first, &mut buf))?;
+        }
+        Ok(())
     }
 
     /// The key and the value (none for a tombstone) of a record that begins in `page`.
@@ -421,8 +424,8 @@ impl RecordLog {
     ) -> Result<(), PageFault> {
         let whole_bytes = body.len() + missing_bytes;
         let mut buf = AlignedBuf::new(missing_bytes.div_ceil(PAGE_BODY_BYTES) * INDEX_PAGE_BYTES);
-        for page in self.read_run(page, &mut buf)? {
-            body.extend_from_slice(page.continuation());
+        for page in self.read_run(page, &mut buf) {
+            body.extend_from_slice(page?.continuation());
         }
         if body.len() == whole_bytes { Ok(()) } else { Err(PageFault::Damaged) }
     }

@@ -4,8 +4,7 @@ use springbloom_filter::UnitSettings;
 
 use crate::entry::DEPTH_MAX;
 use crate::record::INDEX_PAGE_BYTES;
-use springbloom_page_device::FlashError;
-use springbloom_page_device::require;
+use springbloom_page_device::{FlashError, require};
 
 /// Average number of entries in a bucket of 16 sectors. Gives the initial number of partitions.
 const ENTRIES_PER_PARTITION: u64 = 1200;

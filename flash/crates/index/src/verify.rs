@@ -6,7 +6,7 @@ use crate::record_log::PageFault;
 use crate::store::FlashIndex;
 use springbloom_page_device::{FlashError, Span, WalReport, Watch};
 
-/// Buckets or pages read in one batch.
+/// Buckets read in one batch.
 const BATCH: usize = 1024;
 
 /// Result of [`FlashIndex::verify`].
@@ -46,11 +46,18 @@ impl FlashIndex {
         watch.expect(buckets.len() as u64 + zones.iter().map(|(first, end)| end - first).sum::<u64>());
         self.verify_buckets(&buckets, &mut report, watch)?;
         for (first, end) in zones {
-            let pages: Vec<u64> = (first..end).collect();
-            for batch in pages.chunks(BATCH) {
-                self.verify_pages(batch, &mut report)?;
-                watch.advance(batch.len() as u64)?;
-            }
+            self.log.each_run(first, end, &mut |first, pages| {
+                report.pages += pages.len() as u64;
+                watch.advance(pages.len() as u64)?;
+                for (page, number) in pages.into_iter().zip(first..) {
+                    match page {
+                        Ok(page) => report.records += page.records().count() as u64,
+                        Err(fault @ PageFault::Device(_)) => return Err(self.page_error(number, fault)),
+                        Err(_) => report.damaged_pages += 1,
+                    }
+                }
+                Ok(())
+            })?;
         }
         Ok(report)
     }
@@ -85,21 +92,6 @@ impl FlashIndex {
             watch.advance(batch.len() as u64)?;
         }
         Ok(())
-    }
-
-    fn verify_pages(&self, pages: &[u64], report: &mut IndexVerifyReport) -> Result<(), FlashError> {
-        let mut failure = None;
-        self.log.read_each(pages, &mut |n, page| {
-            report.pages += 1;
-            match page {
-                Ok(page) => report.records += page.records().count() as u64,
-                Err(PageFault::Device(e)) => {
-                    failure = failure.take().or(Some(self.page_error(pages[n], PageFault::Device(e))));
-                }
-                Err(PageFault::Damaged | PageFault::Reclaimed) => report.damaged_pages += 1,
-            }
-        });
-        failure.map_or(Ok(()), Err)
     }
 }
 

@@ -149,6 +149,11 @@ impl FlashError {
     pub fn io(action: &'static str, name: &str) -> impl FnOnce(io::Error) -> FlashError {
         move |source| FlashError::Io { action, name: name.to_owned(), source }
     }
+
+    /// Whether a release with another format wrote it.
+    pub fn is_other_version(&self) -> bool {
+        matches!(self, FlashError::NewerVersion { .. } | FlashError::OlderVersion { .. })
+    }
 }
 
 /// Returns an error about `setting` unless `holds`.

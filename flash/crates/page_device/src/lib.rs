@@ -14,8 +14,10 @@ compile_error!("Springbloom runs on Linux only: it reads and writes devices with
 mod aligned;
 mod blocks;
 mod copy;
+mod counters;
 mod device;
 mod error;
+mod fields;
 mod file;
 mod folder;
 mod high;
@@ -32,15 +34,20 @@ mod watch;
 pub use aligned::{ALIGNMENT_BYTES, AlignedBuf};
 pub use blocks::{BlockSizes, SECTOR_BYTES};
 pub use copy::{copy_devices, copy_folder};
+pub use counters::Counter;
 pub use device::PageDevice;
 pub use error::{FlashError, require};
+pub use fields::{field, u16_at, u32_at, u48_at, u64_at};
 pub use file::{FileDevice, IoEngine};
 pub use folder::{Access, FileStorage};
 pub use lock::{in_use, no_locks};
 pub use memory::{AnswerMemory, Purpose, reserved};
-pub use mix::{GOLDEN, checksum, checksum_32, field, mix, scale};
+pub use mix::{GOLDEN, checksum, checksum_32, mix, scale};
 pub use plan::{PlannedRead, ReadPlan, Span};
-pub use storage::{Storage, incomplete, or_incomplete, require_empty, require_space};
+pub use storage::{
+    Storage, incomplete, or_incomplete, require_blocks, require_empty, require_len, require_space,
+    require_writable,
+};
 pub use wal::{
     COMMIT_BYTES_MAX, CommitGuard, GroupCommit, INDEX_KIND, SET_KIND, START_BYTES_MAX, Wal, WalReport,
 };

@@ -1,6 +1,7 @@
 //! Encoding of one block of the log. Layout: `docs/wal-format.md`.
 
-use crate::mix::{checksum, field};
+use crate::fields::{field, u32_at, u64_at};
+use crate::mix::checksum;
 
 /// Magic bytes of every block, after its checksum.
 pub(super) const MAGIC: [u8; 8] = *b"SPBL-WAL";
@@ -75,21 +76,17 @@ pub(super) fn encode(salt: u64, header: Header, payload: &[u8], block: &mut [u8]
 
 /// Decodes a block of a commit. `None` if it is damaged or of another log. Total.
 pub(super) fn decode(salt: u64, block: &[u8]) -> Option<(Header, &[u8])> {
-    let index = u32::from_le_bytes(field(block, 32));
-    let is_intact = field(block, 0) == checksum(salt, u64::from(index), &block[8..]).to_le_bytes()
+    let index = u32_at(block, 32);
+    let is_intact = u64_at(block, 0) == checksum(salt, u64::from(index), &block[8..])
         && field(block, 8) == MAGIC
-        && u32::from_le_bytes(field(block, 16)) == VERSION
+        && u32_at(block, 16) == VERSION
         && block[20] == KIND_COMMIT;
     if !is_intact {
         return None;
     }
-    let header = Header {
-        generation: u64::from_le_bytes(field(block, 24)),
-        index,
-        first: u32::from_le_bytes(field(block, 36)),
-        count: u32::from_le_bytes(field(block, 40)),
-    };
-    let payload = block[HEADER_BYTES..].get(..u32::from_le_bytes(field(block, 44)) as usize)?;
+    let header =
+        Header { generation: u64_at(block, 24), index, first: u32_at(block, 36), count: u32_at(block, 40) };
+    let payload = block[HEADER_BYTES..].get(..u32_at(block, 44) as usize)?;
     let end = header.first.checked_add(header.count)?;
     (header.first <= header.index && header.index < end).then_some((header, payload))
 }
@@ -108,23 +105,23 @@ pub(super) fn encode_start(start: &Start, block: &mut [u8]) {
 
 /// Reads a start block, which holds the key of its own checksum. Total.
 pub(super) fn decode_start(block: &[u8]) -> Result<Start, StartFault> {
-    let salt = u64::from_le_bytes(field(block, HEADER_BYTES));
-    if field(block, 8) != MAGIC || field(block, 0) != checksum(salt, 0, &block[8..]).to_le_bytes() {
+    let salt = u64_at(block, HEADER_BYTES);
+    if field(block, 8) != MAGIC || u64_at(block, 0) != checksum(salt, 0, &block[8..]) {
         return Err(StartFault::None);
     }
-    let version = u32::from_le_bytes(field(block, 16));
+    let version = u32_at(block, 16);
     if version > VERSION {
         return Err(StartFault::NewerVersion(version));
     }
     let fields = &block[HEADER_BYTES..];
-    let len = u64::from_le_bytes(field(fields, 16));
+    let len = u64_at(fields, 16);
     let contents = fields[START_FIELDS_BYTES..].get(..usize::try_from(len).unwrap_or(usize::MAX));
     match contents {
         Some(contents) if version == VERSION && block[20] == KIND_START => Ok(Start {
-            generation: u64::from_le_bytes(field(block, 24)),
+            generation: u64_at(block, 24),
             salt,
-            snapshot_blocks: u32::from_le_bytes(field(fields, 8)),
-            blocks: u32::from_le_bytes(field(fields, 12)),
+            snapshot_blocks: u32_at(fields, 8),
+            blocks: u32_at(fields, 12),
             contents: contents.to_vec(),
         }),
         _ => Err(StartFault::None),
@@ -191,13 +188,13 @@ mod tests {
             // With a valid checksum, so that the checks after it are reached.
             let mut block = sample(b"payload");
             block[at..at + bytes.len()].copy_from_slice(&bytes);
-            let index = u64::from(u32::from_le_bytes(field(&block, 32)));
+            let index = u64::from(u32_at(&block, 32));
             let sum = checksum(77, index, &block[8..]);
             block[..8].copy_from_slice(&sum.to_le_bytes());
             if let Some((header, payload)) = decode(77, &block) {
                 prop_assert!(payload.len() <= PAYLOAD_BYTES && header.first <= header.index);
             }
-            let salt = u64::from_le_bytes(field(&block, HEADER_BYTES));
+            let salt = u64_at(&block, HEADER_BYTES);
             let sum = checksum(salt, 0, &block[8..]);
             block[..8].copy_from_slice(&sum.to_le_bytes());
             if let Ok(start) = decode_start(&block) {

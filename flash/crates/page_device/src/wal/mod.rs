@@ -17,7 +17,7 @@ mod replay;
 
 use std::sync::Arc;
 
-use crate::{AlignedBuf, FlashError, PageDevice, Storage, Watch, incomplete};
+use crate::{AlignedBuf, FlashError, PageDevice, Storage, Watch, incomplete, require_len};
 pub use block::START_BYTES_MAX;
 use block::{BLOCK_BYTES, Header, PAYLOAD_BYTES, Start, StartFault, decode_start, encode, encode_start};
 pub use group_commit::{CommitGuard, GroupCommit};
@@ -148,10 +148,7 @@ impl Wal {
                 expected: "one in either file".to_owned(),
             });
         };
-        let (got_bytes, expected_bytes) = (devices[active].len_bytes(), u64::from(start.blocks) * PAIR_BYTES);
-        if got_bytes < expected_bytes {
-            return Err(FlashError::Truncated { name: names[active].clone(), got_bytes, expected_bytes });
-        }
+        require_len(&*devices[active], &names[active], u64::from(start.blocks) * PAIR_BYTES)?;
         let (wanted_blocks, next_generation) = (start.blocks, start.generation + 1);
         Ok(Wal {
             devices,
