@@ -57,7 +57,7 @@ impl Writer {
 
 /// The error for `keys` keys in a filter that was built for fewer, after `inserted` keys of a call.
 pub(crate) fn full(layer: &Layer, keys: u64, inserted: usize) -> FlashError {
-    let (name, capacity_keys) = (layer.name.clone(), layer.header.capacity_keys);
+    let (name, capacity_keys) = (layer.device.name().to_owned(), layer.header.capacity_keys);
     FlashError::Full { name, capacity_keys, keys, inserted }
 }
 

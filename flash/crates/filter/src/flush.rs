@@ -55,7 +55,7 @@ impl FlashFilter {
             .zip(&mut pieces)
             .map(|(run, piece)| (layer.header.page_offset(run.first_page), &mut **piece))
             .collect();
-        layer.device.read_into(&mut reads).map_err(FlashError::io("read", &layer.name))?;
+        layer.device.read_into(&mut reads).map_err(layer.device.error("read"))?;
         let (mut pages_written, mut ones_added) = (0, 0);
         for (run, piece) in runs.iter().zip(&mut pieces) {
             ones_added += apply(layer, pending, run, piece);
@@ -68,7 +68,7 @@ impl FlashFilter {
                 .zip(&pieces)
                 .map(|(run, piece)| (layer.header.page_offset(run.first_page), &**piece))
                 .collect();
-            layer.device.write_each(&writes).map_err(FlashError::io("write", &layer.name))?;
+            layer.device.write_each(&writes)?;
         }
         for run in &runs {
             (run.first_page..run.first_page + run.pages)
@@ -78,7 +78,6 @@ impl FlashFilter {
         layer.add_ones(ones_added);
         let counters = &self.counters;
         counters.group_flushes.add(groups.len() as u64);
-        counters.flush_page_reads.add(pages_written);
         counters.flush_page_writes.add(pages_written);
         counters.flush_writes.add(runs.len() as u64);
         counters.page_bytes_written.add(pages_written * page_bytes as u64);

@@ -3,7 +3,7 @@
 
 use springbloom_filter::KeyDigest;
 
-use springbloom_page_device::{AlignedBuf, FlashError, PageDevice, field, u32_at, u64_at};
+use springbloom_page_device::{AlignedBuf, FlashError, NamedDevice, field, u32_at, u64_at};
 
 use crate::geometry::{Geometry, Layout, PAGE_BYTES_MAX, PAGE_BYTES_MIN, PROBES_MAX};
 use crate::stamp::STAMP;
@@ -175,10 +175,10 @@ impl FilterHeader {
     }
 
     /// Reads the header of `device`.
-    pub(crate) fn read(name: &str, device: &dyn PageDevice) -> Result<FilterHeader, FlashError> {
+    pub(crate) fn read(device: &NamedDevice) -> Result<FilterHeader, FlashError> {
         let mut block = AlignedBuf::new(HEADER_BYTES);
-        device.read_at(0, &mut block).map_err(FlashError::io("read the header of", name))?;
-        FilterHeader::decode(name, &block)
+        device.read_at(0, &mut block).map_err(device.error("read the header of"))?;
+        FilterHeader::decode(device.name(), &block)
     }
 }
 

@@ -116,10 +116,7 @@ impl FlashFilter {
         let name = layer.page_name(place.page);
         let ticket =
             match self.cache.ask(name, |bytes| ask(layer, place, bytes, &mut SectorChecks::default())) {
-                Ok(answer) => {
-                    self.counters.cached_pages.add(1);
-                    return Ok(answer);
-                }
+                Ok(answer) => return Ok(answer),
                 Err(ticket) => ticket,
             };
         self.counters.lookup_page_reads.add(1);
@@ -199,12 +196,9 @@ impl FlashFilter {
         let mut tickets: Vec<Ticket> = Vec::new();
         for of_page in questions.chunk_by(|a, b| a.page == b.page) {
             let name = layer.page_name(of_page[0].page);
-            match self.cache.ask(name, |bytes| ask_page(of_page, Some(bytes))) {
-                Ok(()) => self.counters.cached_pages.add(1),
-                Err(ticket) => {
-                    unread.push(of_page);
-                    tickets.extend(ticket);
-                }
+            if let Err(ticket) = self.cache.ask(name, |bytes| ask_page(of_page, Some(bytes))) {
+                unread.push(of_page);
+                tickets.extend(ticket);
             }
         }
         let spans: Vec<Span> = unread.iter().map(|of_page| layer.span(of_page[0].page)).collect();

@@ -38,12 +38,12 @@ impl Layer {
         self.each_batch(&mut |pages, ours| {
             let offset = self.header.page_offset(pages.start);
             if has_pages {
-                self.device.read_at(offset, ours).map_err(FlashError::io("read", &self.name))?;
+                self.device.read(offset, ours)?;
             } else {
                 self.format_batch(pages.start, ours);
             }
             let theirs = &mut theirs[..ours.len()];
-            other.device.read_at(offset, theirs).map_err(FlashError::io("read", &other.name))?;
+            other.device.read(offset, theirs)?;
             let page_bytes = self.page_bytes();
             for (page, (ours, theirs)) in
                 pages.clone().zip(ours.chunks_mut(page_bytes).zip(theirs.chunks(page_bytes)))
@@ -96,7 +96,7 @@ impl Layer {
     /// Tells of sectors that were found damaged and are all ones now.
     pub(crate) fn warn_of(&self, page: u32, damaged: u32) {
         if damaged > 0 {
-            let name = &self.name;
+            let name = self.device.name();
             log::warn!("{name}: page {page}: {damaged} damaged sectors answer \"may match\" from now on");
         }
     }
@@ -142,7 +142,6 @@ impl Layer {
     }
 
     fn write_batch(&self, first: u32, bytes: &[u8]) -> Result<(), FlashError> {
-        let offset = self.header.page_offset(first);
-        self.device.write_at(offset, bytes).map_err(FlashError::io("write", &self.name))
+        self.device.write(self.header.page_offset(first), bytes)
     }
 }

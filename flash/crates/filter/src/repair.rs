@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use springbloom_page_device::{
-    Access, FileStorage, FlashError, IoEngine, Storage, Wal, Watch, require_empty,
+    Access, FileStorage, FlashError, IoEngine, NamedDevice, Storage, Wal, Watch, require_empty,
 };
 
 use crate::filter::FlashFilter;
@@ -115,9 +115,8 @@ impl FlashFilter {
 fn chain_of_files(from: &dyn Storage) -> Result<Chain, FlashError> {
     let mut layers = Vec::new();
     for number in 0..LAYERS_MAX as u32 {
-        let name = from.describe(&file_name(number));
-        let header = from.open(&file_name(number)).map_err(FlashError::io("open", &name));
-        match header.and_then(|device| FilterHeader::read(&name, &*device)) {
+        let device = NamedDevice::open(from, &file_name(number));
+        match device.and_then(|device| FilterHeader::read(&device)) {
             Ok(header) if header.layer == number => layers.push((header, 0)),
             Ok(_) => break,
             Err(error) if layers.is_empty() => return Err(error),

@@ -11,8 +11,6 @@ counters! {
         lookups,
         /// Lookups answered by pending updates.
         pending_hits,
-        /// Pages that lookups found in the page cache.
-        cached_pages,
         /// Pages read for lookups.
         lookup_page_reads,
         /// Probed sectors that failed their checksum and answered "may match".
@@ -23,9 +21,7 @@ counters! {
         insertions,
         /// Groups flushed.
         group_flushes,
-        /// Pages read by flushes.
-        flush_page_reads,
-        /// Pages written by flushes.
+        /// Pages read and written by flushes.
         flush_page_writes,
         /// Write operations of flushes; each writes one or more contiguous pages.
         flush_writes,

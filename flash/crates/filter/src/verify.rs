@@ -67,7 +67,7 @@ impl Layer {
         let geometry = self.header.geometry;
         let page_bits = f64::from(geometry.bits_per_page());
         let mut report = LayerReport {
-            name: self.name.clone(),
+            name: self.device.name().to_owned(),
             header: self.header,
             has_sound_header: self.has_sound_header()?,
             damaged_sectors: 0,

@@ -32,7 +32,7 @@ impl FlashFilter {
 
     fn require_sound(&self, writer: &Writer) -> Result<(), FlashError> {
         if writer.has_failed {
-            return Err(FlashError::WriterFailed { name: self.state().newest().name.clone() });
+            return Err(FlashError::WriterFailed { name: self.state().newest().device.name().to_owned() });
         }
         Ok(())
     }

@@ -18,12 +18,12 @@ impl FlashIndex {
             self.grow_log()?;
             let epoch = writer.epoch;
             let committed = self.commits.commit(|next| (next.epoch, next.is_closed) = (epoch, false));
-            committed.inspect_err(|_| self.log.mark_failed())?;
+            committed.inspect_err(|_| self.log.device.mark_failed())?;
             writer.is_marked_open = true;
         }
         if writer.version < INDEX_VERSION {
             // Before there is any record that programs of that version cannot read.
-            self.write_checkpoint(writer, false).inspect_err(|_| self.log.mark_failed())?;
+            self.write_checkpoint(writer, false).inspect_err(|_| self.log.device.mark_failed())?;
         }
         Ok(())
     }
@@ -47,14 +47,14 @@ impl FlashIndex {
         self.mark_open(writer)?;
         let checkpointed = self.write_checkpoint(writer, closes);
         // After a failure the state of the manifest on the device is unknown, so no further write is allowed.
-        checkpointed.inspect_err(|_| self.log.mark_failed())
+        checkpointed.inspect_err(|_| self.log.device.mark_failed())
     }
 
     fn write_checkpoint(&self, writer: &mut Writer, closes: bool) -> Result<(), FlashError> {
         let end = self.log.seal()?;
         let page = end.page;
         self.log.sync_to(page)?;
-        self.buckets.sync().map_err(|e| self.buckets_failed("sync", e))?;
+        self.buckets.sync()?;
         let sequence = writer.sequence + 1;
         let manifest = {
             let (table, zones) = (self.table.read(), self.log.zones.read());

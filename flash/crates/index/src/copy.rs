@@ -29,7 +29,7 @@ impl FlashIndex {
         // A commit of another thread goes on without the writer.
         let _commits = self.group_commit.lead(u64::MAX);
         let _writer = self.writer.lock();
-        self.log.check_alive()?;
+        self.log.device.check_alive()?;
         let files = [LOG_NAME, BUCKETS_NAME, pending_file::NAME, prefilter_file::NAME];
         let names = files.into_iter().chain(manifest::NAMES).map(str::to_owned).chain(Wal::file_names());
         copy_devices(&*self.storage, to, &names.collect::<Vec<_>>(), watch)

@@ -41,7 +41,7 @@ pub(crate) struct Outcome {
 /// Sectors to write: offset on the device and bytes.
 #[derive(Default)]
 pub(crate) struct Writes {
-    pieces: Vec<(u64, Vec<u8>)>,
+    pieces: Vec<(u64, AlignedBuf)>,
 }
 
 impl FlashIndex {
@@ -108,7 +108,7 @@ impl FlashIndex {
         self.buckets.read_each(&spans, &mut |n, bytes| {
             let (i, bucket) = asked[n];
             let job = &jobs[i];
-            let updated = bytes.map_err(|e| self.unread_bucket(e)).and_then(|bytes| {
+            let updated = bytes.map_err(self.buckets.error("read")).and_then(|bytes| {
                 let halves = Halves::decoded(bucket.key(self.salt), self.front_sectors(), bytes)
                     .map_err(|sector| self.damaged_bucket(bucket.slot, sector))?;
                 self.update_partition(writer, job, halves, &mut writes)
@@ -121,7 +121,6 @@ impl FlashIndex {
         if let Some(error) = failure {
             return Err(error);
         }
-        self.counters.flush_reads.add(spans.len() as u64);
         self.write_buckets(writer, writes)?;
         self.install(writer, jobs, outcomes);
         Ok(next)
@@ -250,41 +249,24 @@ impl FlashIndex {
     }
 
     fn write_entries(&self, bucket: Bucket, first_sector: usize, entries: &[Entry], writes: &mut Writes) {
-        let mut bytes = Vec::new();
-        for (n, run) in runs(entries).enumerate() {
-            let at = n * SECTOR_BYTES;
-            bytes.resize(at + SECTOR_BYTES, 0);
-            encode(bucket.key(self.salt), first_sector + n, run, &mut bytes[at..]);
+        let sectors = runs(entries).count();
+        let mut bytes = AlignedBuf::new(sectors * SECTOR_BYTES);
+        for ((number, run), sector) in (first_sector..).zip(runs(entries)).zip(bytes.chunks_mut(SECTOR_BYTES))
+        {
+            encode(bucket.key(self.salt), number, run, sector);
         }
-        let end = first_sector + bytes.len() / SECTOR_BYTES;
+        let end = first_sector + sectors;
         writes.pieces.push((self.span_of(bucket, first_sector..end).offset, bytes));
     }
 
     pub(crate) fn write_buckets(&self, writer: &mut Writer, writes: Writes) -> Result<(), FlashError> {
         self.mark_open(writer)?;
         let len_bytes = u64::from(writer.bucket_slots) * self.bucket_bytes() as u64;
-        let total: usize = writes.pieces.iter().map(|(_, bytes)| bytes.len()).sum();
-        // Direct I/O needs every piece at an aligned address.
-        let stride = |bytes: &[u8]| bytes.len().next_multiple_of(springbloom_page_device::ALIGNMENT_BYTES);
-        let mut buf = AlignedBuf::new(writes.pieces.iter().map(|(_, bytes)| stride(bytes)).sum());
-        let mut at = 0;
-        for (_, bytes) in &writes.pieces {
-            buf[at..at + bytes.len()].copy_from_slice(bytes);
-            at += stride(bytes);
-        }
-        let mut rest = &buf[..];
-        let aligned: Vec<(u64, &[u8])> = writes
-            .pieces
-            .iter()
-            .map(|(offset, bytes)| {
-                let (piece, behind) = rest.split_at(stride(bytes));
-                rest = behind;
-                (*offset, &piece[..bytes.len()])
-            })
-            .collect();
-        let written = self.buckets.grow(len_bytes).and_then(|()| self.buckets.write_each(&aligned));
-        written.map_err(|e| self.buckets_failed("write", e))?;
-        self.counters.bucket_bytes_written.add(total as u64);
+        let pieces: Vec<(u64, &[u8])> =
+            writes.pieces.iter().map(|(offset, bytes)| (*offset, &**bytes)).collect();
+        let written = self.buckets.grow(len_bytes).and_then(|()| self.buckets.write_each(&pieces));
+        written.inspect_err(|_| self.log.device.mark_failed())?;
+        self.counters.bucket_bytes_written.add(pieces.iter().map(|(_, bytes)| bytes.len() as u64).sum());
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use crate::entry::{DEPTH_MAX, PAGE_BITS};
 use crate::partitions::Bucket;
 use crate::settings::IndexSettings;
 use springbloom_page_device::{
-    AlignedBuf, FlashError, SECTOR_BYTES, Storage, checksum, field, u32_at, u64_at,
+    AlignedBuf, FlashError, NamedDevice, SECTOR_BYTES, Storage, checksum, field, u32_at, u64_at,
 };
 
 /// First eight bytes of a manifest.
@@ -188,12 +188,10 @@ impl Manifest {
 
     /// Writes this manifest over the older one. Durable on return. Returns the bytes written.
     pub(crate) fn write(&self, storage: &dyn Storage) -> Result<u64, FlashError> {
-        let file = file_of(self.sequence);
-        let name = storage.describe(file);
         let bytes = self.encode();
-        let device = storage.create(file, bytes.len() as u64).map_err(FlashError::io("create", &name))?;
-        device.write_at(0, &bytes).map_err(FlashError::io("write", &name))?;
-        device.sync().map_err(FlashError::io("sync", &name))?;
+        let device = NamedDevice::create(storage, file_of(self.sequence), bytes.len() as u64)?;
+        device.write(0, &bytes)?;
+        device.sync()?;
         Ok(bytes.len() as u64)
     }
 
@@ -232,12 +230,11 @@ impl Manifest {
     }
 
     fn read_file(storage: &dyn Storage, file: &str) -> Result<Manifest, FlashError> {
-        let name = storage.describe(file);
-        let device = storage.open(file).map_err(FlashError::io("open", &name))?;
+        let device = NamedDevice::open(storage, file)?;
         let len = device.len_bytes() as usize / SECTOR_BYTES * SECTOR_BYTES;
         let mut bytes = AlignedBuf::new(len);
-        device.read_at(0, &mut bytes).map_err(FlashError::io("read", &name))?;
-        Manifest::decode(&name, &bytes)
+        device.read(0, &mut bytes)?;
+        Manifest::decode(device.name(), &bytes)
     }
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock};
 use springbloom_page_device::{
-    Access, FileStorage, FlashError, GroupCommit, PageDevice, SECTOR_BYTES, Storage, Wal, Watch, incomplete,
-    or_incomplete, require_blocks, require_empty, require_len,
+    Access, FileStorage, FlashError, GroupCommit, NamedDevice, SECTOR_BYTES, Storage, Wal, Watch, incomplete,
+    or_incomplete, require_empty,
 };
 
 use crate::commits::{Acknowledged, Commits};
@@ -61,9 +61,7 @@ impl FlashIndex {
         settings.check()?;
         require_empty(&*storage)?;
         for file in [LOG_NAME, BUCKETS_NAME] {
-            let name = storage.describe(file);
-            let device = storage.create(file, 0).map_err(FlashError::io("create", &name))?;
-            require_blocks(&*device, &name, SECTOR_BYTES)?;
+            NamedDevice::create(&*storage, file, 0)?.require_blocks(SECTOR_BYTES)?;
         }
         let manifest = Manifest {
             version: INDEX_VERSION,
@@ -109,7 +107,6 @@ impl FlashIndex {
         let commits = open_commits(&storage)?;
         let (salt, acknowledged) = (commits.salt(), commits.acknowledged());
         let manifest = Manifest::read(&*storage, salt, acknowledged.sequence)?;
-        let log_name = storage.describe(LOG_NAME);
         let zone_bytes = u64::from(manifest.settings.zone_pages) * INDEX_PAGE_BYTES as u64;
         let log_device = open_device(&*storage, LOG_NAME, u64::from(manifest.zone_slots) * zone_bytes)?;
         let bucket_bytes = usize::from(manifest.settings.bucket_sectors) * SECTOR_BYTES;
@@ -135,7 +132,7 @@ impl FlashIndex {
             prefilter_file::read(&*storage, &manifest, units, &mut partitions, watch)?;
         }
         let replay_page = if has_pending_file { manifest.counted_page } else { manifest.replay_page };
-        let log = open_log(log_device, log_name, &manifest, &acknowledged)?;
+        let log = open_log(log_device, &manifest, &acknowledged)?;
         let index = FlashIndex {
             settings: manifest.settings,
             memory,
@@ -175,7 +172,7 @@ impl FlashIndex {
                 watch.advance((pages.len() * INDEX_PAGE_BYTES) as u64)
             });
             replayed.map_err(|error| match error {
-                FlashError::Damaged { .. } => lost_page(self.log.name(), first.max(page)),
+                FlashError::Damaged { .. } => lost_page(self.log.device.name(), first.max(page)),
                 other => other,
             })?;
         }
@@ -205,30 +202,24 @@ fn is_begun(storage: &dyn Storage) -> bool {
 
 /// Opens the record log up to its acknowledged end. Includes the zones opened after the manifest was written.
 fn open_log(
-    device: Arc<dyn PageDevice>,
-    name: String,
+    device: NamedDevice,
     manifest: &Manifest,
     acknowledged: &Acknowledged,
 ) -> Result<RecordLog, FlashError> {
     let end = &acknowledged.end;
     if end.page < manifest.counted_page {
-        return Err(lost_page(&name, end.page));
+        return Err(lost_page(device.name(), end.page));
     }
     let zones = Zones::restored_to(manifest, end.page_behind());
     // The manifest does not know of zones that were opened after it. The last page may be in the write-ahead log alone.
     let expected_bytes = zones.device_pages_before(end.page) * INDEX_PAGE_BYTES as u64;
-    require_len(&*device, &name, expected_bytes)?;
-    Ok(RecordLog::new(device, name, manifest.salt, acknowledged.epoch + 1, zones, end))
+    device.require_len(expected_bytes)?;
+    Ok(RecordLog::new(device, manifest.salt, acknowledged.epoch + 1, zones, end))
 }
 
-fn open_device(
-    storage: &dyn Storage,
-    file: &str,
-    expected_bytes: u64,
-) -> Result<Arc<dyn PageDevice>, FlashError> {
-    let name = storage.describe(file);
-    let device = storage.open(file).map_err(FlashError::io("open", &name))?;
-    require_len(&*device, &name, expected_bytes)?;
-    require_blocks(&*device, &name, SECTOR_BYTES)?;
+fn open_device(storage: &dyn Storage, file: &str, expected_bytes: u64) -> Result<NamedDevice, FlashError> {
+    let device = NamedDevice::open(storage, file)?;
+    device.require_len(expected_bytes)?;
+    device.require_blocks(SECTOR_BYTES)?;
     Ok(device)
 }

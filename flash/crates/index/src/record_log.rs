@@ -4,9 +4,6 @@
 //! write-ahead log holds the end of this log (see [`crate::commits`]). Invariant: pages before the acknowledged end are durable and are
 //! never written again.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
 use crate::commits::LogEnd;
 use crate::record::{
     INDEX_PAGE_BYTES, KeyName, LONG_START_BYTES, PAGE_BODY_BYTES, PAGE_HEAD_BYTES, Page, PageHead, Record,
@@ -14,7 +11,7 @@ use crate::record::{
 };
 use crate::zones::Zones;
 use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
-use springbloom_page_device::{AlignedBuf, FlashError, PageDevice, Span};
+use springbloom_page_device::{AlignedBuf, FlashError, NamedDevice, Span};
 
 /// Full pages that are kept in memory and written together.
 const TAIL_PAGES: usize = 64;
@@ -50,17 +47,13 @@ pub(crate) enum PagePlace {
 }
 
 pub(crate) struct RecordLog {
-    device: Arc<dyn PageDevice>,
-    name: String,
+    pub(crate) device: NamedDevice,
     salt: u64,
     epoch: u32,
     tail: RwLock<Tail>,
     pub(crate) zones: RwLock<Zones>,
     /// Pages before this one are durable.
     synced: Mutex<u64>,
-    failed: AtomicBool,
-    written_bytes: AtomicU64,
-    syncs: AtomicU64,
 }
 
 /// The pages not on the device yet. `page` is being filled.
@@ -94,14 +87,7 @@ impl Tail {
 
 impl RecordLog {
     /// A log that ends at `end`. The pages before it are durable.
-    pub(crate) fn new(
-        device: Arc<dyn PageDevice>,
-        name: String,
-        salt: u64,
-        epoch: u32,
-        zones: Zones,
-        end: &LogEnd,
-    ) -> RecordLog {
+    pub(crate) fn new(device: NamedDevice, salt: u64, epoch: u32, zones: Zones, end: &LogEnd) -> RecordLog {
         let mut buf = AlignedBuf::new(TAIL_BYTES);
         let used = PAGE_HEAD_BYTES + end.body.len();
         buf[PAGE_HEAD_BYTES..used].copy_from_slice(&end.body);
@@ -110,20 +96,12 @@ impl RecordLog {
         let tail = Tail { first_page: end.page, page: end.page, buf, used, first, record: Vec::new() };
         RecordLog {
             device,
-            name,
             salt,
             epoch,
             tail: RwLock::new(tail),
             zones: RwLock::new(zones),
             synced: Mutex::new(end.page),
-            failed: AtomicBool::new(false),
-            written_bytes: AtomicU64::new(0),
-            syncs: AtomicU64::new(0),
         }
-    }
-
-    pub(crate) fn name(&self) -> &str {
-        &self.name
     }
 
     /// The page being filled.
@@ -135,11 +113,6 @@ impl RecordLog {
     pub(crate) fn page_behind(&self) -> u64 {
         let tail = self.tail.read();
         tail.page + u64::from(!tail.is_page_empty())
-    }
-
-    /// Bytes written and syncs since opening.
-    pub(crate) fn written(&self) -> (u64, u64) {
-        (self.written_bytes.load(Ordering::Relaxed), self.syncs.load(Ordering::Relaxed))
     }
 
     /// Memory of the tail, in bytes.
@@ -155,7 +128,7 @@ impl RecordLog {
         key: &[u8],
         value: Option<&[u8]>,
     ) -> Result<u64, FlashError> {
-        self.check_alive()?;
+        self.device.check_alive()?;
         let mut tail = self.tail.write();
         let mut record = std::mem::take(&mut tail.record);
         encode(name, key, value, &mut record);
@@ -243,7 +216,7 @@ impl RecordLog {
         let zone = zones.zone_of(page);
         zones.open(zone);
         let len_bytes = u64::from(zones.slots) * u64::from(zones.zone_pages) * INDEX_PAGE_BYTES as u64;
-        self.device.grow(len_bytes).map_err(|e| self.failed("grow", e))
+        self.device.grow(len_bytes)
     }
 
     /// Writes the sealed pages of the tail. Readers are not blocked.
@@ -256,8 +229,7 @@ impl RecordLog {
             let at =
                 self.zones.read().device_page(tail.first_page).unwrap_or_default() * INDEX_PAGE_BYTES as u64;
             let bytes = &tail.buf[..(tail.page - tail.first_page) as usize * INDEX_PAGE_BYTES];
-            self.device.write_at(at, bytes).map_err(|e| self.failed("write", e))?;
-            self.written_bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+            self.device.write(at, bytes)?;
             tail.page
         };
         let mut tail = self.tail.write();
@@ -270,7 +242,7 @@ impl RecordLog {
 
     /// Writes the full pages and returns the end of the log. Only the writer calls this.
     pub(crate) fn write_out(&self) -> Result<LogEnd, FlashError> {
-        self.check_alive()?;
+        self.device.check_alive()?;
         self.write_sealed()?;
         let tail = self.tail.read();
         let filled = tail.slot(tail.page).start;
@@ -280,7 +252,7 @@ impl RecordLog {
 
     /// Seals the page being filled, writes everything and returns the end of the log. Only the writer calls this.
     pub(crate) fn seal(&self) -> Result<LogEnd, FlashError> {
-        self.check_alive()?;
+        self.device.check_alive()?;
         let tail = self.tail.write();
         let tail = if tail.is_page_empty() { tail } else { self.next_page(tail)? };
         drop(tail);
@@ -291,37 +263,13 @@ impl RecordLog {
     pub(crate) fn sync_to(&self, page: u64) -> Result<(), FlashError> {
         // Held during the sync. If another thread's sync fails, a concurrent one may still report success.
         let mut synced = self.synced.lock();
-        self.check_alive()?;
+        self.device.check_alive()?;
         if *synced < page {
             let written = self.tail.read().first_page;
-            self.device.sync().map_err(|e| self.failed("sync", e))?;
-            self.syncs.fetch_add(1, Ordering::Relaxed);
+            self.device.sync()?;
             *synced = written;
         }
         Ok(())
-    }
-
-    /// An error if an earlier write failed.
-    pub(crate) fn check_alive(&self) -> Result<(), FlashError> {
-        if self.failed.load(Ordering::Acquire) {
-            return Err(FlashError::WriterFailed { name: self.name.clone() });
-        }
-        Ok(())
-    }
-
-    /// Refuses further writes until the index is opened again, because the state of the device is unknown after a failed write.
-    pub(crate) fn failed(&self, action: &'static str, error: std::io::Error) -> FlashError {
-        self.mark_failed();
-        FlashError::io(action, &self.name)(error)
-    }
-
-    /// Like [`failed`](Self::failed), for a failed write to another file of the index.
-    pub(crate) fn mark_failed(&self) {
-        self.failed.store(true, Ordering::Release);
-    }
-
-    pub(crate) fn device(&self) -> &dyn PageDevice {
-        &*self.device
     }
 
     pub(crate) fn place(&self, page: u64) -> PagePlace {

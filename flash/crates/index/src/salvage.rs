@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use springbloom_page_device::{Access, AlignedBuf, FileStorage, FlashError, PageDevice, Storage, u64_at};
+use springbloom_page_device::{
+    Access, AlignedBuf, FileStorage, FlashError, NamedDevice, PageDevice, Storage, u64_at,
+};
 
 use crate::commits::{Commits, LogEnd};
 use crate::manifest::Manifest;
@@ -62,13 +64,12 @@ impl FlashIndex {
         to: Arc<dyn Storage>,
         salt: u64,
     ) -> Result<SalvageReport, FlashError> {
-        let name = from.describe(LOG_NAME);
-        let device = from.open(LOG_NAME).map_err(FlashError::io("open", &name))?;
+        let device = NamedDevice::open(&**from, LOG_NAME)?;
         let mut report = SalvageReport::default();
         let known = what_is_known(from, &*device, &mut report)?;
         let pages_end = known.end.as_ref().map(LogEnd::page_behind);
         let end = known.end.unwrap_or_else(|| LogEnd::at(u64::MAX));
-        let log = RecordLog::new(device, name, known.salt, 0, known.zones, &end);
+        let log = RecordLog::new(device, known.salt, 0, known.zones, &end);
         let index = FlashIndex::create_in(to, known.settings, IndexMemory::standard(), salt)?;
         let zones: Vec<u64> = log.zones.read().live.keys().copied().collect();
         for zone in zones {
@@ -199,7 +200,7 @@ fn salvage_pages(
             for record in page.records() {
                 let (key, value) = match log.read_whole(number, &record) {
                     Ok(whole) => whole,
-                    Err(PageFault::Device(e)) => return Err(FlashError::io("read", log.name())(e)),
+                    Err(PageFault::Device(e)) => return Err(log.device.error("read")(e)),
                     Err(_) => {
                         report.broken_records += 1;
                         continue;

@@ -12,22 +12,16 @@ counters! {
         bucket_reads,
         /// Log pages read by lookups, from the device or from memory.
         page_reads,
-        /// Log pages read that did not hold the key.
-        wasted_reads,
         /// Keys of streams answered from a readahead window.
         readahead_hits,
         /// Readahead windows read for streams, of many pages each.
         readahead_reads,
-        /// Lookups that restarted because the writer changed the bucket or zone.
-        restarts,
         /// Records appended by callers. Moved records are not counted.
         records_appended,
         /// Bytes of the appended keys and values.
         inserted_bytes,
         /// Bytes written to buckets.
         bucket_bytes_written,
-        /// Buckets read by flushes.
-        flush_reads,
         /// Bytes of manifests written.
         manifest_bytes_written,
         /// Splits of partitions.

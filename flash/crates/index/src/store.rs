@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock};
 use springbloom_page_device::{
-    FlashError, GroupCommit, PageDevice, SECTOR_BYTES, Span, Storage, Watch, require_writable,
+    FlashError, GroupCommit, NamedDevice, PageDevice, SECTOR_BYTES, Span, Storage, Watch, require_writable,
 };
 
 use crate::commits::Commits;
@@ -31,7 +31,7 @@ pub struct FlashIndex {
     pub(crate) commits: Commits,
     /// Of the records counted by [`Writer`]'s `appended`.
     pub(crate) group_commit: GroupCommit,
-    pub(crate) buckets: Arc<dyn PageDevice>,
+    pub(crate) buckets: NamedDevice,
     pub(crate) table: RwLock<Partitions>,
     pub(crate) writer: Mutex<Writer>,
     pub(crate) counters: Counters,
@@ -123,7 +123,7 @@ impl FlashIndex {
             (writer.appended, self.log.write_out()?)
         };
         self.log.sync_to(end.page)?;
-        self.commits.commit(|next| next.end = end).inspect_err(|_| self.log.mark_failed())?;
+        self.commits.commit(|next| next.end = end).inspect_err(|_| self.log.device.mark_failed())?;
         self.group_commit.mark_durable(appended);
         Ok(())
     }
@@ -141,7 +141,7 @@ impl FlashIndex {
         if !self.storage.is_writable() || self.commits.acknowledged().is_closed {
             return Ok(());
         }
-        self.log.check_alive()?;
+        self.log.device.check_alive()?;
         self.mark_open(&mut writer)?;
         match self.write_closing_files(&writer, watch) {
             Err(stopped @ FlashError::Stopped) => {
@@ -159,7 +159,7 @@ impl FlashIndex {
 
     /// Counters since opening.
     pub fn stats(&self) -> IndexStats {
-        let (records, commits) = (self.log.written(), self.commits.written());
+        let (records, commits) = (self.log.device.written(), self.commits.written());
         self.counters.snapshot((records.0 + commits.0, records.1 + commits.1))
     }
 
@@ -198,35 +198,26 @@ impl FlashIndex {
         usize::from(self.settings.front_sectors())
     }
 
-    pub(crate) fn damaged(&self, file: &str, part: &'static str, got: String) -> FlashError {
-        let expected = "what was written".to_owned();
-        FlashError::Damaged { name: self.storage.describe(file), part, got, expected }
-    }
-
     /// Grows the log's device to the size of its zones. After a crash it may be shorter.
     pub(crate) fn grow_log(&self) -> Result<(), FlashError> {
         let len_bytes = {
             let zones = self.log.zones.read();
             u64::from(zones.slots) * u64::from(zones.zone_pages) * INDEX_PAGE_BYTES as u64
         };
-        self.log.device().grow(len_bytes).map_err(FlashError::io("grow", self.log.name()))
+        // A failure leaves everything as it was.
+        PageDevice::grow(&*self.log.device, len_bytes).map_err(self.log.device.error("grow"))
     }
 
     pub(crate) fn damaged_bucket(&self, slot: u32, sector: usize) -> FlashError {
-        self.damaged(BUCKETS_NAME, "a bucket", format!("a wrong checksum in sector {sector} of slot {slot}"))
+        damaged(&self.buckets, "a bucket", format!("a wrong checksum in sector {sector} of slot {slot}"))
     }
 
     pub(crate) fn damaged_page(&self, page: u64) -> FlashError {
-        self.damaged(LOG_NAME, "the log", format!("a wrong checksum in page {page}"))
+        damaged(&self.log.device, "the log", format!("a wrong checksum in page {page}"))
     }
+}
 
-    /// The error for a failed write to the buckets. Refuses further writes.
-    pub(crate) fn buckets_failed(&self, action: &'static str, error: std::io::Error) -> FlashError {
-        self.log.mark_failed();
-        FlashError::io(action, &self.storage.describe(BUCKETS_NAME))(error)
-    }
-
-    pub(crate) fn unread_bucket(&self, error: std::io::Error) -> FlashError {
-        FlashError::io("read", &self.storage.describe(BUCKETS_NAME))(error)
-    }
+fn damaged(device: &NamedDevice, part: &'static str, got: String) -> FlashError {
+    let (name, expected) = (device.name().to_owned(), "what was written".to_owned());
+    FlashError::Damaged { name, part, got, expected }
 }

@@ -85,7 +85,7 @@ impl FlashIndex {
                 match decoded {
                     Ok(Ok(())) if last_page < log_end => report.entries += entries,
                     Ok(_) => report.damaged_buckets += 1,
-                    Err(e) => failure = failure.take().or(Some(self.unread_bucket(e))),
+                    Err(e) => failure = failure.take().or(Some(self.buckets.error("read")(e))),
                 }
             });
             failure.map_or(Ok(()), Err)?;

@@ -24,6 +24,7 @@ mod high;
 mod lock;
 mod memory;
 mod mix;
+mod named;
 mod plan;
 mod storage;
 mod threads;
@@ -43,11 +44,9 @@ pub use folder::{Access, FileStorage};
 pub use lock::{in_use, no_locks};
 pub use memory::{AnswerMemory, Purpose, reserved};
 pub use mix::{GOLDEN, checksum, checksum_32, mix, scale};
+pub use named::NamedDevice;
 pub use plan::{PlannedRead, ReadPlan, Span};
-pub use storage::{
-    Storage, incomplete, or_incomplete, require_blocks, require_empty, require_len, require_space,
-    require_writable,
-};
+pub use storage::{Storage, incomplete, or_incomplete, require_empty, require_space, require_writable};
 pub use wal::{
     COMMIT_BYTES_MAX, CommitGuard, GroupCommit, INDEX_KIND, SET_KIND, START_BYTES_MAX, Wal, WalReport,
 };

@@ -39,24 +39,6 @@ pub fn require_writable(storage: &dyn Storage) -> Result<(), FlashError> {
     if storage.is_writable() { Ok(()) } else { Err(FlashError::ReadOnly { name: storage.describe("") }) }
 }
 
-/// Returns an error if `device` is shorter than `expected_bytes`.
-pub fn require_len(device: &dyn PageDevice, name: &str, expected_bytes: u64) -> Result<(), FlashError> {
-    let (name, got_bytes) = (name.to_owned(), device.len_bytes());
-    if got_bytes < expected_bytes {
-        return Err(FlashError::Truncated { name, got_bytes, expected_bytes });
-    }
-    Ok(())
-}
-
-/// Returns an error if `device` does not take operations of `page_bytes`.
-pub fn require_blocks(device: &dyn PageDevice, name: &str, page_bytes: usize) -> Result<(), FlashError> {
-    let expected_bytes = device.blocks().logical_bytes;
-    if page_bytes.is_multiple_of(expected_bytes) {
-        return Ok(());
-    }
-    Err(FlashError::PageSize { name: name.to_owned(), got_bytes: page_bytes as u32, expected_bytes })
-}
-
 /// Returns an error if a device of `needed_bytes` finds no room in `storage`.
 pub fn require_space(storage: &dyn Storage, name: &str, needed_bytes: u64) -> Result<(), FlashError> {
     match storage.free_bytes() {
