@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use springbloom_console::failure::sentence;
+use springbloom_console::sizes::Size;
 use springbloom_console::{Step, bad_input};
 use springbloom_page_device::{FlashError, WalReport, Watch};
 
@@ -33,15 +34,24 @@ pub(crate) fn explain(error: FlashError) -> anyhow::Error {
                 "{error}; free some space on its file system, then repeat the command (what was durable is kept)"
             )
         }
+        FlashError::NoSpace { name, needed_bytes, free_bytes, .. } => anyhow!(
+            "{}; free some space, or choose a smaller capacity or another disk",
+            room_in_words(&name, needed_bytes, free_bytes)
+        ),
         FlashError::Io { .. }
         | FlashError::WriterFailed { .. }
         | FlashError::Damaged { .. }
         | FlashError::TornCopy { .. }
         | FlashError::Truncated { .. }
-        | FlashError::Full { .. }
-        | FlashError::NoSpace { .. } => error.into(),
+        | FlashError::Full { .. } => error.into(),
         _ => bad_input(error.to_string()),
     }
+}
+
+/// Says that a file does not fit on its disk.
+pub(crate) fn room_in_words(name: &str, needed_bytes: u64, free_bytes: u64) -> String {
+    let (needed, free) = (Size { bytes: needed_bytes }, Size { bytes: free_bytes });
+    format!("{name} would take {needed}, its file system has {free} free")
 }
 
 fn is_full_disk(kind: ErrorKind) -> bool {

@@ -16,7 +16,7 @@ use springbloom_console::{Step, folder, output};
 use springbloom_flash_index::{EXPECTED_KEYS_MAX, FlashIndex, IndexMemory, IndexSettings};
 
 use crate::flash::{drawn, explain, log_in_words, require_other};
-use crate::opening;
+use crate::opening::INDEX;
 
 /// Keep keys and values in an index on flash, with less than a byte of memory per key
 ///
@@ -112,7 +112,7 @@ impl Index {
 }
 
 fn open(folder: &Path) -> Result<FlashIndex> {
-    opening::open(folder, IndexMemory::standard())
+    INDEX.open(folder, IndexMemory::standard())
 }
 
 impl Create {
@@ -127,7 +127,7 @@ impl Create {
 
 impl Info {
     fn run(&self) -> Result<()> {
-        let info = opening::open_to_read::<FlashIndex>(&self.index, IndexMemory::standard())?.info();
+        let info = INDEX.open_to_read(&self.index, IndexMemory::standard())?.info();
         if self.json {
             return output::json(&json!({
                 "records": info.records,
@@ -158,7 +158,7 @@ impl Info {
 
 impl Verify {
     fn run(&self) -> Result<()> {
-        let index: FlashIndex = opening::open_to_read(&self.index, IndexMemory::standard())?;
+        let index = INDEX.open_to_read(&self.index, IndexMemory::standard())?;
         let report = index.verify(&mut drawn("verifying")).map_err(explain)?;
         let text = format!(
             "{}\n{} buckets, {} damaged\n{} pages with {} records, {} damaged",
@@ -180,7 +180,7 @@ impl Compact {
     fn run(&self) -> Result<()> {
         let index = open(&self.index)?;
         let report = index.compact(&mut drawn("reclaiming space")).map_err(explain)?;
-        opening::close(index)?;
+        INDEX.close(index)?;
         let (zones, records) = (report.zones_reclaimed, report.records_moved);
         output::tell(format_args!("{zones} zones reclaimed, {records} records moved"));
         Ok(())
@@ -192,7 +192,7 @@ impl Repair {
         let index = open(&self.index)?;
         let rebuilt = index.repair(&mut drawn("repairing")).map_err(explain)?;
         let damaged_pages = index.verify(&mut drawn("verifying")).map_err(explain)?.damaged_pages;
-        opening::close(index)?;
+        INDEX.close(index)?;
         output::tell(format_args!("{rebuilt} damaged buckets rebuilt"));
         ensure!(
             damaged_pages == 0,

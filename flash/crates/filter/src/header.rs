@@ -77,7 +77,7 @@ impl FilterHeader {
             | (u32::from(self.is_copy) * FLAG_COPY);
         fields[0..8].copy_from_slice(&FILTER_MAGIC);
         fields[8..12].copy_from_slice(&FILTER_VERSION.to_le_bytes());
-        fields[12] = layout_code(geometry.layout);
+        fields[12] = geometry.layout as u8;
         fields[13] = geometry.probes;
         fields[16..20].copy_from_slice(&geometry.page_bytes.to_le_bytes());
         fields[20..24].copy_from_slice(&geometry.page_count.to_le_bytes());
@@ -140,8 +140,11 @@ impl FilterHeader {
             expected: expected.to_owned(),
         };
         let flags = u32_at(fields, 60);
-        let layout =
-            layout_of(fields[12]).ok_or_else(|| damaged("the layout", fields[12].to_string(), "0 or 1"))?;
+        let layout = match fields[12] {
+            0 => Layout::Hierarchical,
+            1 => Layout::TwoChoices,
+            other => return Err(damaged("the layout", other.to_string(), "0 or 1")),
+        };
         let header = FilterHeader {
             geometry: Geometry {
                 layout,
@@ -187,17 +190,6 @@ fn sum(block: &[u8]) -> u64 {
     let mut unstamped = block[..CHECKSUM_AT].to_vec();
     unstamped[STAMP].fill(0);
     KeyDigest::of(&unstamped).lo
-}
-
-fn layout_code(layout: Layout) -> u8 {
-    match layout {
-        Layout::Hierarchical => 0,
-        Layout::TwoChoices => 1,
-    }
-}
-
-fn layout_of(code: u8) -> Option<Layout> {
-    [Layout::Hierarchical, Layout::TwoChoices].get(usize::from(code)).copied()
 }
 
 #[cfg(test)]

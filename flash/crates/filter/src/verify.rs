@@ -78,9 +78,8 @@ impl Layer {
             fpr: 0.0,
         };
         let (mut ones, mut page_fprs) = (0.0, 0.0);
-        let mut first = 0;
-        while first < geometry.page_count {
-            let end = geometry.page_count.min(first + BATCH_PAGES);
+        for first in (0..geometry.page_count).step_by(BATCH_PAGES as usize) {
+            let end = geometry.page_count.min(first.saturating_add(BATCH_PAGES));
             let spans: Vec<Span> = (first..end).map(|page| self.span(page)).collect();
             // Nobody writes meanwhile, so a half-written page does not count as damaged.
             let quiet = self.writing.lock();
@@ -106,7 +105,6 @@ impl Layer {
             });
             drop(quiet);
             watch.advance(u64::from(end - first))?;
-            first = end;
         }
         report.faulty_pages.sort_unstable();
         report.fill = ones / geometry.bits() as f64;

@@ -93,11 +93,6 @@ impl IndexMemory {
         }
     }
 
-    /// [`standard`](Self::standard) without pre-filters.
-    pub fn without_prefilter() -> IndexMemory {
-        IndexMemory { prefilter: None, ..IndexMemory::standard() }
-    }
-
     pub(crate) fn pending_bytes(&self, records: u64) -> u64 {
         self.pending_bytes_min.max((records as f64 * self.pending_bytes_per_record) as u64)
     }
@@ -110,12 +105,6 @@ impl IndexMemory {
             share,
             "0 to 64 bytes per record",
         )
-    }
-}
-
-impl Default for IndexMemory {
-    fn default() -> IndexMemory {
-        IndexMemory::standard()
     }
 }
 

@@ -41,12 +41,6 @@ impl IndexStats {
         let reads = self.bucket_reads + self.page_reads + self.readahead_reads;
         (self.lookups > 0).then(|| reads as f64 / self.lookups as f64)
     }
-
-    /// Bytes written per byte inserted. `None` before the first insertion.
-    pub fn write_amplification(&self) -> Option<f64> {
-        let written = self.log_bytes_written + self.bucket_bytes_written + self.manifest_bytes_written;
-        (self.inserted_bytes > 0).then(|| written as f64 / self.inserted_bytes as f64)
-    }
 }
 
 /// Sizes of an index.

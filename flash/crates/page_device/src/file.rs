@@ -13,7 +13,7 @@ use crate::device::in_waves;
 use crate::high::high;
 use crate::plan::EachSpan;
 use crate::threads::in_threads;
-use crate::unsafe_uring::{QUEUE_DEPTH, Ring};
+use crate::unsafe_uring::{PLAN_DEPTH, QUEUE_DEPTH, Ring};
 use crate::{AlignedBuf, BlockSizes, PageDevice, ReadPlan, Span};
 
 /// The way in which batched operations reach the device.
@@ -127,7 +127,7 @@ impl PageDevice for FileDevice {
         let slots = QUEUE_DEPTH.min(spans.len());
         let mut plan = EachSpan { spans, next: 0, visit };
         let read = self.with_ring(|ring| {
-            ring.read_planned([&self.file, &self.file], slots, longest_bytes, &mut plan);
+            ring.read_planned([&self.file; 2], slots, false, longest_bytes, &mut plan);
         });
         if read.is_none() {
             let read = |n: usize| {
@@ -143,7 +143,9 @@ impl PageDevice for FileDevice {
 
     fn read_planned(&self, other: &dyn PageDevice, longest_bytes: usize, plan: &mut dyn ReadPlan) {
         let read = other.file().and_then(|file| {
-            self.with_ring(|ring| ring.read_registered([&self.file, file], longest_bytes, plan))
+            self.with_ring(|ring| {
+                ring.read_planned([&self.file, file], PLAN_DEPTH, true, longest_bytes, plan);
+            })
         });
         if read.is_none() {
             in_waves(self, other, plan);

@@ -20,7 +20,7 @@ use crate::{PlannedRead, ReadPlan, Span};
 /// Operations in flight of a batch.
 pub(crate) const QUEUE_DEPTH: usize = 32;
 /// Reads in flight of a plan. They are more, because a plan spends time on each completed read.
-const PLAN_DEPTH: usize = 128;
+pub(crate) const PLAN_DEPTH: usize = 128;
 
 /// Pause before submitting again what the kernel did not accept.
 const RETRY_INTERVAL: Duration = Duration::from_millis(1);
@@ -112,35 +112,13 @@ impl Ring {
         self.registered = Registered::No;
     }
 
-    /// See [`crate::PageDevice::read_planned`], with buffer and files registered if possible. The files are those of the device and of
-    /// `other`.
-    pub(crate) fn read_registered(
-        &mut self,
-        files: [&Arc<File>; 2],
-        longest_bytes: usize,
-        plan: &mut dyn ReadPlan,
-    ) {
-        let buffer = self.buffer(PLAN_DEPTH * longest_bytes);
-        let are_registered = self.register(buffer, files);
-        self.read(files, are_registered, PLAN_DEPTH, longest_bytes, plan);
-    }
-
-    /// The same with at most `slots` reads in flight. Registering would cost more than few reads save.
+    /// See [`crate::PageDevice::read_planned`]. The files are those of the device and of `other`. At most `slots` reads are in flight, with
+    /// buffer and files registered if a long plan `registers` them and the system permits it.
     pub(crate) fn read_planned(
         &mut self,
         files: [&Arc<File>; 2],
         slots: usize,
-        longest_bytes: usize,
-        plan: &mut dyn ReadPlan,
-    ) {
-        self.read(files, false, slots, longest_bytes, plan);
-    }
-
-    fn read(
-        &mut self,
-        files: [&Arc<File>; 2],
-        are_registered: bool,
-        slots: usize,
+        registers: bool,
         longest_bytes: usize,
         plan: &mut dyn ReadPlan,
     ) {
@@ -189,7 +167,9 @@ impl Ring {
                 self.plan.arrived(tag, bytes);
             }
         }
-        let piece = pieces(self.buffer(slots * longest_bytes).0, longest_bytes);
+        let buffer = self.buffer(slots * longest_bytes);
+        let piece = pieces(buffer.0, longest_bytes);
+        let are_registered = registers && self.register(buffer, files);
         let none = PlannedRead { tag: 0, is_other: false, span: Span { offset: 0, len_bytes: 0 } };
         let reads = vec![none; slots];
         let mut planned = Planned { plan, files, are_registered, longest_bytes, piece, reads };

@@ -14,7 +14,7 @@ use super::pair::{check, pairs, tell_others};
 use crate::exit_codes::selected;
 use crate::flash::explain;
 use crate::lines::{BATCH_LINES, LineOptions, Reading};
-use crate::opening::close;
+use crate::opening::INDEX;
 
 /// Put keys and values into an index
 ///
@@ -39,7 +39,7 @@ impl Put {
             Ok(ControlFlow::Continue(()))
         });
         // Whatever went wrong, the lines before it are kept.
-        let closed = close(index);
+        let closed = INDEX.close(index);
         let taken = taken?;
         closed?;
         taken.end("put into the index")?;
@@ -80,7 +80,7 @@ impl Delete {
             Ok(ControlFlow::Continue(()))
         });
         // Whatever went wrong, the lines before it are kept.
-        let closed = close(index);
+        let closed = INDEX.close(index);
         let taken = taken?;
         closed?;
         taken.end("deleted")?;

@@ -13,7 +13,7 @@ use super::pair::{check, join, pairs, tell_others};
 use crate::exit_codes::selected;
 use crate::flash::explain;
 use crate::lines::{LineOptions, Reading};
-use crate::opening::open_to_look_up;
+use crate::opening::INDEX;
 
 /// Keys looked up together: their values are in memory at once, 64 KiB each at most.
 pub(super) const BATCH_KEYS: usize = 256;
@@ -39,7 +39,7 @@ pub(crate) struct Get {
 
 impl Get {
     pub(super) fn run(&self) -> Result<ExitCode> {
-        let index = open_to_look_up::<FlashIndex>(&self.index, IndexMemory::standard())?;
+        let index = INDEX.open_to_look_up(&self.index, IndexMemory::standard())?;
         let mut output = self.keys.output();
         let mut line = Vec::new();
         let reading = Reading { batch_lines: BATCH_KEYS, check: &check, prints: true };

@@ -14,7 +14,7 @@ use super::keys;
 use super::open::{MemoryOptions, warn_if_overfull};
 use crate::exit_codes::selected;
 use crate::lines::LineOptions;
-use crate::opening::open_to_look_up;
+use crate::opening::SET;
 
 /// Print the keys that may be in a set, or in one of several
 ///
@@ -49,7 +49,7 @@ impl Check {
     pub(super) fn run(&self) -> Result<ExitCode> {
         let mut filters = Vec::new();
         for set in std::iter::once(&self.set).chain(&self.also) {
-            let filter: FlashFilter = open_to_look_up(set, self.memory.settings()?)?;
+            let filter = SET.open_to_look_up(set, self.memory.settings()?)?;
             warn_if_overfull(&filter, set);
             filters.push(filter);
         }

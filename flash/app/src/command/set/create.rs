@@ -41,7 +41,10 @@ impl Create {
         let filter = FileStorage::make(&self.set, |storage| {
             FlashFilter::create_watched(storage, &settings, memory, &mut step)
         })
-        .map_err(|error| self.explain(error))
+        .map_err(|error| match error {
+            FlashError::NoSpace { .. } => bad_input(explain(error).to_string()),
+            error => explain(error),
+        })
         .with_context(|| format!("cannot create a set for {} keys", self.capacity))?;
         drop(step);
         let header = filter.info().layers[0].header;
@@ -53,48 +56,5 @@ impl Create {
             header.chain_fpr
         ));
         Ok(ExitCode::SUCCESS)
-    }
-
-    /// A capacity that the disk cannot hold is input that the user can correct.
-    fn explain(&self, error: FlashError) -> anyhow::Error {
-        match error {
-            FlashError::NoSpace { needed_bytes, free_bytes, .. } => bad_input(format!(
-                "{} would take {}, its file system has {} free; choose a smaller --capacity or another disk",
-                self.set.display(),
-                Size { bytes: needed_bytes },
-                Size { bytes: free_bytes }
-            )),
-            error => explain(error),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::Parser;
-
-    use super::*;
-    use springbloom_console::failure::{EXIT_BAD_INPUT, exit_code};
-
-    #[derive(Parser)]
-    struct Program {
-        #[command(flatten)]
-        create: Create,
-    }
-
-    #[test]
-    fn a_capacity_that_the_disk_cannot_hold_is_bad_input_with_both_figures() {
-        let create = Program::parse_from(["set", "seen", "--capacity", "1e12"]).create;
-        let error = create.explain(FlashError::NoSpace {
-            name: "seen/filter-0000".to_owned(),
-            needed_bytes: 3 << 40,
-            free_bytes: 5 << 30,
-            inserted: 0,
-        });
-        assert_eq!(exit_code(&error), EXIT_BAD_INPUT);
-        assert!(
-            error.to_string().contains("seen would take 3 TiB, its file system has 5 GiB free"),
-            "{error}"
-        );
     }
 }

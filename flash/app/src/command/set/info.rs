@@ -9,10 +9,10 @@ use clap::Args;
 use serde_json::{Value, json};
 use springbloom_console::output;
 use springbloom_console::sizes::Size;
-use springbloom_flash_filter::{FilterInfo, FlashFilter, LayerInfo};
+use springbloom_flash_filter::{FilterInfo, LayerInfo};
 
 use super::open::MemoryOptions;
-use crate::opening::open_to_read;
+use crate::opening::SET;
 
 /// Show the settings of a set and how full it is
 #[derive(Args, Debug)]
@@ -28,7 +28,7 @@ pub(crate) struct Info {
 
 impl Info {
     pub(super) fn run(&self) -> Result<ExitCode> {
-        let filter: FlashFilter = open_to_read(&self.set, self.memory.settings()?)?;
+        let filter = SET.open_to_read(&self.set, self.memory.settings()?)?;
         let (info, is_full) = (filter.info(), filter.is_full());
         if self.json {
             output::json(&document(&info, is_full))?;

@@ -6,11 +6,11 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use springbloom_console::bad_input;
-use springbloom_flash_filter::{FlashError, FlashFilter, WhenFull};
+use springbloom_flash_filter::{FlashError, WhenFull};
 
 use super::open::{MemoryOptions, close};
 use crate::flash::{drawn, explain, is_same};
-use crate::opening::{open, open_to_look_up};
+use crate::opening::SET;
 
 /// Add all keys of other sets to a set
 ///
@@ -33,7 +33,7 @@ pub(crate) struct Merge {
 
 impl Merge {
     pub(super) fn run(&self) -> Result<ExitCode> {
-        let filter: FlashFilter = open(&self.set, self.memory.settings()?)?;
+        let filter = SET.open(&self.set, self.memory.settings()?)?;
         if self.over_capacity {
             filter.set_when_full(WhenFull::Exceed);
         }
@@ -41,7 +41,7 @@ impl Merge {
             if is_same(path, &self.set) {
                 return Err(bad_input(format!("{} cannot be merged into itself", path.display())));
             }
-            let other: FlashFilter = open_to_look_up(path, self.memory.settings()?)?;
+            let other = SET.open_to_look_up(path, self.memory.settings()?)?;
             let merged = filter.merge_from(&other, &mut drawn(&format!("merging {}", path.display())));
             merged.map_err(|error| match error {
                 FlashError::RateTooHigh { got, expected, .. } => anyhow::anyhow!(

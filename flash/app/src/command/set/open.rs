@@ -10,7 +10,7 @@ use springbloom_console::{Step, bad_input, proc};
 use springbloom_flash_filter::{BufferSettings, FlashFilter};
 
 use crate::flash::explain;
-use crate::opening;
+use crate::opening::SET;
 
 /// Memory of a set while it is open
 #[derive(Args, Clone, Copy, Debug)]
@@ -50,7 +50,7 @@ pub(super) fn close(filter: FlashFilter, directory: &Path) -> Result<()> {
     }
     drop(step);
     warn_if_overfull(&filter, directory);
-    opening::close(filter)
+    SET.close(filter)
 }
 
 /// A rate so much above the one asked for is told.

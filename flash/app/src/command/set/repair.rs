@@ -10,7 +10,7 @@ use springbloom_flash_filter::FlashFilter;
 
 use super::open::{MemoryOptions, close};
 use crate::flash::{explain, require_other};
-use crate::opening::open;
+use crate::opening::SET;
 
 /// Repair a damaged set in place, or salvage it into a new set
 ///
@@ -37,7 +37,7 @@ impl Repair {
     }
 
     fn repair(&self) -> Result<()> {
-        let filter: FlashFilter = open(&self.set, self.memory.settings()?)?;
+        let filter = SET.open(&self.set, self.memory.settings()?)?;
         let step = Step::waiting("repairing");
         let sectors = filter.repair().map_err(explain)?;
         drop(step);

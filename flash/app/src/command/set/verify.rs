@@ -7,11 +7,11 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use springbloom_console::output;
-use springbloom_flash_filter::{FlashFilter, VerifyReport};
+use springbloom_flash_filter::VerifyReport;
 
 use super::open::MemoryOptions;
 use crate::flash::{drawn, explain, log_in_words};
-use crate::opening::open_to_read;
+use crate::opening::SET;
 
 /// Read the log and every page of a set and report damage
 ///
@@ -27,7 +27,7 @@ pub(crate) struct Verify {
 
 impl Verify {
     pub(super) fn run(&self) -> Result<ExitCode> {
-        let filter: FlashFilter = open_to_read(&self.set, self.memory.settings()?)?;
+        let filter = SET.open_to_read(&self.set, self.memory.settings()?)?;
         let report = filter.verify(&mut drawn("verifying")).map_err(explain)?;
         output::report(|out| print(&report, out))?;
         if report.is_sound() {

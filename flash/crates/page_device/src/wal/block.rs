@@ -45,15 +45,6 @@ pub(super) struct Start {
     pub(super) contents: Vec<u8>,
 }
 
-/// The reason why a start block is unusable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum StartFault {
-    /// No start block, or a damaged one.
-    None,
-    /// A newer version of this program wrote it.
-    NewerVersion(u32),
-}
-
 fn write(kind: u8, header: Header, salt: u64, payload: &[u8], block: &mut [u8]) {
     block.fill(0);
     block[8..16].copy_from_slice(&MAGIC);
@@ -103,29 +94,29 @@ pub(super) fn encode_start(start: &Start, block: &mut [u8]) {
     write(KIND_START, header, start.salt, &payload, block);
 }
 
-/// Reads a start block, which holds the key of its own checksum. Total.
-pub(super) fn decode_start(block: &[u8]) -> Result<Start, StartFault> {
+/// Reads a start block, which holds the key of its own checksum. `None` if it is damaged or none. Total.
+///
+/// # Errors The version of a newer program.
+pub(super) fn decode_start(block: &[u8]) -> Result<Option<Start>, u32> {
     let salt = u64_at(block, HEADER_BYTES);
     if field(block, 8) != MAGIC || u64_at(block, 0) != checksum(salt, 0, &block[8..]) {
-        return Err(StartFault::None);
+        return Ok(None);
     }
     let version = u32_at(block, 16);
     if version > VERSION {
-        return Err(StartFault::NewerVersion(version));
+        return Err(version);
     }
     let fields = &block[HEADER_BYTES..];
     let len = u64_at(fields, 16);
     let contents = fields[START_FIELDS_BYTES..].get(..usize::try_from(len).unwrap_or(usize::MAX));
-    match contents {
-        Some(contents) if version == VERSION && block[20] == KIND_START => Ok(Start {
-            generation: u64_at(block, 24),
-            salt,
-            snapshot_blocks: u32_at(fields, 8),
-            blocks: u32_at(fields, 12),
-            contents: contents.to_vec(),
-        }),
-        _ => Err(StartFault::None),
-    }
+    let contents = contents.filter(|_| version == VERSION && block[20] == KIND_START);
+    Ok(contents.map(|contents| Start {
+        generation: u64_at(block, 24),
+        salt,
+        snapshot_blocks: u32_at(fields, 8),
+        blocks: u32_at(fields, 12),
+        contents: contents.to_vec(),
+    }))
 }
 
 #[cfg(test)]
@@ -153,7 +144,7 @@ mod tests {
         }
         let mut block = vec![0; BLOCK_BYTES];
         encode_start(&start(), &mut block);
-        assert_eq!(decode_start(&block), Ok(start()));
+        assert_eq!(decode_start(&block), Ok(Some(start())));
         assert_eq!(decode(1, &block), None, "a start is no commit");
     }
 
@@ -161,25 +152,22 @@ mod tests {
     fn flips_foreign_logs_and_later_versions_are_told_apart() {
         let block = sample(b"payload");
         assert_eq!(decode(78, &block), None, "another log's salt");
-        assert_eq!(decode_start(&block), Err(StartFault::None));
+        assert_eq!(decode_start(&block), Ok(None));
         let mut first = vec![0; BLOCK_BYTES];
         encode_start(&start(), &mut first);
         for at in 0..BLOCK_BYTES {
             for (of_start, block) in [(false, &block), (true, &first)] {
                 let mut copy = block.clone();
                 copy[at] ^= 4;
-                let is_refused = if of_start {
-                    decode_start(&copy) == Err(StartFault::None)
-                } else {
-                    decode(77, &copy).is_none()
-                };
+                let is_refused =
+                    if of_start { decode_start(&copy) == Ok(None) } else { decode(77, &copy).is_none() };
                 assert!(is_refused, "byte {at}");
             }
         }
         first[16] = 9;
         let sum = checksum(1, 0, &first[8..]);
         first[..8].copy_from_slice(&sum.to_le_bytes());
-        assert_eq!(decode_start(&first), Err(StartFault::NewerVersion(9)));
+        assert_eq!(decode_start(&first), Err(9));
     }
 
     proptest! {
@@ -197,7 +185,7 @@ mod tests {
             let salt = u64_at(&block, HEADER_BYTES);
             let sum = checksum(salt, 0, &block[8..]);
             block[..8].copy_from_slice(&sum.to_le_bytes());
-            if let Ok(start) = decode_start(&block) {
+            if let Ok(Some(start)) = decode_start(&block) {
                 prop_assert!(start.contents.len() <= START_BYTES_MAX);
             }
         }

@@ -1,9 +1,10 @@
 //! The write-ahead log: small changes, durable when a commit returns, until a checkpoint makes them superfluous. Layout:
 //! `docs/wal-format.md`.
 //!
-//! Two segments, one file each, take turns as *generations*. The start block of a generation is written last, and makes it valid. **Every
-//! block is stored twice**, so that damage to one block destroys no acknowledged commit: one with a block without an intact copy is the torn
-//! tail of an interrupted write. Blocks are written once per generation, so a torn write cannot damage acknowledged data.
+//! Two segments, one file each, take turns as *generations*. The start block of a generation is written last, and makes it valid.
+//!
+//! **Every block is stored twice**, so that damage to one block destroys no acknowledged commit. One with a block without an intact copy is
+//! the torn tail of an interrupted write. Blocks are written once per generation, so a torn write cannot damage acknowledged data.
 
 mod block;
 mod group_commit;
@@ -11,7 +12,7 @@ mod replay;
 
 use crate::{AlignedBuf, FlashError, NamedDevice, Storage, Watch, incomplete};
 pub use block::START_BYTES_MAX;
-use block::{BLOCK_BYTES, Header, PAYLOAD_BYTES, Start, StartFault, decode_start, encode, encode_start};
+use block::{BLOCK_BYTES, Header, PAYLOAD_BYTES, Start, decode_start, encode, encode_start};
 pub use group_commit::{CommitGuard, GroupCommit};
 pub use replay::WalReport;
 
@@ -334,13 +335,12 @@ fn read_start(device: &NamedDevice) -> Result<Option<Start>, FlashError> {
         if device.read_at(copy * BLOCK_BYTES as u64, &mut block).is_err() {
             continue;
         }
-        match decode_start(&block) {
-            Ok(start) => return Ok(Some(start)),
-            Err(StartFault::NewerVersion(got)) => {
-                let (name, expected) = (device.name().to_owned(), block::VERSION);
-                return Err(FlashError::NewerVersion { name, got, expected });
-            }
-            Err(StartFault::None) => {}
+        let start = decode_start(&block).map_err(|got| {
+            let (name, expected) = (device.name().to_owned(), block::VERSION);
+            FlashError::NewerVersion { name, got, expected }
+        })?;
+        if start.is_some() {
+            return Ok(start);
         }
     }
     Ok(None)
