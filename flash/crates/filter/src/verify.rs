@@ -3,7 +3,6 @@
 use springbloom_page_device::{FlashError, Span, WalReport, Watch};
 
 use crate::filter::FlashFilter;
-use crate::header::FilterHeader;
 use crate::layer::Layer;
 
 /// Pages read per batch.
@@ -33,8 +32,6 @@ impl VerifyReport {
 pub struct LayerReport {
     /// Name of its file.
     pub name: String,
-    /// Settings of the filter.
-    pub header: FilterHeader,
     /// Whether the file's own header is intact. If not, the log's copy is used.
     pub has_sound_header: bool,
     /// Sectors that failed their checksum. They answer "may match".
@@ -68,7 +65,6 @@ impl Layer {
         let page_bits = f64::from(geometry.bits_per_page());
         let mut report = LayerReport {
             name: self.device.name().to_owned(),
-            header: self.header,
             has_sound_header: self.has_sound_header()?,
             damaged_sectors: 0,
             saturated_sectors: 0,

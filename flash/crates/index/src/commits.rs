@@ -96,7 +96,6 @@ impl Acknowledged {
 /// The write-ahead log, and the content of its last commit.
 pub(crate) struct Commits {
     state: Mutex<(Wal, Acknowledged)>,
-    salt: u64,
 }
 
 impl Commits {
@@ -122,7 +121,7 @@ impl Commits {
                 expected: "at least one".to_owned(),
             });
         };
-        let commits = Commits { salt: wal.salt(), state: Mutex::new((wal, acknowledged)) };
+        let commits = Commits { state: Mutex::new((wal, acknowledged)) };
         if storage.is_writable() && (!found.is_sound() || found.torn_blocks > 0) {
             commits.start_generation(&mut commits.state.lock())?;
         }
@@ -131,7 +130,7 @@ impl Commits {
 
     /// Key of the checksums of the index.
     pub(crate) fn salt(&self) -> u64 {
-        self.salt
+        self.state.lock().0.salt()
     }
 
     pub(crate) fn acknowledged(&self) -> Acknowledged {

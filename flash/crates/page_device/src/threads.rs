@@ -16,8 +16,8 @@ pub(crate) fn in_threads<T: Send>(
 ) {
     let next = AtomicUsize::new(0);
     let take = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|n| *n < count);
-    // Without room in the channel, a thread holds at most one result.
-    let (sender, results) = sync_channel(0);
+    // Room for some results, so that threads need not wait for this one, and not for many, which may be large.
+    let (sender, results) = sync_channel(QUEUE_DEPTH / 4);
     std::thread::scope(|scope| {
         let (take, run) = (&take, &run);
         // One operation needs no thread. At a limit of processes, this one does what there is no thread for.

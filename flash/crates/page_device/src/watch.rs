@@ -34,11 +34,6 @@ impl<'w> Watch<'w> {
         self.total += more;
     }
 
-    /// Units that are still to be done are at least `left`.
-    pub fn expect_left(&mut self, left: u64) {
-        self.total = self.total.max(self.done + left);
-    }
-
     /// `units` more are done. Errors: [`FlashError::Stopped`] if the caller ends the call.
     pub fn advance(&mut self, units: u64) -> Result<(), FlashError> {
         self.done += units;
@@ -62,8 +57,7 @@ mod tests {
         watch.expect(3);
         assert!(watch.advance(2).is_ok());
         watch.expect(4);
-        watch.expect_left(5);
-        watch.expect_left(6);
+        watch.expect(1);
         assert!(watch.advance(2).is_ok());
         assert!(matches!(watch.advance(4), Err(FlashError::Stopped)));
         drop(watch);
