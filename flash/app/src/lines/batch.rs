@@ -58,8 +58,8 @@ impl Batch {
     ) -> Filled {
         self.bytes.clear();
         self.ends.clear();
-        input.name().clone_into(&mut self.name);
-        self.first = input.number() + 1;
+        input.name.clone_into(&mut self.name);
+        self.first = input.number + 1;
         while self.len() < lines_max && self.bytes.len() < BATCH_BYTES {
             let start = self.bytes.len();
             let checked = match input.next_line(&mut self.bytes) {

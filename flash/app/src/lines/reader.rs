@@ -16,10 +16,10 @@ pub(super) enum Next {
 /// Reads lines and counts them.
 pub(super) struct LineReader<'i> {
     input: Box<dyn BufRead + 'i>,
-    name: &'i str,
+    pub(super) name: &'i str,
     separator: u8,
     /// Of the line that was read last, from 1.
-    number: u64,
+    pub(super) number: u64,
 }
 
 /// Where a line is, in words.
@@ -30,15 +30,6 @@ pub(super) fn place(name: &str, number: u64) -> String {
 impl<'i> LineReader<'i> {
     pub(super) fn new(input: Box<dyn BufRead + 'i>, name: &'i str, separator: u8) -> Self {
         LineReader { input, name, separator, number: 0 }
-    }
-
-    pub(super) fn name(&self) -> &str {
-        self.name
-    }
-
-    /// Of the last line, from 1.
-    pub(super) fn number(&self) -> u64 {
-        self.number
     }
 
     /// Appends the next line to `bytes`, without its end. Of one that is too long, only the beginning is read.

@@ -6,7 +6,6 @@
 #![forbid(unsafe_code)]
 
 mod capacity;
-mod close;
 mod copy;
 mod filter;
 mod flush;

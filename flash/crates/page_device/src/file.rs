@@ -13,7 +13,7 @@ use crate::device::in_waves;
 use crate::high::high;
 use crate::plan::EachSpan;
 use crate::threads::in_threads;
-use crate::unsafe_uring::{PLAN_DEPTH, QUEUE_DEPTH, Ring};
+use crate::unsafe_uring::{PLAN_DEPTH, QUEUE_DEPTH, Ring, keep_first};
 use crate::{AlignedBuf, BlockSizes, PageDevice, ReadPlan, Span};
 
 /// The way in which batched operations reach the device.
@@ -178,11 +178,7 @@ impl PageDevice for FileDevice {
 /// Runs every operation. Returns the first error after all of them have ended.
 fn all_in_threads(count: usize, run: impl Fn(usize) -> io::Result<()> + Sync) -> io::Result<()> {
     let mut first_error = Ok(());
-    in_threads(count, run, |_, this| {
-        if first_error.is_ok() {
-            first_error = this;
-        }
-    });
+    in_threads(count, run, |_, this| keep_first(&mut first_error, this));
     first_error
 }
 

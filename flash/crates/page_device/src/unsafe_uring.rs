@@ -241,7 +241,7 @@ fn pieces(buffer: *mut u8, len: usize) -> impl Fn(usize) -> *mut u8 + Copy {
     move |slot: usize| buffer.wrapping_add(slot * len)
 }
 
-fn keep_first(first: &mut io::Result<()>, this: io::Result<()>) {
+pub(crate) fn keep_first(first: &mut io::Result<()>, this: io::Result<()>) {
     if first.is_ok() {
         *first = this;
     }

@@ -67,7 +67,7 @@ impl Get {
         taken.end("looked up")?;
         tell_others(others);
         damage.end()?;
-        Ok(selected(output.printed()))
+        Ok(selected(output.printed))
     }
 }
 

@@ -108,8 +108,8 @@ impl Add {
             return Ok(ExitCode::SUCCESS);
         };
         taken.end("added to the set, and printed if new")?;
-        tell(format_args!("{} of {read} keys are new", output.printed()));
-        Ok(selected(output.printed()))
+        tell(format_args!("{} of {read} keys are new", output.printed));
+        Ok(selected(output.printed))
     }
 
     /// The error for the line at `place`, whose key was not added. The `lines` before it were.
