@@ -220,11 +220,17 @@ typedef struct {
   uint64_t index_bytes;      // approximate bytes of its index in memory if the budget may hold it; else 0
 } sb_table_spec;
 
+// A cache of records that the engine asks before its tables. Databases with the same `identity` share it; null: none.
+typedef struct {
+  const void* identity;
+  uint64_t capacity;
+} sb_row_cache;
+
 // Call when a column family opens its first table. `session`: the engine's name for this opening of the database. `folder`: the database's
 // folder, its name in metrics. `is_for_writing`: whether it may be open for writing. Takes ownership of `files`, which is used until the
 // last column family of the database is closed. Owned.
 const sb_column_family* sb_column_family_open(const sb_filters* filters, sb_bytes session, sb_bytes folder, int is_for_writing,
-                                              sb_file_access files) SB_NOEXCEPT;
+                                              sb_row_cache rows, sb_file_access files) SB_NOEXCEPT;
 // Call when no table of the column family is open any more. With the last column family of a database, its hotness is saved if allowed, its
 // tables are forgotten, and none of its files is accessed any more. `may_wait`: also waits for running accesses, which may take long;
 // otherwise they end on their own shares.

@@ -23,7 +23,9 @@ use super::types::{
     write_message,
 };
 use crate::{
-    engine::{Access, Bytes, Cache, CacheUse, Comparator, Engine, File, FileAccess, Head, OpenFile},
+    engine::{
+        Access, Bytes, Cache, CacheUse, Comparator, Engine, File, FileAccess, Head, OpenFile, RowCache,
+    },
     instance::{
         Filters,
         shared::{give_up_shared_instance, shared_instance, shared_instance_if_any},
@@ -388,12 +390,13 @@ unsafe extern "C" fn sb_column_family_open(
     session: Bytes,
     folder: Bytes,
     is_for_writing: c_int,
+    rows: RowCache,
     files: Access,
 ) -> *const ColumnFamily {
     // SAFETY: borrowed for the call; the caller gives the access away.
     let (session, folder, files) = unsafe { (session.get(), folder.get(), FileAccess::new(files)) };
     let databases = &filters.tables.databases;
-    guarded(ptr::null(), || Arc::into_raw(databases.open(session, folder, is_for_writing != 0, files)))
+    guarded(ptr::null(), || Arc::into_raw(databases.open(session, folder, is_for_writing != 0, rows, files)))
 }
 
 /// # Safety

@@ -31,6 +31,11 @@ rocksdb::Slice FolderOfDatabase(const TableReaderOptions& options) {
   return options.ioptions.db_paths.empty() ? rocksdb::Slice() : options.ioptions.db_paths.front().path;
 }
 
+sb_row_cache RowsOf(const TableReaderOptions& options) {
+  const auto& rows = options.ioptions.row_cache;
+  return {rows.get(), rows == nullptr ? 0 : rows->GetCapacity()};
+}
+
 // Whether closing a column family may wait for reads of the database. A thread of RocksDB's pools removes tables of a database that stays
 // open, and closes none: it must not stand, and what is read has shares in all that it uses. Only in the Env of a program from before there
 // were file systems, which nobody shares, each read ends before the database does.
@@ -49,7 +54,7 @@ ColumnFamily::ColumnFamily(FiltersRef given, const TableReaderOptions& options, 
       session_(options.cur_db_session_id),
       column_family_(release::ColumnFamilyOf(options)),
       family_(sb_column_family_open(filters.get(), Bytes(session_), Bytes(FolderOfDatabase(options)), is_for_writing ? 1 : 0,
-                                    FileAccess::Make(options))) {}
+                                    RowsOf(options), FileAccess::Make(options))) {}
 
 void ColumnFamily::LogOpening(const TableReaderOptions& options) const {
   rocksdb::Info(objects->log, "springbloom: filter units are in use: %s", SettingsText(filters.get()).c_str());
