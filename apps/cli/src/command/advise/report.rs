@@ -10,6 +10,7 @@ use springbloom_console::sizes::Size;
 use super::advice::Advice;
 use super::indexes::Indexes;
 use super::log::{Log, Tickers};
+use super::modelled::Modelled;
 use super::survey::Survey;
 use super::traced::Traced;
 use super::verdict::{Answer, Verdict};
@@ -29,6 +30,8 @@ pub(crate) struct Report {
     pub(crate) log: Option<Log>,
     /// Why it cannot.
     pub(crate) log_fault: Option<String>,
+    /// What other settings and other memory would read; absent of an empty database.
+    pub(crate) modelled: Option<Modelled>,
     pub(crate) verdict: Verdict,
     /// Absent if nothing was measured.
     pub(crate) measured: Option<Advice>,
@@ -53,6 +56,9 @@ impl Report {
             traced.write_text(out)?;
         }
         self.write_log(out)?;
+        if let Some(modelled) = &self.modelled {
+            modelled.write_text(out)?;
+        }
         self.write_verdict(out)?;
         match (&self.measured, &self.not_measured) {
             (Some(advice), _) => {
