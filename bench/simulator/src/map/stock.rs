@@ -70,10 +70,10 @@ pub(super) fn all(store: &Store, memories: &[f64]) -> Vec<Stock> {
             ));
         }
         let mut choices = vec![same("no filter", 0.0, 1.0)];
-        for bits in if at == 0 { &[1.4, 2.8, 4.2, 5.6, 7.0][..] } else { &[2.8, 4.2, 5.6] } {
+        for bits in if at == 0 { &[1.4, 2.8, 4.2, 5.6, 7.0, 8.5, 10.0][..] } else { &[2.8, 4.2, 5.6, 7.0, 8.5] } {
             choices.push(same(&format!("Ribbon {bits}"), *bits, ribbon_rate(*bits)));
         }
-        choices.extend([2.0, 3.0, 4.5].into_iter().filter_map(|bits| by_hand(store, bits)));
+        choices.extend([2.0, 3.0, 4.5, 6.0].into_iter().filter_map(|bits| by_hand(store, bits)));
         for choice in &choices {
             let asked = asked(store, choice, layout(1));
             for (what, index, filter) in [
