@@ -32,7 +32,8 @@ impl Passes for Units {
     }
 }
 
-/// Reads per lookup at each memory (bytes for each key), with the best budget: indexes come and go in parts, or all are packed in the budget, as is better.
+/// Reads per lookup at each memory (bytes for each key), with the best budget: indexes come and go in parts, or all are packed in the
+/// budget, as is better.
 pub(super) fn reads(store: &Store, block_bytes: f64, memories: &[f64]) -> Vec<Option<Reads>> {
     let layout = Layout { block_bytes, index_entry_bytes: store.index.restart_16 };
     let met = store.not_there_by_segment();

@@ -119,8 +119,8 @@ impl Store {
         }
     }
 
-    /// One that is known by its tables. Of more keys than are modelled, every so manieth stands for its neighbours, and memory and tables are
-    /// as much smaller.
+    /// One that is known by its tables. Of more keys than are modelled, each stands for its neighbours, and memory and tables are as much
+    /// smaller.
     pub(super) fn described(store: &Described) -> Self {
         let families = store.families.clamp(1, FAMILIES_MAX);
         let of_family = store.keys / store.families.max(1) as f64;

@@ -159,8 +159,9 @@ impl Report {
         }
         writeln!(
             out,
-            "row_cache is not set. If most lookups are gets of hot keys, try it with a quarter to half of the memory for caches: with \
-             records of some {record_bytes} bytes a block of 4 KiB in the block cache keeps one hot record and several others.\n"
+            "row_cache is not set. If most lookups are gets of hot keys, try it with the memory that exceeds a byte per entry, or with a \
+             fifth of it if that is more: with records of some {record_bytes} bytes a block of 4 KiB in the block cache keeps one hot \
+             record and several others.\n"
         )?;
         Ok(())
     }
