@@ -105,9 +105,9 @@ impl Advise {
             Err(fault) => (None, Some(fault.to_string())),
         };
         let memory = verdict::memory(self.memory.map(|memory| memory.bytes), &survey, log.as_ref());
-        let verdict = Verdict::of(&survey, log.as_ref(), memory);
         let lookups = Lookups { zipf: self.zipf, zero_result: self.zero_result };
         let modelled = Modelled::of(&survey, indexes, memory.map(|memory| memory.bytes), lookups);
+        let verdict = Verdict::of(&survey, log.as_ref(), memory, modelled.as_ref());
         let not_measured = not_measured.map(|why| format!("it {why}"));
         let report = Report {
             database: survey,

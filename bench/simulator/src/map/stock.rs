@@ -24,6 +24,8 @@ struct Choice {
 }
 
 pub(super) const BLOCK_BYTES: [f64; 2] = [4096.0, 16384.0];
+/// Families that differ by less in the absent keys that they meet are alike.
+const ALIKE: f64 = 0.05;
 /// That are tried with these blocks.
 const RIBBON_BITS: [&[f64]; 2] = [&[1.4, 2.8, 4.2, 5.6, 7.0, 8.5, 10.0], &[2.8, 4.2, 5.6, 7.0, 8.5]];
 
@@ -80,9 +82,9 @@ pub(super) fn all(store: &Store, memories: &[f64]) -> Vec<Stock> {
             let asked = asked(store, choice, layout(1));
             for (what, index, filter) in [
                 ("all in partitions", true, true),
-                ("filters stay", true, false),
-                ("indexes stay", false, true),
-                ("all stays", false, false),
+                ("filters pinned", true, false),
+                ("indexes pinned", false, true),
+                ("all pinned", false, false),
             ] {
                 if filter && choice.bits[0] == 0.0 && choice.bits.iter().all(|&bits| bits == 0.0) {
                     continue;
@@ -149,7 +151,7 @@ fn with(
 /// Bits for each family by the absent keys that its filters meet, this many on average: what somebody chooses who knows the lookups.
 fn by_hand(store: &Store, mean: f64) -> Option<Choice> {
     let met = store.not_there();
-    if met.iter().all(|of| (of / met[0] - 1.0).abs() < 1e-9) {
+    if met.iter().all(|of| (of / met[0] - 1.0).abs() < ALIKE) {
         return None;
     }
     // A filter of less than a bit is none.

@@ -32,6 +32,9 @@ pub(crate) struct Modelled {
     #[serde(flatten)]
     lookups: Lookups,
     entries: u64,
+    /// Which of the estimates is with the memory that there is.
+    #[serde(skip)]
+    with_memory: Option<usize>,
     estimates: Vec<Estimate>,
 }
 
@@ -66,7 +69,13 @@ impl Modelled {
             Some(bytes) => [0.5, 1.0, 2.0].map(|times| times * bytes as f64 / entries).to_vec(),
             None => MEMORIES.to_vec(),
         };
-        Some(Self { lookups, entries: survey.entries, estimates: described.estimates(&memories) })
+        let estimates = described.estimates(&memories);
+        Some(Self { lookups, entries: survey.entries, with_memory: memory.map(|_| 1), estimates })
+    }
+
+    /// What is read with the memory that there is; `None` if that is not known.
+    pub(crate) fn with_memory(&self) -> Option<&Estimate> {
+        self.estimates.get(self.with_memory?)
     }
 
     /// The answers in words.
