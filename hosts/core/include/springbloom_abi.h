@@ -85,7 +85,7 @@ typedef struct {
 // ---- settings and sharing -------------------------------------------------------------------------------------------
 
 // How many settings there are, and which of them is the budget.
-enum { SB_SETTINGS = 11, SB_SETTING_BUDGET = 0 };
+enum { SB_SETTINGS = 12, SB_SETTING_BUDGET = 0 };
 // Name of a setting, in static memory.
 sb_bytes sb_setting_name(size_t index) SB_NOEXCEPT;
 // A setting as an option string gives it.
@@ -148,6 +148,10 @@ int sb_filters_writes_units(const sb_filters* filters) SB_NOEXCEPT;
 int sb_filters_shrinks_index(const sb_filters* filters) SB_NOEXCEPT;
 // Whether the budget holds tables' indexes.
 int sb_filters_has_indexes(const sb_filters* filters) SB_NOEXCEPT;
+// A key that units reject is to be looked up all the same if a random number is below this; 0: none is.
+uint32_t sb_filters_verify_below(const sb_filters* filters) SB_NOEXCEPT;
+// It was. `was_there`: the table holds it, so the rejection was wrong.
+void sb_filters_count_verified(const sb_filters* filters, int was_there) SB_NOEXCEPT;
 // Whether new tables get units over further prefixes.
 int sb_filters_writes_further_prefixes(const sb_filters* filters) SB_NOEXCEPT;
 

@@ -47,7 +47,7 @@ pub(super) fn guarded<T>(on_panic: T, run: impl FnOnce() -> T) -> T {
 }
 
 // `SB_SETTINGS`.
-const _: () = assert!(SETTINGS.len() == 11);
+const _: () = assert!(SETTINGS.len() == 12);
 
 #[unsafe(no_mangle)]
 extern "C" fn sb_setting_name(index: usize) -> Bytes {
@@ -255,6 +255,20 @@ extern "C" fn sb_filters_writes_units(filters: &Filters) -> c_int {
 #[unsafe(no_mangle)]
 extern "C" fn sb_filters_shrinks_index(filters: &Filters) -> c_int {
     guarded(0, || c_int::from(filters.settings.shrinks_index()))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn sb_filters_verify_below(filters: &Filters) -> u32 {
+    // Saturates.
+    guarded(0, || (filters.settings.verify_share * f64::from(u32::MAX)).ceil() as u32)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn sb_filters_count_verified(filters: &Filters, was_there: c_int) {
+    guarded((), || {
+        filters.tables.verified.fetch_add(1, Relaxed);
+        filters.tables.wrong_rejections.fetch_add(u64::from(was_there != 0), Relaxed);
+    });
 }
 
 #[unsafe(no_mangle)]
