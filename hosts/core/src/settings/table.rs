@@ -171,9 +171,9 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "verify_share",
-        takes: "a number from 0 to 1, such as 0.001",
+        takes: "a number from 0 to 1",
         default: "0",
-        help: "the share of the keys rejected by units that [are looked up all the same](#trust), in RocksDB (`verify_share`)",
+        help: "the share of the keys rejected by units that [are looked up all the same](#trust) (`verify_share`)",
         set: |settings, value| Ok(Settings { verify_share: taken(value.parse().ok())?, ..settings }),
         can_work: |settings| (0.0..=1.0).contains(&settings.verify_share),
         show: |settings| settings.verify_share.to_string(),
