@@ -199,8 +199,8 @@ impl ElasticFiltersBuilder {
     }
 
     /// Share of the keys rejected by units, from 0 to 1, that are looked up in the table all the same. Default: 0. A key that is found then
-    /// is returned; the LOG tells of the first ones, and the metric `springbloom_rejections_wrong_total` counts them. Each verified key costs
-    /// what the filter would have saved.
+    /// is returned; the LOG tells of the first ones, and the metric `springbloom_rejections_wrong_total` counts them. Each verified key
+    /// costs what the filter would have saved.
     pub fn verify_share(mut self, share: f64) -> Self {
         self.settings.verify_share = share;
         self
