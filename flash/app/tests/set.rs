@@ -367,3 +367,21 @@ fn several_sets_are_checked_at_once() {
         set(folders[0].path(), "check").args(["--also", "nowhere"]).write_stdin("a\n").assert().code(2);
     missing.stderr(predicate::str::contains("nowhere holds no set"));
 }
+
+#[test]
+fn a_torn_copy_ends_with_code_1_and_is_salvaged() {
+    let directory = tempfile::tempdir().expect("a folder");
+    create(directory.path());
+    set(directory.path(), "add").write_stdin(lines(0..20_000)).assert().success();
+    let pages = directory.path().join("urls/filter-0000");
+    let earlier = std::fs::read(&pages).expect("pages");
+    set(directory.path(), "add").write_stdin(lines(20_000..30_000)).assert().success();
+    std::fs::write(&pages, earlier).expect("as a slow program copies them");
+    let refused = set(directory.path(), "check").write_stdin("1\n").assert().code(1);
+    refused.stderr(predicate::str::contains("was copied while it was written"));
+    let salvaged = tempfile::tempdir().expect("a folder");
+    let repaired = set(directory.path(), "repair").arg(salvaged.path().join("urls")).assert().code(1);
+    repaired.stderr(predicate::str::contains("older than the log"));
+    let found = set(salvaged.path(), "check").arg("--count").write_stdin(lines(0..20_000)).assert();
+    found.success().stdout("20000\n");
+}

@@ -22,6 +22,7 @@ mod merge;
 mod open;
 mod page;
 mod page_cache;
+mod pages;
 mod pending;
 mod repair;
 mod settings;

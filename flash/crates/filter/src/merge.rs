@@ -4,11 +4,10 @@
 //! What counts keys is durable before the first page changes, so a merge that is interrupted leaves counts that are too high, never too
 //! low. Both filters keep their locks meanwhile: nobody else inserts, flushes or merges, so pages are whole and counts are of one moment.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use parking_lot::MutexGuard;
-use springbloom_page_device::{AlignedBuf, FlashError, Wal, Watch, require, require_space};
+use springbloom_page_device::{FlashError, Wal, Watch, require, require_space, require_writable};
 
 use crate::capacity::full;
 use crate::filter::{FlashFilter, State};
@@ -18,8 +17,6 @@ use crate::memory::MemoryPlan;
 use crate::state::LAYERS_MAX;
 use crate::writer::{WhenFull, Writer};
 
-/// Pages merged at a time.
-const BATCH_PAGES: u32 = 256;
 /// Copies may raise the rate to this many times the one asked for.
 const RATE_MAX: f64 = 1.5;
 
@@ -42,9 +39,7 @@ impl FlashFilter {
     /// other one where pages are united, which a merge again completes, and none where filters are copied.
     pub fn merge_from(&self, other: &FlashFilter, watch: &mut Watch<'_>) -> Result<(), FlashError> {
         require(!std::ptr::eq(self, other), "the other filter", "this one itself", "another one")?;
-        if !self.storage.is_writable() {
-            return Err(FlashError::ReadOnly { name: self.storage.describe("") });
-        }
+        require_writable(&*self.storage)?;
         if !other.is_recovered() {
             return Err(FlashError::NotRecovered { name: other.storage.describe("") });
         }
@@ -63,7 +58,7 @@ impl FlashFilter {
         self.flush_held(&mut wal, &mut writer, watch)?;
         let (ours, theirs) = (self.state(), other.state());
         watch.expect(theirs.layers.iter().map(|layer| u64::from(layer.header.geometry.page_count)).sum());
-        let insertions = other_writer.insertions();
+        let insertions = other_writer.insertions;
         if let [single] = &*theirs.layers {
             let is_alike = |layer: &&Arc<Layer>| layer.header.geometry == single.header.geometry;
             for layer in ours.layers.iter().rev().filter(is_alike) {
@@ -189,54 +184,4 @@ fn rate_of(ours: &State, theirs: &State) -> f64 {
     let present: f64 =
         others.iter().chain(&theirs.layers).map(|layer| absent_log(layer.estimated_fpr())).sum();
     -(present + absent_log(last.estimated_fpr().max(last.header.fpr))).exp_m1()
-}
-
-/// Receives pages that were united, and whether they could be written.
-type Written<'w> = dyn FnMut(Range<u32>, bool) -> Result<(), FlashError> + 'w;
-
-impl Layer {
-    /// Sets every bit of `other`, which has the same shape. Returns the number of bits set now. Pages that were never written (`has_pages`
-    /// says so) count as empty. `written` receives the pages of each batch, and whether they could be written; its error ends the work.
-    fn take_over(
-        &self,
-        other: &Layer,
-        has_pages: bool,
-        written: &mut Written<'_>,
-    ) -> Result<u64, FlashError> {
-        let pages = self.header.geometry.page_count;
-        let page_bytes = self.header.geometry.page_bytes as usize;
-        let most = pages.min(BATCH_PAGES) as usize * page_bytes;
-        let (mut ours, mut theirs) = (AlignedBuf::new(most), AlignedBuf::new(most));
-        let mut ones = 0;
-        for first in (0..pages).step_by(BATCH_PAGES as usize) {
-            let count = (pages - first).min(BATCH_PAGES);
-            let (offset, len) = (self.header.page_offset(first), count as usize * page_bytes);
-            let (ours, theirs) = (&mut ours[..len], &mut theirs[..len]);
-            if has_pages {
-                self.device.read_at(offset, ours).map_err(FlashError::io("read", &self.name))?;
-            } else {
-                let pages = (u64::from(first)..).zip(ours.chunks_mut(page_bytes));
-                pages.for_each(|(page, bytes)| self.codec.format_empty(page, bytes));
-            }
-            other.device.read_at(offset, theirs).map_err(FlashError::io("read", &other.name))?;
-            let pairs = ours.chunks_mut(page_bytes).zip(theirs.chunks(page_bytes));
-            for (page, (ours, theirs)) in (u64::from(first)..).zip(pairs) {
-                let damaged = self.codec.unite(page, ours, &other.codec, theirs);
-                if damaged > 0 {
-                    let name = &self.name;
-                    log::warn!(
-                        "{name}: page {page}: {damaged} damaged sectors answer \"may match\" from now on"
-                    );
-                }
-                ones += u64::from(self.codec.ones(ours));
-            }
-            let wrote = {
-                let _writing = self.writing.lock();
-                self.device.write_at(offset, ours).map_err(FlashError::io("write", &self.name))
-            };
-            let goes_on = written(first..first + count, wrote.is_ok());
-            wrote.and(goes_on)?;
-        }
-        Ok(ones)
-    }
 }

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use parking_lot::{Mutex, RwLock};
 use springbloom_page_device::{
@@ -147,7 +146,6 @@ impl FlashFilter {
             group_commit: GroupCommit::default(),
             cache: PageCache::new(memory.cache_pages),
             lookup_keys: memory.lookup_keys,
-            durable: AtomicU64::new(0),
             counters: Counters::default(),
             reads_log: false,
         })
@@ -201,7 +199,7 @@ impl FlashFilter {
             let since = updates.saturating_sub(chain.pending_updates);
             let mut writer = self.writer.lock();
             writer.recovered(since);
-            let uncounted = held.saturating_sub(writer.insertions());
+            let uncounted = held.saturating_sub(writer.insertions);
             writer.recovered(uncounted);
         }
         let is_small = wal.reserve(plan.log_blocks(&geometry));

@@ -16,7 +16,8 @@ use rand::RngExt;
 use springbloom_flash_filter::{
     BufferSettings, FilterSettings, FlashError, FlashFilter, FlushPolicy, Layout, Watch, WhenFull,
 };
-use springbloom_page_device::{PowerLoss, SimPower, SimStorage, Storage};
+use springbloom_flash_testkit::{PowerLoss, SimPower, SimStorage, ending_after};
+use springbloom_page_device::Storage;
 use springbloom_testkit::kill::{self, acknowledge, kill_child, kills};
 use springbloom_testkit::{binomial, seed};
 
@@ -283,7 +284,7 @@ fn a_merge_that_is_stopped_loses_no_key_leaves_no_file_and_is_completed_by_anoth
             ours.set_when_full(WhenFull::Exceed);
             let other = filter_of(&settings_of_other, EACH..2 * EACH);
             let names = storage.names().unwrap();
-            match ours.merge_from(&other, &mut Watch::ending_after(steps)) {
+            match ours.merge_from(&other, &mut ending_after(steps)) {
                 Ok(()) => is_over = true,
                 Err(error) => assert!(matches!(error, FlashError::Stopped), "{what}: {error}"),
             }
