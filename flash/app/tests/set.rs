@@ -99,9 +99,10 @@ fn a_set_of_another_size_is_copied_and_one_that_raises_the_rate_is_refused() {
     let [directory, smaller, worse] = [(); 3].map(|()| tempfile::tempdir().expect("a folder"));
     create(directory.path());
     set(smaller.path(), "create").args(["--capacity", "2000", "--fpr", "0.001"]).assert().success();
-    set(worse.path(), "create").args(["--capacity", "2000", "--fpr", "0.1"]).assert().success();
+    set(worse.path(), "create").args(["--capacity", "20000", "--fpr", "0.1"]).assert().success();
     set(directory.path(), "add").write_stdin(lines(0..1000)).assert().success();
     set(smaller.path(), "add").write_stdin(lines(1000..2000)).assert().success();
+    set(worse.path(), "add").write_stdin(lines(0..20_000)).assert().success();
     let merge = |from: &Path| set(directory.path(), "merge").arg(from.join("urls")).assert();
     merge(smaller.path()).success();
     set(directory.path(), "check").write_stdin(lines(0..2000)).assert().success().stdout(lines(0..2000));

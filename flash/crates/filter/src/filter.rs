@@ -11,6 +11,7 @@ use std::sync::Arc;
 use parking_lot::{Mutex, RwLock};
 use springbloom_page_device::{GroupCommit, Storage, Wal};
 
+use crate::header::FilterHeader;
 use crate::layer::Layer;
 use crate::page_cache::PageCache;
 use crate::pending::Pending;
@@ -59,7 +60,7 @@ pub struct FlashFilter {
     pub(crate) reads_log: bool,
 }
 
-/// The filters of the chain, oldest first, and the pending updates of the last one.
+/// The filters of the chain, and the pending updates of the last one.
 pub(crate) struct State {
     pub(crate) layers: Vec<Arc<Layer>>,
     pub(crate) pending: Pending,
@@ -69,6 +70,12 @@ impl State {
     pub(crate) fn newest(&self) -> &Layer {
         // A state always has a layer.
         &self.layers[self.layers.len() - 1]
+    }
+
+    /// The header of the filter that the chain began with. Copies are numbered after it, and may come before it.
+    pub(crate) fn first(&self) -> &FilterHeader {
+        let first = self.layers.iter().find(|layer| layer.header.layer == 0);
+        &first.unwrap_or(&self.layers[0]).header
     }
 }
 

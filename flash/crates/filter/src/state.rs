@@ -29,7 +29,7 @@ pub(crate) struct Chain {
     pub(crate) pending_updates: u64,
     /// Whether the files have stamps. Those of the version before do not.
     pub(crate) is_stamped: bool,
-    /// Header and number of set bits of each filter, oldest first.
+    /// Header and number of set bits of each filter. The last one takes updates.
     pub(crate) layers: Vec<(FilterHeader, u64)>,
 }
 
@@ -71,12 +71,14 @@ impl Chain {
             is_stamped: layers.chunks_exact(LAYER_BYTES).all(FilterHeader::is_stamped),
             layers: Vec::with_capacity(count),
         };
-        for (number, layer) in layers.chunks_exact(LAYER_BYTES).enumerate() {
+        for layer in layers.chunks_exact(LAYER_BYTES) {
             let header = FilterHeader::decode_fields(wal.name(), layer)?;
-            if header.layer as usize != number {
-                return Err(damaged(format!("filter {} in the place of filter {number}", header.layer)));
-            }
             chain.layers.push((header, u64_at(layer, HEADER_FIELDS_BYTES)));
+        }
+        let mut numbers: Vec<u32> = chain.layers.iter().map(|(header, _)| header.layer).collect();
+        numbers.sort_unstable();
+        if !numbers.iter().copied().eq(0..count as u32) {
+            return Err(damaged(format!("filters {numbers:?}")));
         }
         Ok(chain)
     }

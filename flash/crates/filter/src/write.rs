@@ -267,7 +267,7 @@ impl FlashFilter {
         if !state.newest().is_full(state.pending.len()) || state.layers.len() >= LAYERS_MAX {
             return Ok(());
         }
-        let first = &state.layers[0].header;
+        let first = state.first();
         let number = state.layers.len() as u32;
         let settings = FilterSettings::of_chain(first);
         // Copies of other filters do not count: each of its own has twice the capacity of the one before.

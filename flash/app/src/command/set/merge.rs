@@ -15,8 +15,8 @@ use crate::opening::SET;
 /// Add all keys of other sets to a set
 ///
 /// A set of the same size and rate is united with it, if the keys of both find room. Filters of any other set are copied: their
-/// sizes and rates add up, and a lookup reads a page of each. A merge that would raise the rate to more than 1.5 times the one
-/// asked for is refused.
+/// sizes and rates add up, a lookup reads a page of each, and there is as much room for new keys as before. A merge that would raise
+/// the rate of the full set to more than 1.5 times the one asked for is refused.
 #[derive(Args, Debug)]
 pub(crate) struct Merge {
     /// Folder of the set that takes the keys
