@@ -35,8 +35,8 @@ impl FlashFilter {
     /// each. The newest filter of this one goes on taking new keys.
     ///
     /// Errors, before anything is written: [`FlashError::InvalidSetting`] if `other` is this filter; [`FlashError::Full`] if a filter of
-    /// the shape of the newest one finds no room and this one does not grow; [`FlashError::RateTooHigh`] if the rate with the copies, once this one is
-    /// full, would be more than 1.5 times the one asked for. [`WhenFull::Exceed`] permits the last two.
+    /// the shape of the newest one finds no room and this one does not grow; [`FlashError::RateTooHigh`] if the rate with the copies, once
+    /// this one is full, would be more than 1.5 times the one asked for. [`WhenFull::Exceed`] permits the last two.
     ///
     /// `watch` is told the updates that are flushed first and the pages. If it ends early, no key is lost: this filter has some keys of the
     /// other one where pages are united, which a merge again completes, and none where filters are copied.
