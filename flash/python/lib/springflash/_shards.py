@@ -183,8 +183,9 @@ def _lines(file: Path, name: str, target: Path, how: How, is_json: bool) -> Iter
                 for lines in _batches(source, how.line_bytes):
                     texts.clear()
                     rows.clear()
-                    if not is_json and None not in lines and all(map(bytes.strip, lines)):
-                        texts.extend(lines)
+                    whole = [] if is_json else [line for line in lines if line is not None and line.strip()]
+                    if not is_json and len(whole) == len(lines):
+                        texts.extend(whole)
                     else:
                         for n, line in enumerate(lines, number + 1):
                             take(n, line)
