@@ -66,6 +66,7 @@ impl FlashIndex {
                 replay_page: writer.replay_page,
                 counted_page: page,
                 is_closing: closes,
+                has_sealed: writer.has_sealed(),
                 bucket_version: writer.bucket_version,
                 bucket_slots: writer.bucket_slots,
                 zone_slots: zones.slots,

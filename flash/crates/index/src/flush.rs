@@ -163,6 +163,7 @@ impl FlashIndex {
         self.count_stale(&halves.entries, &pending, job.depth);
         let appended = runs(&pending).count();
         if let Some(bucket) = job.bucket
+            && !writer.is_sealed(bucket.slot)
             && usize::from(bucket.sectors) + appended <= usize::from(self.settings.bucket_sectors)
         {
             let first_sector = usize::from(bucket.sectors);
@@ -277,7 +278,7 @@ impl FlashIndex {
             writer.pending_entries -= moved as u64;
             let old_slot = job.bucket.map(|bucket| bucket.slot);
             let stays = parts.iter().any(|part| part.bucket.map(|bucket| bucket.slot) == old_slot);
-            writer.returned_slots.extend(old_slot.filter(|_| !stays));
+            old_slot.filter(|_| !stays).into_iter().for_each(|slot| writer.return_slot(slot));
             table.replace(job.prefix, parts);
         }
         writer.taken_slots.clear();

@@ -57,6 +57,8 @@ pub(crate) struct Manifest {
     pub(crate) zone_slots: u32,
     /// Written by a clean close, together with the files `waiting` and `filters`.
     pub(crate) is_closing: bool,
+    /// Some of its buckets are not to be appended to.
+    pub(crate) has_sealed: bool,
     /// Slots for the next zones, in order.
     pub(crate) free_zone_slots: Vec<u32>,
     pub(crate) zones: Vec<(u64, Zone)>,
@@ -80,7 +82,7 @@ impl Manifest {
         body.extend(self.salt.to_le_bytes());
         body.extend(self.replay_page.to_le_bytes());
         body.extend(self.counted_page.to_le_bytes());
-        body.extend(u64::from(self.is_closing).to_le_bytes());
+        body.extend((u64::from(self.is_closing) | u64::from(self.has_sealed) << 1).to_le_bytes());
         body.extend(self.settings.expected_keys.to_le_bytes());
         body.extend(self.settings.zone_pages.to_le_bytes());
         body.extend(self.bucket_version.to_le_bytes());
@@ -278,7 +280,7 @@ impl Reader<'_> {
 
     fn manifest(mut self, version: u32) -> Option<Manifest> {
         let (sequence, salt, replay_page) = (self.u64()?, self.u64()?, self.u64()?);
-        let (counted_page, is_closing, expected_keys) = (self.u64()?, self.u64()? == 1, self.u64()?);
+        let (counted_page, flags, expected_keys) = (self.u64()?, self.u64()?, self.u64()?);
         let (zone_pages, bucket_version) = (self.u32()?, self.u32()?);
         let (bucket_slots, zone_slots) = (self.u32()?, self.u32()?);
         let bucket_sectors = self.u8()?;
@@ -297,7 +299,8 @@ impl Reader<'_> {
             settings,
             replay_page,
             counted_page,
-            is_closing,
+            is_closing: flags & 1 != 0,
+            has_sealed: flags & 2 != 0,
             bucket_version,
             bucket_slots,
             zone_slots,
@@ -324,6 +327,7 @@ mod tests {
             replay_page: 12,
             counted_page: 14,
             is_closing: true,
+            has_sealed: true,
             bucket_version: 8,
             bucket_slots: 5,
             zone_slots: 3,

@@ -71,6 +71,7 @@ impl FlashIndex {
             replay_page: 0,
             counted_page: 0,
             is_closing: false,
+            has_sealed: false,
             bucket_version: 0,
             bucket_slots: 0,
             zone_slots: 0,

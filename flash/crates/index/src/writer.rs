@@ -30,6 +30,9 @@ pub(crate) struct Writer {
     pub(crate) appended: u64,
     pub(crate) bucket_version: u32,
     pub(crate) bucket_slots: u32,
+    /// By slot: buckets that are not appended to. A run that was killed may have written sectors behind theirs, which a copy of the files
+    /// could take for those of this run.
+    sealed_slots: Vec<bool>,
     pub(crate) free_slots: Vec<u32>,
     /// Slots of new buckets that lookups do not see yet.
     pub(crate) taken_slots: Vec<u32>,
@@ -42,12 +45,26 @@ pub(crate) struct Writer {
     pub(crate) is_reclaiming: bool,
 }
 
+/// More than the buckets that a run makes after its last manifest.
+const UNKNOWN_BUCKETS: u32 = 1 << 20;
+
+/// Versions that follow on those which runs with other epochs may have given to buckets that no manifest names.
+fn versions_behind(version: u32, epoch: u32) -> u32 {
+    version.wrapping_add((1 + epoch % 1023) * UNKNOWN_BUCKETS)
+}
+
 impl Writer {
     pub(crate) fn restored(manifest: &Manifest, acknowledged: &Acknowledged) -> Writer {
         let mut is_used = vec![false; manifest.bucket_slots as usize];
         for bucket in manifest.partitions.iter().filter_map(|(_, bucket)| *bucket) {
             is_used[bucket.slot as usize] = true;
         }
+        let was_killed = !acknowledged.is_closed;
+        let bucket_version = match was_killed {
+            true => versions_behind(manifest.bucket_version, acknowledged.epoch),
+            false => manifest.bucket_version,
+        };
+        let free_slots = (0..manifest.bucket_slots).rev().filter(|slot| !is_used[*slot as usize]).collect();
         Writer {
             pending_entries: 0,
             pending_bytes: 0,
@@ -62,9 +79,10 @@ impl Writer {
             epoch: acknowledged.epoch + 1,
             is_marked_open: false,
             appended: 0,
-            bucket_version: manifest.bucket_version,
+            bucket_version,
             bucket_slots: manifest.bucket_slots,
-            free_slots: (0..manifest.bucket_slots).rev().filter(|slot| !is_used[*slot as usize]).collect(),
+            sealed_slots: if was_killed || manifest.has_sealed { is_used } else { Vec::new() },
+            free_slots,
             taken_slots: Vec::new(),
             installed_slots: manifest.bucket_slots,
             returned_slots: Vec::new(),
@@ -91,10 +109,85 @@ impl Writer {
         Bucket { slot, version: self.bucket_version, sectors: sectors as u8 }
     }
 
+    /// Whether the bucket in the slot is appended to.
+    pub(crate) fn is_sealed(&self, slot: u32) -> bool {
+        self.sealed_slots.get(slot as usize).is_some_and(|sealed| *sealed)
+    }
+
+    pub(crate) fn has_sealed(&self) -> bool {
+        self.sealed_slots.contains(&true)
+    }
+
+    /// The next manifest does not refer to the slot.
+    pub(crate) fn return_slot(&mut self, slot: u32) {
+        self.returned_slots.push(slot);
+        self.sealed_slots.get_mut(slot as usize).into_iter().for_each(|sealed| *sealed = false);
+    }
+
     /// Frees the slots of new buckets after a failure.
     pub(crate) fn give_back_slots(&mut self) {
         let installed = self.installed_slots;
         self.free_slots.extend(self.taken_slots.drain(..).filter(|slot| *slot < installed));
         self.bucket_slots = installed;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+    use std::sync::Arc;
+
+    use rand::RngExt;
+    use springbloom_flash_testkit::{SimPower, SimStorage};
+    use springbloom_page_device::{SECTOR_BYTES, Watch};
+    use springbloom_testkit::seed;
+
+    use crate::{FlashIndex, IndexMemory, IndexSettings};
+
+    /// By slot, version and number.
+    type Sectors = HashMap<(u32, u32, usize), Vec<u8>>;
+
+    /// Notes the sectors of all buckets. Another content of a known one fails.
+    fn note(index: &FlashIndex, known: &mut Sectors) {
+        let table = index.table.read();
+        for bucket in table.ordered().filter_map(|partition| partition.bucket()) {
+            let span = index.span_of(bucket, 0..usize::from(bucket.sectors));
+            index.buckets.read_each(&[span], &mut |_, bytes| {
+                for (number, sector) in bytes.expect("it was written").chunks(SECTOR_BYTES).enumerate() {
+                    let key = (bucket.slot, bucket.version, number);
+                    let noted = known.entry(key).or_insert_with(|| sector.to_vec());
+                    assert!(noted == sector, "{key:?} has two contents");
+                }
+            });
+        }
+    }
+
+    /// The three are the key of a sector's checksum: in a copy of the files, one of two contents could pass for the other.
+    #[test]
+    fn slot_version_and_number_of_a_sector_name_one_content() {
+        let mut rng = seed::rng("slot_version_and_number_of_a_sector_name_one_content");
+        let settings = IndexSettings { expected_keys: 0, bucket_sectors: 4, zone_pages: 32 };
+        let memory = IndexMemory { pending_bytes_min: 2400, ..IndexMemory::standard() };
+        for _ in 0..20 {
+            let (storage, mut known) = (Arc::new(SimStorage::new(SimPower::steady())), Sectors::new());
+            let mut index = FlashIndex::create_in(storage.clone(), settings, memory, 77).expect("create");
+            for _ in 0..60 {
+                for _ in 0..rng.random_range(0..200) {
+                    let key = rng.random_range(0..3000u64).to_be_bytes();
+                    index.put(&key, &rng.random::<u64>().to_be_bytes()).expect("put");
+                }
+                note(&index, &mut known);
+                match rng.random_range(0..6) {
+                    0 => index.close().expect("close"),
+                    1 | 2 => drop(index), // it is killed
+                    3 => {
+                        _ = index.compact(&mut Watch::none()).expect("compact");
+                        continue;
+                    }
+                    _ => continue,
+                }
+                index = FlashIndex::open_in(storage.clone(), memory).expect("open");
+            }
+        }
     }
 }
