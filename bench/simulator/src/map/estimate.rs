@@ -5,26 +5,7 @@ use serde::Serialize;
 use super::cache::Reads;
 use super::ours;
 use super::stock::{self, BLOCK_BYTES, Stock};
-use super::store::{IndexEntry, Store};
-
-/// A store, as its tables describe it, and what is looked up. Its column families are taken for alike.
-#[derive(Clone, Debug)]
-pub struct Described {
-    /// All of them.
-    pub keys: f64,
-    /// Column families, each with a popularity of its own.
-    pub families: usize,
-    /// Of key and value, as they are in the block cache.
-    pub record_bytes: f64,
-    /// Sorted runs from the newest on: the share of the keys, and how many tables in all families.
-    pub runs: Vec<(f64, f64)>,
-    /// Bytes of a block in its indexes.
-    pub index: IndexEntry,
-    /// Exponent of the popularity of keys; 0: all are alike.
-    pub zipf: f64,
-    /// Share of the lookups that find nothing.
-    pub absent: f64,
-}
+use super::store::{Described, Store};
 
 /// Blocks read per lookup with this memory for block cache, filters and indexes. None where what stays in memory does not fit.
 #[derive(Clone, Debug, Serialize)]

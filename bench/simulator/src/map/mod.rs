@@ -33,8 +33,8 @@ use serde::Serialize;
 use springbloom_console::{Step, TextTable, output};
 use springbloom_records::{Clock, Figure, Unit, labels};
 
-pub use estimate::{Described, Estimate};
-pub use store::IndexEntry;
+pub use estimate::Estimate;
+pub use store::{Described, IndexEntry};
 
 use cells::{MEMORY, Popularity, RECORD_BYTES, Shape};
 use row::{EVEN, GAIN, LOSS, Row};

@@ -4,7 +4,6 @@ use springbloom_workload::hash::mix;
 
 use super::cache::{Kind, Requests};
 use super::cells::{Popularity, Shape};
-use super::estimate::Described;
 
 /// A sorted run of one family.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +51,25 @@ pub struct IndexEntry {
 impl IndexEntry {
     /// With a key of 24 digits, and packed where blocks vary by a tenth in size.
     pub(super) const OF_24_DIGITS: Self = Self { plain: 23.5, restart_16: 6.8, packed: 3.3 };
+}
+
+/// A store, as its tables describe it, and what is looked up. Its column families are taken for alike.
+#[derive(Clone, Debug)]
+pub struct Described {
+    /// All of them.
+    pub keys: f64,
+    /// Column families, each with a popularity of its own.
+    pub families: usize,
+    /// Of key and value, as they are in the block cache.
+    pub record_bytes: f64,
+    /// Sorted runs from the newest on: the share of the keys, and how many tables in all families.
+    pub runs: Vec<(f64, f64)>,
+    /// Bytes of a block in its indexes.
+    pub index: IndexEntry,
+    /// Exponent of the popularity of keys; 0: all are alike.
+    pub zipf: f64,
+    /// Share of the lookups that find nothing.
+    pub absent: f64,
 }
 
 /// Edges of a source, where lookups are for prefixes.

@@ -111,10 +111,6 @@ impl Index {
     }
 }
 
-fn open(folder: &Path) -> Result<FlashIndex> {
-    INDEX.open(folder, IndexMemory::standard())
-}
-
 impl Create {
     fn run(&self) -> Result<()> {
         folder::require_parent(&self.index)?;
@@ -178,7 +174,7 @@ impl Verify {
 
 impl Compact {
     fn run(&self) -> Result<()> {
-        let index = open(&self.index)?;
+        let index = INDEX.open(&self.index, IndexMemory::standard())?;
         let report = index.compact(&mut drawn("reclaiming space")).map_err(explain)?;
         INDEX.close(index)?;
         let (zones, records) = (report.zones_reclaimed, report.records_moved);
@@ -189,7 +185,7 @@ impl Compact {
 
 impl Repair {
     fn in_place(&self) -> Result<()> {
-        let index = open(&self.index)?;
+        let index = INDEX.open(&self.index, IndexMemory::standard())?;
         let rebuilt = index.repair(&mut drawn("repairing")).map_err(explain)?;
         let damaged_pages = index.verify(&mut drawn("verifying")).map_err(explain)?.damaged_pages;
         INDEX.close(index)?;

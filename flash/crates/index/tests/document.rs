@@ -73,7 +73,7 @@ fn files_are_as_documented() {
     assert_eq!(read(&manifest, &bytes, "bucket sectors"), 16);
     assert_eq!(read(&manifest, &bytes, "zone pages"), 16_384);
     assert_eq!(read(&manifest, &bytes, "zone slots"), 1);
-    assert_eq!(read(&manifest, &bytes, "closing"), 1);
+    assert_eq!(read(&manifest, &bytes, "flags"), 1);
     let slots = read(&manifest, &bytes, "bucket slots");
     assert!((256..600).contains(&slots), "{slots} buckets for 256 partitions");
     // No free zone, one zone of fixed size, then the partitions to the end of the body.

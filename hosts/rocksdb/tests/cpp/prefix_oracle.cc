@@ -155,7 +155,8 @@ class Database {
 
   // Tables keep the extractor that they were written with.
   void Change(const Extractor& extractor, const std::string& text) {
-    outlived_.push_back(options_.prefix_extractor);
+    // Which may be one that RocksDB made of a text.
+    outlived_.push_back(db_->GetOptions().prefix_extractor);
     CheckOk(db_->SetOptions({{"prefix_extractor", text}}), "SetOptions");
     options_.prefix_extractor = extractor;
   }

@@ -257,7 +257,6 @@ mod tests {
                 data_blocks: 25_600,
                 filter_policy: "rocksdb.BuiltinBloomFilter".to_owned(),
                 has_units: false,
-                ..TableSummary::default()
             };
             survey.add(&listed, &table);
         }

@@ -7,9 +7,9 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use springbloom_console::output::tell;
+use springbloom_flash_index::IndexMemory;
 
 use super::get::{BATCH_KEYS, Damage};
-use super::open;
 use super::pair::{check, pairs, tell_others};
 use crate::exit_codes::selected;
 use crate::flash::explain;
@@ -30,7 +30,7 @@ pub(crate) struct Put {
 
 impl Put {
     pub(super) fn run(&self) -> Result<ExitCode> {
-        let index = open(&self.index)?;
+        let index = INDEX.open(&self.index, IndexMemory::standard())?;
         let reading = Reading { batch_lines: BATCH_LINES, check: &check, prints: false };
         let taken = self.lines.each_batch(&reading, &mut |batch| {
             let pairs: Vec<(&[u8], &[u8])> =
@@ -61,7 +61,7 @@ pub(crate) struct Delete {
 
 impl Delete {
     pub(super) fn run(&self) -> Result<ExitCode> {
-        let index = open(&self.index)?;
+        let index = INDEX.open(&self.index, IndexMemory::standard())?;
         let reading = Reading { batch_lines: BATCH_KEYS, check: &check, prints: false };
         let (mut deleted, mut absent, mut others, mut damage) = (0, 0, 0, Damage::default());
         let taken = self.keys.each_batch(&reading, &mut |batch| {
