@@ -1,8 +1,8 @@
 //! Lines of input, one key each, and lines of output.
 
-mod bad;
 mod batch;
 mod reader;
+mod taken;
 mod writer;
 
 use std::fs::{self, File};
@@ -14,12 +14,12 @@ use anyhow::{Context, Result};
 use clap::Args;
 use springbloom_console::Step;
 
-use bad::{BadLines, OnBadLine};
 use batch::Filled;
 use reader::LineReader;
+use taken::Stopped;
 
-pub(crate) use bad::{Taken, before_it};
 pub(crate) use batch::{BATCH_LINES, Batch};
+pub(crate) use taken::{Taken, before_it};
 pub(crate) use writer::LineWriter;
 
 /// The name of standard input.
@@ -35,9 +35,6 @@ pub(crate) struct LineOptions {
     /// before NUL it is.)
     #[arg(short = '0', long)]
     null: bool,
-    /// How to treat bad lines
-    #[arg(long, value_enum, value_name = "WHAT", default_value_t = OnBadLine::Stop)]
-    on_bad_line: OnBadLine,
 }
 
 /// How a command reads its lines.
@@ -51,7 +48,7 @@ pub(crate) struct Reading<'c> {
 }
 
 impl LineOptions {
-    /// Hands all usable lines to `visit` in batches, each bounded in lines and in bytes, until it breaks.
+    /// Hands all lines to `visit` in batches, each bounded in lines and in bytes, until it breaks or a line cannot be used.
     ///
     /// # Errors
     /// A file that is missing, before any line is taken; errors of `visit`. Other faults of the input are in [`Taken`], so that the caller
@@ -65,32 +62,30 @@ impl LineOptions {
         let files = if self.files.is_empty() { &standard_input[..] } else { &self.files };
         files.iter().try_for_each(|path| require_file(path))?;
         let step = self.step(reading);
-        let (mut lines, mut bad, mut batch) = (0, BadLines::new(self.on_bad_line), Batch::default());
+        let (mut lines, mut batch) = (0, Batch::default());
         for path in files {
             let name = if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() };
             let mut input = match open(path) {
                 Ok(input) => LineReader::new(input, &name, self.separator()),
-                Err(error) => return Ok(Taken::new(lines, &bad).stopped_by(name, error)),
+                Err(error) => {
+                    return Ok(Taken { lines, stopped: Some(Stopped::Unreadable(name, error)) });
+                }
             };
             loop {
-                let filled = batch.fill(&mut input, reading.batch_lines, reading.check, &mut bad);
+                let filled = batch.fill(&mut input, reading.batch_lines, reading.check);
                 lines += batch.len() as u64;
                 if batch.len() > 0 && visit(&batch)?.is_break() {
-                    return Ok(Taken::new(lines, &bad));
+                    return Ok(Taken { lines, stopped: None });
                 }
                 step.advance(batch.len() as u64);
                 match filled {
                     Filled::Full => {}
                     Filled::End => break,
-                    Filled::Stopped(line) => return Ok(Taken::new(lines, &bad).stopped_at(line)),
-                    Filled::Unreadable(error) => {
-                        drop(input);
-                        return Ok(Taken::new(lines, &bad).stopped_by(name, error));
-                    }
+                    Filled::Stopped(stopped) => return Ok(Taken { lines, stopped: Some(stopped) }),
                 }
             }
         }
-        Ok(Taken::new(lines, &bad))
+        Ok(Taken { lines, stopped: None })
     }
 
     /// The output for lines.

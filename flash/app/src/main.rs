@@ -6,6 +6,7 @@ mod command;
 mod exit_codes;
 mod flash;
 mod lines;
+mod opening;
 mod unsafe_start;
 
 use std::process::ExitCode;

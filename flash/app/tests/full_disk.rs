@@ -92,7 +92,7 @@ fn keys(range: std::ops::Range<u32>) -> String {
 #[test]
 fn an_index_keeps_what_it_holds_and_takes_more_when_there_is_space() {
     let Some(disk) = SmallDisk::new("24m") else { return };
-    disk.springflash(&["index", "create", "index", "--zone-size", "1M"]).assert().success();
+    disk.springflash(&["index", "create", "index"]).assert().success();
     disk.springflash(&["index", "put", "index"]).write_stdin(pairs(0..50_000)).assert().success();
     let is_whole = || {
         let (code, found, message) = disk.run(&["index", "get", "index"], &keys(0..50_000));
@@ -142,6 +142,9 @@ fn a_set_that_cannot_grow_names_the_line_and_keeps_those_before_it() {
         let file = outside.path().join("keys");
         lines_of(&file, 200_000);
         let file = file.to_str().expect("text");
+        let (code, _, message) = disk.run(&["set", "create", "large", "--capacity", "1e8"], "");
+        let told = "free; free some space, or choose a smaller capacity or another disk";
+        assert!(code == Some(2) && message.contains(told), "{message}");
         let create = ["set", "create", "set", "--capacity", "100k", "--memory", "1MiB", "--fpr", "0.0001"];
         disk.springflash(&create).assert().success();
         disk.fill(usize::MAX);

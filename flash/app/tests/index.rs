@@ -57,11 +57,9 @@ fn all_commands_take_the_same_lines_and_none_finds_nothing_silently() {
         let told = predicate::str::contains("standard input, line 2: there is no key before the first tab");
         springflash(&["index", action, index]).write_stdin("x\n\t1\n").assert().code(2).stderr(told);
     }
-    for (form, pairs, others) in [
-        (&[][..], "a\t1\nb\t2\n", "a\0b\0"),
-        (&["--null"], "a\t1\0b\t2\0", "a\nb\n"),
-        (&["--json"], "{\"key\":\"a\",\"value\":\"1\"}\n{\"key\":\"b\",\"value\":\"2\"}\n", ""),
-    ] {
+    for (form, pairs, others) in
+        [(&[][..], "a\t1\nb\t2\n", "a\0b\0"), (&["--null"], "a\t1\0b\t2\0", "a\nb\n")]
+    {
         let run = |action: &str, form: &[&str], input: &str| {
             springflash(&[&["index", action, index], form].concat()).write_stdin(input.to_owned()).assert()
         };
@@ -71,15 +69,7 @@ fn all_commands_take_the_same_lines_and_none_finds_nothing_silently() {
             output.stdout(if action == "get" { pairs } else { "" });
         }
         // Lines of another form are told, and delete nothing.
-        if !others.is_empty() {
-            run("delete", form, others).stderr(predicate::str::contains("were not in the index")).code(3);
-        }
-        if form == ["--json"] {
-            run("delete", &[], pairs)
-                .code(3)
-                .stderr(predicate::str::contains("keys that were not in the index: 2 of 2"));
-            run("delete", form, "a\n").code(2);
-        }
+        run("delete", form, others).stderr(predicate::str::contains("were not in the index")).code(3);
         run("get", form, pairs).success().stdout(pairs);
         run("delete", form, pairs).success().stderr("");
         run("delete", form, pairs)
@@ -104,40 +94,9 @@ fn all_commands_take_the_same_lines_and_none_finds_nothing_silently() {
     for key in ["c", "d"] {
         let got = springflash(&["index", "get", index]).write_stdin(format!("a\n{key}\n")).assert().code(2);
         got.stdout("a\t1\n")
-            .stderr(predicate::str::contains("line 2").and(predicate::str::contains("--json")));
+            .stderr(predicate::str::contains("line 2").and(predicate::str::contains("--null")));
     }
     springflash(&["index", "get", "-0", index]).write_stdin("c\0").assert().success().stdout("c\t1\n2\0");
-}
-
-#[test]
-fn json_lines_carry_any_key_and_what_get_prints_can_be_deleted() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("index");
-    let index = path.to_str().unwrap();
-    springflash(&["index", "create", index]).assert().success();
-    let url = format!("https://example.org/{}", "x".repeat(65_000));
-    let pairs = [
-        r#"{"key":"a\tb\n","value":"\u0000"}"#.to_owned(),
-        r#"{"key_base64":"/w==","value_base64":"/v8="}"#.to_owned(),
-        format!(r#"{{"key":"{url}","value":"{}"}}"#, "v".repeat(65_536)),
-        r#"{"key":"c","value":""}"#.to_owned(),
-    ]
-    .map(|pair| pair + "\n")
-    .concat();
-    let run = |arguments: &[&str], input: &str| {
-        let mut command = springflash(&[&["index", arguments[0], index], &arguments[1..]].concat());
-        command.write_stdin(input.to_owned()).assert()
-    };
-    run(&["put", "--json"], &pairs).success();
-    run(&["get", "--json"], &pairs).success().stdout(pairs.clone());
-    run(&["get"], &format!("{url}\n")).success();
-    run(&["get", "--json", "--absent"], "{\"key\":\"none\"}\n").success().stdout("{\"key\":\"none\"}\n");
-    run(&["put", "--json"], "{\"key\":\"x\"}\n{\"keys\":\"y\"}\n")
-        .code(2)
-        .stderr(predicate::str::contains("line 2: unknown field `keys`"));
-    run(&["put", "--json", "--null"], "").code(2);
-    run(&["delete", "--json"], &pairs).success();
-    run(&["get", "--json"], &pairs).code(3).stdout("");
 }
 
 #[test]
@@ -169,7 +128,7 @@ fn damage_is_told_for_the_keys_concerned_and_repair_tells_what_is_lost() {
         command.args(["index", action]).arg(&index);
         command
     };
-    program("create").args(["--zone-size", "128KiB"]).assert().success();
+    program("create").assert().success();
     let pairs: String = (0..20_000).map(|n| format!("{n}\tv{n}\n")).collect();
     program("put").write_stdin(pairs).assert().success();
     let records = index.join("records");

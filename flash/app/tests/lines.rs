@@ -35,37 +35,28 @@ fn a_bad_line_stops_after_the_lines_before_it_are_durable_and_is_named() {
     let pairs: String =
         (1..=20_000).map(|n| if n == 9_000 { "\tv\n".into() } else { format!("k{n}\tv\n") }).collect();
     let pairs = file(dir.path(), "pairs", pairs.as_bytes());
-    let put = |policy: &[&str]| springflash(&["index", "put", &index]).args(policy).arg(&pairs).assert();
-    let message = put(&[]).code(2);
-    message.stderr(
+    let put = springflash(&["index", "put", &index]).arg(&pairs).assert().code(2);
+    put.stderr(
         contains("pairs, line 9000: there is no key before the first tab")
-            .and(contains("the 8999 lines before it were put into the index"))
-            .and(contains("--on-bad-line skip")),
+            .and(contains("the 8999 lines before it were put into the index")),
     );
     let get = |key: &str| springflash(&["index", "get", &index]).write_stdin(key.to_owned()).assert();
     get("k8999\nk1\n").success().stdout("k8999\tv\nk1\tv\n");
     get("k9001\n").code(3);
-    put(&["--on-bad-line", "skip"]).code(4).stderr(contains("line 9000").and(contains("skipped: 1")));
-    get("k20000\n").success();
 }
 
 #[test]
-fn the_lines_around_bad_ones_are_answered() {
+fn the_lines_before_a_bad_one_are_answered() {
     let (_dir, set, index) = set_and_index();
     springflash(&["index", "put", &index]).write_stdin("a\t1\nb\t2\n").assert().success();
-    let long = "x".repeat(65_537);
-    let keys = format!("a\n\n{long}\nb\n");
-    let get = |policy: &str| {
-        springflash(&["index", "get", &index, "--on-bad-line", policy]).write_stdin(keys.clone()).assert()
-    };
-    get("stop").code(2).stdout("a\t1\n").stderr(contains("standard input, line 2").and(contains("empty")));
-    get("skip")
-        .code(4)
+    let get = |keys: String| springflash(&["index", "get", &index]).write_stdin(keys).assert().code(2);
+    get("a\n\nb\n".to_owned())
+        .stdout("a\t1\n")
+        .stderr(contains("standard input, line 2").and(contains("empty")));
+    get(format!("a\nb\n{}\na\n", "x".repeat(65_537)))
         .stdout("a\t1\nb\t2\n")
         .stderr(contains("line 3: the key has 65537 bytes, expected 1 to 65536"));
-    let delete =
-        springflash(&["index", "delete", &index, "--on-bad-line", "skip"]).write_stdin("a\n\n").assert();
-    delete.code(4);
+    springflash(&["index", "delete", &index]).write_stdin("a\n\nb\n").assert().code(2);
     springflash(&["index", "get", &index]).write_stdin("a\nb\n").assert().code(0).stdout("b\t2\n");
     // In a set the empty line is a key; a line is bad when it is too long.
     let too_long = "y".repeat((1 << 20) + 1);
@@ -76,18 +67,6 @@ fn the_lines_around_bad_ones_are_answered() {
             .and(contains("the 2 lines before it were added")),
     );
     springflash(&["set", "check", &set]).write_stdin("\na\nb\n").assert().code(0).stdout("\na\n");
-    let skip = ["set", "check", &set, "--on-bad-line", "skip"];
-    springflash(&skip).write_stdin(format!("{too_long}\na\n")).assert().code(4).stdout("a\n");
-}
-
-#[test]
-fn many_bad_lines_are_told_a_few_times_and_counted() {
-    let (_dir, _, index) = set_and_index();
-    let put = springflash(&["index", "put", &index, "--on-bad-line", "skip"])
-        .write_stdin("\n".repeat(1000))
-        .assert();
-    let message = String::from_utf8_lossy(&put.get_output().stderr).into_owned();
-    assert!(message.lines().count() < 10 && message.contains("skipped: 1000"), "{message}");
 }
 
 #[test]
@@ -154,8 +133,6 @@ fn memory_does_not_follow_the_length_of_lines() {
         many_wide < short + bytes,
         "{many_wide} bytes for {lines} lines of 256 KiB, {short} for short ones"
     );
-    let endless = peak_after(&["set", "add", &set, "--on-bad-line", "skip"], &vec![b'x'; 1 << 20], 300);
-    assert!(endless < short + bytes, "{endless} bytes for a line without end, {short} for short ones");
     // The values of many keys.
     let pair = [&b"key\t"[..], &vec![b'v'; 60_000], b"\n"].concat();
     springflash(&["index", "put", &index]).write_stdin(pair).assert().success();

@@ -99,9 +99,10 @@ fn a_set_of_another_size_is_copied_and_one_that_raises_the_rate_is_refused() {
     let [directory, smaller, worse] = [(); 3].map(|()| tempfile::tempdir().expect("a folder"));
     create(directory.path());
     set(smaller.path(), "create").args(["--capacity", "2000", "--fpr", "0.001"]).assert().success();
-    set(worse.path(), "create").args(["--capacity", "2000", "--fpr", "0.1"]).assert().success();
+    set(worse.path(), "create").args(["--capacity", "20000", "--fpr", "0.1"]).assert().success();
     set(directory.path(), "add").write_stdin(lines(0..1000)).assert().success();
     set(smaller.path(), "add").write_stdin(lines(1000..2000)).assert().success();
+    set(worse.path(), "add").write_stdin(lines(0..20_000)).assert().success();
     let merge = |from: &Path| set(directory.path(), "merge").arg(from.join("urls")).assert();
     merge(smaller.path()).success();
     set(directory.path(), "check").write_stdin(lines(0..2000)).assert().success().stdout(lines(0..2000));
@@ -365,4 +366,22 @@ fn several_sets_are_checked_at_once() {
     let missing =
         set(folders[0].path(), "check").args(["--also", "nowhere"]).write_stdin("a\n").assert().code(2);
     missing.stderr(predicate::str::contains("nowhere holds no set"));
+}
+
+#[test]
+fn a_torn_copy_ends_with_code_1_and_is_salvaged() {
+    let directory = tempfile::tempdir().expect("a folder");
+    create(directory.path());
+    set(directory.path(), "add").write_stdin(lines(0..20_000)).assert().success();
+    let pages = directory.path().join("urls/filter-0000");
+    let earlier = std::fs::read(&pages).expect("pages");
+    set(directory.path(), "add").write_stdin(lines(20_000..30_000)).assert().success();
+    std::fs::write(&pages, earlier).expect("as a slow program copies them");
+    let refused = set(directory.path(), "check").write_stdin("1\n").assert().code(1);
+    refused.stderr(predicate::str::contains("was copied while it was written"));
+    let salvaged = tempfile::tempdir().expect("a folder");
+    let repaired = set(directory.path(), "repair").arg(salvaged.path().join("urls")).assert().code(1);
+    repaired.stderr(predicate::str::contains("older than the log"));
+    let found = set(salvaged.path(), "check").arg("--count").write_stdin(lines(0..20_000)).assert();
+    found.success().stdout("20000\n");
 }

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use filter::{LAYOUTS, buffer, keys};
 use libfuzzer_sys::{arbitrary, fuzz_target};
 use springbloom_flash_filter::{FilterSettings, FlashFilter, WhenFull};
-use springbloom_page_device::{BlockSizes, PowerLoss, SimPower, SimStorage};
+use springbloom_flash_testkit::{PowerLoss, SimPower, SimStorage};
+use springbloom_page_device::BlockSizes;
 
 #[derive(arbitrary::Arbitrary, Debug)]
 struct Input {

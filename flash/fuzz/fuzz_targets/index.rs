@@ -8,7 +8,8 @@ use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 use springbloom_filter::KeyDigest;
 use springbloom_flash_index::{FlashIndex, INDEX_PAGE_BYTES, IndexMemory, IndexSettings, Watch};
-use springbloom_page_device::{PowerLoss, SimPower, SimStorage, Storage};
+use springbloom_flash_testkit::{PowerLoss, SimPower, SimStorage};
+use springbloom_page_device::Storage;
 
 const SALT: u64 = 77;
 const SECTOR_BYTES: usize = 512;
@@ -151,7 +152,8 @@ fuzz_target!(|changes: Vec<Change>| {
     let _ = index.stream(2).get_many(&wanted);
     let _ = index.verify(&mut Watch::none());
     let _ = index.repair(&mut Watch::none());
-    let _ = index.for_each(&mut |_, _| Ok(()));
+    let mut scan = index.scan();
+    while let Ok(Some(_)) = index.scan_on(&mut scan) {}
     for n in 4000..4100 {
         if index.put(&key(n), b"new").is_err() {
             return;

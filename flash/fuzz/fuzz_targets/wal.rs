@@ -7,7 +7,7 @@ mod filter;
 use filter::{FLUSHED, buffer, keys, len_bytes, salt, seal_log_block, template};
 use libfuzzer_sys::{arbitrary, fuzz_target};
 use springbloom_flash_filter::FlashFilter;
-use springbloom_page_device::SimPower;
+use springbloom_flash_testkit::{SimPower, SimStorage};
 
 #[derive(arbitrary::Arbitrary, Debug)]
 struct Input<'a> {
@@ -79,7 +79,7 @@ fuzz_target!(|input: Input<'_>| {
             }
         }
     }
-    let rescued = std::sync::Arc::new(springbloom_page_device::SimStorage::new(SimPower::steady()));
+    let rescued = std::sync::Arc::new(SimStorage::new(SimPower::steady()));
     if FlashFilter::salvage_in(&*storage, rescued.clone(), buffer()).is_ok() {
         let filter = FlashFilter::open_in(rescued, buffer()).expect("what was salvaged opens");
         assert!(filter.contains_many(&keys(FLUSHED)).iter().all(|found| *found));

@@ -102,9 +102,8 @@ fn raised(py: Python<'_>, folder: &Path, error: &Error) -> PyErr {
         Error::NotFound { .. } => {
             PyFileNotFoundError::new_err((2, error.to_string(), folder.as_os_str().to_owned()))
         }
-        Error::NotEmpty { .. } => {
-            PyFileExistsError::new_err((17, error.to_string(), folder.as_os_str().to_owned()))
-        }
+        // The folder of a copy is another one.
+        Error::NotEmpty { name, .. } => PyFileExistsError::new_err((17, error.to_string(), name.to_owned())),
         Error::InvalidSetting { .. } | Error::RecordLength { .. } | Error::BudgetTooSmall { .. } => {
             PyValueError::new_err(error.to_string())
         }

@@ -128,8 +128,9 @@ impl Filter {
     /// Adds all keys of another filter, durable on return. Adding to either waits. Cost: reads both and writes this one.
     ///
     /// Filters with the same settings are united if there is room. Others, also grown ones, are copied: sizes and rates add up, and a
-    /// lookup of an absent key reads a page of each. Raises FullError, before it writes, if there is no room, or if the rate would exceed
-    /// 1.5 times the target, unless this one was opened with `when_full="overfill"`.
+    /// lookup of an absent key reads a page of each. Copies take no new keys, so there is as much room as before. Raises FullError, before
+    /// it writes, if there is no room, or if the rate of the full filter would exceed 1.5 times the target, unless this one was opened with
+    /// `when_full="overfill"`.
     ///
     /// `progress(done, total)` is called at the first step, then about ten times a second, and at the end; `total` may rise. An interrupt,
     /// or an exception from `progress`, ends the call early, and no key is lost: a copy has merged nothing, a union (`info().layers` tells)

@@ -103,6 +103,34 @@ def test_time_off_counts_when_the_clock_has_gone_on(tmp_path, clock):
         assert "day 14" not in seen and "newer" in seen
 
 
+def test_time_off_before_a_key_was_taken_does_not_count_for_the_key(tmp_path, clock):
+    """The first time off is believed at the third start, which ends the generation. The second one came before the key."""
+    seen = opened(tmp_path / "set", generations=2)
+
+    def starts_again_after(days):
+        nonlocal seen
+        seen.close()
+        clock.off(days * DAY)
+        seen = opened(tmp_path / "set", generations=2)
+
+    seen.add("first")
+    clock.seconds += DAY
+    starts_again_after(20)
+    clock.seconds += DAY
+    seen.commit()
+    starts_again_after(1)
+    seen.add("key")
+    starts_again_after(5)
+    for _ in range(49):
+        seen.add("other")
+        clock.seconds += DAY / 10
+        assert "key" in seen  # It was taken 5 to 9.9 days ago.
+    clock.seconds += 12 * DAY
+    seen.add("other")
+    assert "key" not in seen
+    seen.close()
+
+
 def test_a_machine_that_runs_for_an_hour_each_week(tmp_path, clock):
     found = {}
     for week in range(60):

@@ -84,6 +84,16 @@ def test_a_rotating_filter_copies_itself_with_its_ages(tmp_path, clock):
     assert sorted(os.listdir(tmp_path)) == ["copy", "live"]
 
 
+def test_what_a_killed_copy_left_is_named(tmp_path):
+    with RotatingFilter(tmp_path / "live", capacity=1000) as live:
+        (tmp_path / "copy.new").mkdir()
+        with pytest.raises(FileExistsError, match="remove it") as error:
+            live.copy(tmp_path / "copy")
+        assert error.value.filename == str(tmp_path / "copy.new") and (tmp_path / "copy.new").is_dir()
+        (tmp_path / "copy.new").rmdir()
+        live.copy(tmp_path / "copy")
+
+
 @pytest.mark.parametrize("kind", ["FlashFilter", "FlashIndex", "RotatingFilter"])
 def test_copies_overwrite_nothing_and_leave_nothing_if_they_fail(tmp_path, kind):
     opened = {
@@ -104,8 +114,9 @@ def test_copies_overwrite_nothing_and_leave_nothing_if_they_fail(tmp_path, kind)
         for within in ("it", "it/copy", "link", "link/copy"):
             with pytest.raises(ValueError, match="expected one outside"):
                 it.copy(tmp_path / within)
-        with pytest.raises(FileExistsError):
+        with pytest.raises(FileExistsError) as error:
             it.copy(tmp_path / "mine")
+        assert error.value.filename == str(tmp_path / "mine")
         with pytest.raises(InterruptedError):
             it.copy(tmp_path / "ended", ended)
         it.copy(tmp_path / "empty")

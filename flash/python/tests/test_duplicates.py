@@ -242,7 +242,45 @@ def test_wrong_input_is_refused_with_its_place(tmp_path, child):
         capture_output=True,
         text=True,
     )
-    assert told.returncode == 1 and "none.txt" in told.stderr and "Traceback" not in told.stderr
+    assert told.returncode == 2 and "none.txt" in told.stderr and "Traceback" not in told.stderr
+
+
+def test_what_was_named_wrongly_is_refused_before_anything_is_written(tmp_path):
+    good = tmp_path / "a.txt"
+    good.write_text("a\n")
+    (tmp_path / "a.csv").write_text("a\n")
+    (tmp_path / "folder.txt").mkdir()
+    (tmp_path / "loop.txt").symlink_to("loop.txt")
+    for wrong in ("none.txt", "none/a.jsonl", "a.txt/b.txt", "a.csv", "folder.txt", "loop.txt", "x" * 252 + ".txt"):
+        code, told = program(tmp_path, good, tmp_path / wrong)
+        assert code == 2 and str(tmp_path / wrong) in told, told
+        assert not (tmp_path / "index").exists() and not (tmp_path / "out").exists()
+    for index, output in [(good, "out"), ("", "out"), (tmp_path / "index", good), (tmp_path / "index", good / "out")]:
+        told = subprocess.run([PROGRAM, index, output, good], capture_output=True, text=True, cwd=tmp_path)
+        assert told.returncode == 2 and told.stderr.count("\n") == 1, told
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_shard_can_have_the_longest_name(tmp_path, form):
+    shard = tmp_path / ("é" * ((254 - len(form)) // 2) + f".{form}")
+    write(shard, ["a", "b", "a"])
+    assert program(tmp_path, shard)[0] == 0 and read(tmp_path / "out" / shard.name) == ["a", "b"]
+
+
+def test_what_is_forgotten_leaves_no_file(tmp_path):
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text("a\n")
+
+    def killed(*_):
+        raise SystemExit
+
+    with FlashIndex(tmp_path / "index") as index:
+        with pytest.raises(SystemExit):
+            deduplicate(index, [tmp_path / "a.txt"], tmp_path / "out", progress=killed)
+        left = springflash.duplicates._unfinished(tmp_path / "out" / "a.txt")
+        left.write_text("half")  # As a kill leaves it.
+        deduplicate(index, [tmp_path / "b.txt"], tmp_path / "out")
+    assert [file.name for file in (tmp_path / "out").iterdir()] == ["b.txt"]
 
 
 def test_the_program_ends_with_one_line_and_a_code(tmp_path):
@@ -273,7 +311,7 @@ def test_the_program_ends_with_one_line_and_a_code(tmp_path):
     silent = run("a.txt", "sh", "-c", 'exec "$0" "$@" 2>&-', stdout=subprocess.PIPE)
     assert silent.communicate()[0] == "kept 1 of 1 documents, 1 of 1 paragraphs\n" and silent.returncode == 0
     process = run("big.txt", stdout=subprocess.DEVNULL)
-    while not (tmp_path / "out" / ".big.txt.unfinished").exists():
+    while not springflash.duplicates._unfinished(tmp_path / "out" / "big.txt").exists():
         assert process.poll() is None
     process.send_signal(signal.SIGINT)
     assert ended(process) == 130
@@ -287,7 +325,7 @@ def test_each_document_is_in_one_output_after_any_runs(tmp_path, monkeypatch, ro
     seed = int(os.environ.get("SPRINGBLOOM_SEED", random.randrange(1 << 32)))
     print("seed", seed)
     rng = random.Random(f"{seed} {round}")
-    monkeypatch.setattr(springflash._shards, "_BATCH_DOCUMENTS", 4)
+    monkeypatch.setattr(springflash._shards, "BATCH_DOCUMENTS", 4)
     files = [tmp_path / f"{n}.txt" for n in range(4)]
     documents = {file.name: [str(rng.randrange(25)) for _ in range(rng.randrange(20))] for file in files}
     for file in files:
@@ -441,7 +479,7 @@ def test_an_output_that_finds_no_room_is_named(tmp_path, form):
     limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (3 << 20, 3 << 20))
     command = [PROGRAM, tmp_path / "index", tmp_path / "out", tmp_path / f"large.{form}"]
     code, told = ended(*command, preexec_fn=limit)
-    assert code == 1 and "File too large" in told and str(tmp_path / "out" / f".large.{form}.unfinished") in told
+    assert code == 1 and "File too large" in told and str(tmp_path / "out" / f".large.{form}.") in told
     assert subprocess.run(command).returncode == 0
 
 
@@ -466,6 +504,7 @@ springflash.duplicates.main()
 
 @pytest.mark.parametrize("first, code", [("MemoryError()", 1), ("OSError(28, 'no room')", 1), ("ValueError('odd')", 2)])
 def test_what_failed_first_is_told(tmp_path, first, code):
+    (tmp_path / "a.txt").write_text("a\n")
     told = ended(sys.executable, "-c", FAILS, first, tmp_path / "index", tmp_path / "out", tmp_path / "a.txt")
     assert told[0] == code and any(reason in told[1] for reason in ("not enough memory", "no room", "odd")), told
 
@@ -484,7 +523,7 @@ def test_a_link_of_the_name_of_what_is_unfinished_is_not_followed(tmp_path):
     (tmp_path / "out").mkdir()
     for form in FORMS:
         write(tmp_path / f"a.{form}", [form])
-        (tmp_path / "out" / f".a.{form}.unfinished").symlink_to(other)
+        springflash.duplicates._unfinished(tmp_path / "out" / f"a.{form}").symlink_to(other)
     with FlashIndex(tmp_path / "index") as index:
         deduplicate(index, [tmp_path / f"a.{form}" for form in FORMS], tmp_path / "out")
     assert other.read_text() == "precious"
@@ -609,10 +648,22 @@ def test_a_byte_order_mark_is_no_part_of_a_document(tmp_path):
     assert program(tmp_path, *(tmp_path / name for name in ("a.txt", "b.txt", "c.jsonl", "d.txt")))[0] == 0
     left = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
     assert left == {"a.txt": b"a\nb\n", "b.txt": mark + b"a\n", "c.jsonl": b'{"text": "c"}\n', "d.txt": b""}
-    for codec in ("utf-16", "utf-16-be"):
-        (tmp_path / "e.txt").write_bytes((b"\xfe\xff" if codec == "utf-16-be" else b"") + "text".encode(codec))
-        code, told = program(tmp_path, tmp_path / "e.txt")
-        assert code == 2 and "e.txt: it is UTF-16, expected UTF-8" in told
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.txt.gz"])
+def test_another_encoding_is_refused_by_its_name(tmp_path, name):
+    text = '{"text": "é"}\n' * 3
+    for codec in ("UTF-16", "UTF-16LE", "UTF-16BE", "UTF-32", "UTF-32LE", "UTF-32BE"):
+        for mark in [""] if codec[-1].isdigit() else ["", "\ufeff"]:
+            with OPENERS.get(Path(name).suffix, open)(tmp_path / name, "wb") as file:
+                file.write((mark + text).encode(codec))
+            code, told = program(tmp_path, tmp_path / name, "--on-bad-line", "skip")
+            said = codec[:6] if mark else codec
+            assert code == 2 and f"{name}: it is {said}, expected UTF-8; iconv -f {said} " in told, (codec, mark, told)
+    (tmp_path / name).unlink()
+    (tmp_path / "c.txt").write_text("\ufeff漢字漢字漢字\n", "utf-16-le")
+    assert program(tmp_path, tmp_path / "c.txt")[0] == 2
+    assert not any((tmp_path / "out").iterdir())
 
 
 @pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())])
@@ -689,7 +740,7 @@ def test_memory_out_of_range_is_refused(tmp_path, memory):
     write(tmp_path / "a.txt", ["a"])
     command = [PROGRAM, tmp_path / "index", tmp_path / "out", tmp_path / "a.txt", f"--memory={memory}"]
     told = subprocess.run(command, capture_output=True, text=True)
-    assert told.returncode == 2 and "expected a whole one of at least 16" in told.stderr and "Traceback" not in told.stderr
+    assert told.returncode == 2 and "expected a whole one of 16 to " in told.stderr and "Traceback" not in told.stderr
 
 
 NEEDS = """

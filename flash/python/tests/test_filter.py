@@ -160,7 +160,10 @@ def test_filters_are_merged(tmp_path):
             filters = grown.info().layers
             one.merge(grown)
             assert filters > 1 and one.info().layers == 1 + filters and all(one.contains_many(digests(0, 9000)))
-        with FlashFilter(tmp_path / "worse", capacity=1000, false_positive_rate=0.1) as worse:
+        assert not one.info().is_full
+        one.add_many(digests(9000, 13_500))
+        with FlashFilter(tmp_path / "worse", capacity=20_000, false_positive_rate=0.1) as worse:
+            worse.add_many(digests(0, 20_000))
             with pytest.raises(FullError, match="look keys up in both") as error:
                 one.merge(worse)
             assert error.value.added == 0 and error.value.path == str(tmp_path / "a")

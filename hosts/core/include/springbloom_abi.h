@@ -85,7 +85,7 @@ typedef struct {
 // ---- settings and sharing -------------------------------------------------------------------------------------------
 
 // How many settings there are, and which of them is the budget.
-enum { SB_SETTINGS = 11, SB_SETTING_BUDGET = 0 };
+enum { SB_SETTINGS = 12, SB_SETTING_BUDGET = 0 };
 // Name of a setting, in static memory.
 sb_bytes sb_setting_name(size_t index) SB_NOEXCEPT;
 // A setting as an option string gives it.
@@ -148,6 +148,10 @@ int sb_filters_writes_units(const sb_filters* filters) SB_NOEXCEPT;
 int sb_filters_shrinks_index(const sb_filters* filters) SB_NOEXCEPT;
 // Whether the budget holds tables' indexes.
 int sb_filters_has_indexes(const sb_filters* filters) SB_NOEXCEPT;
+// A key that units reject is to be looked up all the same if a random number is below this; 0: none is.
+uint32_t sb_filters_verify_below(const sb_filters* filters) SB_NOEXCEPT;
+// It was. `was_there`: the table holds it, so the rejection was wrong.
+void sb_filters_count_verified(const sb_filters* filters, int was_there) SB_NOEXCEPT;
 // Whether new tables get units over further prefixes.
 int sb_filters_writes_further_prefixes(const sb_filters* filters) SB_NOEXCEPT;
 
@@ -220,11 +224,17 @@ typedef struct {
   uint64_t index_bytes;      // approximate bytes of its index in memory if the budget may hold it; else 0
 } sb_table_spec;
 
+// A cache of records that the engine asks before its tables. Databases with the same `identity` share it; null: none.
+typedef struct {
+  const void* identity;
+  uint64_t capacity;
+} sb_row_cache;
+
 // Call when a column family opens its first table. `session`: the engine's name for this opening of the database. `folder`: the database's
 // folder, its name in metrics. `is_for_writing`: whether it may be open for writing. Takes ownership of `files`, which is used until the
 // last column family of the database is closed. Owned.
 const sb_column_family* sb_column_family_open(const sb_filters* filters, sb_bytes session, sb_bytes folder, int is_for_writing,
-                                              sb_file_access files) SB_NOEXCEPT;
+                                              sb_row_cache rows, sb_file_access files) SB_NOEXCEPT;
 // Call when no table of the column family is open any more. With the last column family of a database, its hotness is saved if allowed, its
 // tables are forgotten, and none of its files is accessed any more. `may_wait`: also waits for running accesses, which may take long;
 // otherwise they end on their own shares.

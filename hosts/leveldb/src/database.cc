@@ -83,7 +83,7 @@ Database::Database(const Selected& selected, const std::string& folder, const le
       log_(options.info_log),
       session_(NewIdentity()),
       family_(sb_column_family_open(selected_.filters.get(), Bytes(session_), Bytes(folder_), /*is_for_writing=*/1,
-                                    MakeFileAccess(options))) {
+                                    sb_row_cache{}, MakeFileAccess(options))) {
   sb_filters_settings_text(selected_.filters.get(), log_, [](void* log, sb_bytes text) noexcept {
     leveldb::Log(static_cast<leveldb::Logger*>(log), "springbloom: filter units are in use: %s", Text(text).c_str());
   });

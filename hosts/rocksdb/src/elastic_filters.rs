@@ -198,6 +198,14 @@ impl ElasticFiltersBuilder {
         self
     }
 
+    /// Share of the keys rejected by units, from 0 to 1, that are looked up in the table all the same. Default: 0. A key that is found then
+    /// is returned; the LOG tells of the first ones, and the metric `springbloom_rejections_wrong_total` counts them. Each verified key
+    /// costs what the filter would have saved.
+    pub fn verify_share(mut self, share: f64) -> Self {
+        self.settings.verify_share = share;
+        self
+    }
+
     /// Sets a setting by its name in [`SETTINGS`](crate::SETTINGS), as option strings do.
     ///
     /// Errors on an unknown name, and on a value that the setting does not take.
@@ -239,7 +247,8 @@ mod tests {
             .write_units(false)
             .charge_to_block_cache(true)
             .small_index(false)
-            .further_prefixes("8+0x7c*2".parse().expect("rules"));
+            .further_prefixes("8+0x7c*2".parse().expect("rules"))
+            .verify_share(0.5);
         let given = Settings::default().with(&[
             ("budget", "3M"),
             ("segment_data_bytes", "64K"),
@@ -251,6 +260,7 @@ mod tests {
             ("charge_to_block_cache", "true"),
             ("small_index", "false"),
             ("further_prefixes", "8+0x7c*2"),
+            ("verify_share", "0.5"),
         ]);
         assert_eq!(format!("{:?}", built.settings), format!("{:?}", given.expect("settings")));
     }

@@ -4,6 +4,7 @@ mod advice;
 mod expected;
 mod indexes;
 mod log;
+mod modelled;
 mod report;
 mod survey;
 mod traced;
@@ -25,6 +26,7 @@ use springbloom_rocksdb::{Error, inspect};
 use self::advice::{Advice, Question};
 use self::indexes::{Indexes, Ratios};
 use self::log::Log;
+use self::modelled::{Lookups, Modelled};
 use self::report::Report;
 use self::survey::Survey;
 use self::traced::Traced;
@@ -51,6 +53,12 @@ pub(crate) struct Advise {
     /// Block cache trace of the database (`StartBlockCacheTrace`): tells what its lookups read
     #[arg(long, value_name = "FILE")]
     cache_trace: Option<PathBuf>,
+    /// Popularity of keys for the model: exponent of Zipf's law; 0: all alike
+    #[arg(long, value_name = "EXPONENT", default_value_t = 0.99, value_parser = sizes::number_within(0.0..=2.0))]
+    zipf: f64,
+    /// Share of the lookups that find nothing, for the model
+    #[arg(long, value_name = "SHARE", default_value_t = 0.5, value_parser = sizes::number_within(0.0..=1.0))]
+    zero_result: f64,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -97,10 +105,21 @@ impl Advise {
             Err(fault) => (None, Some(fault.to_string())),
         };
         let memory = verdict::memory(self.memory.map(|memory| memory.bytes), &survey, log.as_ref());
-        let verdict = Verdict::of(&survey, log.as_ref(), memory);
+        let lookups = Lookups { zipf: self.zipf, zero_result: self.zero_result };
+        let modelled = Modelled::of(&survey, indexes, memory.map(|memory| memory.bytes), lookups);
+        let verdict = Verdict::of(&survey, log.as_ref(), memory, modelled.as_ref());
         let not_measured = not_measured.map(|why| format!("it {why}"));
-        let report =
-            Report { database: survey, indexes, traced, log, log_fault, verdict, measured, not_measured };
+        let report = Report {
+            database: survey,
+            indexes,
+            traced,
+            log,
+            log_fault,
+            modelled,
+            verdict,
+            measured,
+            not_measured,
+        };
         output::report(|out| if self.json { report.write_json(out) } else { report.write_text(out) })?;
         let folder = self.database.folder().display();
         match (damaged.first(), use_fault) {

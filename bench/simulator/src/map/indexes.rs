@@ -7,12 +7,11 @@ use springbloom_console::{Step, TextTable, output};
 
 use super::cells::{MEMORY, Popularity, Shape};
 use super::ours;
-use super::stock::PACKED_ENTRY_BYTES;
-use super::store::{Layout, Store};
+use super::store::{IndexEntry, Store};
 
 /// Keys, and bytes of an entry in an index with restart interval 16 and in a packed one: random ones of 16 bytes, 24 digits, URLs.
 const KEYS: [(&str, f64, f64); 3] =
-    [("16 B", 5.5, 3.3), ("24 digits", 6.8, PACKED_ENTRY_BYTES), ("URL of 80 B", 17.0, 10.0)];
+    [("16 B", 5.5, 3.3), ("24 digits", 6.8, 3.3), ("URL of 80 B", 17.0, 10.0)];
 const RECORD_BYTES: [f64; 5] = [100.0, 400.0, 1000.0, 4000.0, 16000.0];
 const MEMORY_SHOWN: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
 const BLOCK_BYTES: f64 = 4096.0;
@@ -26,11 +25,11 @@ pub(super) fn print() -> Result<()> {
     let mut table = TextTable::new(titles.chain(memories.iter().map(String::as_str)));
     for shape in shapes {
         for record_bytes in RECORD_BYTES {
-            let store = Store::new(shape, Popularity::Zipf99, record_bytes);
-            for (key, index_entry_bytes, packed) in KEYS {
+            let mut store = Store::new(shape, Popularity::Zipf99, record_bytes);
+            for (key, restart_16, packed) in KEYS {
+                store.index = IndexEntry { restart_16, packed, ..store.index };
                 // A record that is larger than a block has one of its own.
-                let layout = Layout { block_bytes: record_bytes.max(BLOCK_BYTES), index_entry_bytes };
-                let ours = ours::reads(&store, layout, packed);
+                let ours = ours::reads(&store, record_bytes.max(BLOCK_BYTES), &MEMORY);
                 let share = |memory: &f64| {
                     let at = MEMORY.iter().position(|known| known == memory)?;
                     let reads = ours[at].filter(|reads| reads.all() > 0.0)?;

@@ -5,11 +5,13 @@
 //! - `cache`: RocksDB's LRU cache;
 //! - `stock`, `ours`: what is in memory, and what is read;
 //! - `indexes`: the part of it that is of indexes;
+//! - `estimate`: the same of a store that is known by its tables;
 //! - `row`: a row of the map;
 //! - `picture`: the map as SVG.
 
 mod cache;
 mod cells;
+mod estimate;
 mod filters;
 mod indexes;
 mod ours;
@@ -30,6 +32,9 @@ use clap::Args;
 use serde::Serialize;
 use springbloom_console::{Step, TextTable, output};
 use springbloom_records::{Clock, Figure, Unit, labels};
+
+pub use estimate::{Described, Estimate};
+pub use store::IndexEntry;
 
 use cells::{MEMORY, Popularity, RECORD_BYTES, Shape};
 use row::{EVEN, GAIN, LOSS, Row};

@@ -1,18 +1,16 @@
 //! Elastic filters, charged to the block cache: the part of it that reads least, with units where most absent keys are met.
 
 use super::cache::{Reads, Requests};
-use super::cells::MEMORY;
 use super::stock::{PINNED_BYTES, top_bytes};
 use super::store::{Cached, Layout, Passes, Store};
 
-/// Bookkeeping of an open table, of one segment, and of a manager, as `ARCHITECTURE.md` describes them; measured (c1cc2b72).
-const TABLE_BYTES: f64 = 275.0;
+/// Bookkeeping of an open table with a segment, of a further one, and of a manager; measured (6b679189).
+const TABLE_BYTES: f64 = 495.0;
 const SEGMENT_BYTES: f64 = 45.0;
 /// Of a table's index in memory, beyond its entries.
 const INDEX_BYTES: f64 = 330.0;
-const MANAGER_BYTES: f64 = 7_000.0;
-/// Of a budget, for what is free and the negative cache.
-const NOT_FOR_UNITS: f64 = 0.06;
+/// Of a budget, for buffers and what is free.
+const NOT_FOR_UNITS: f64 = 0.035;
 /// Of a Ribbon unit, beyond a bit for each key.
 const UNIT_OVERHEAD: f64 = 1.02;
 const UNITS_MAX: u32 = 16;
@@ -34,19 +32,20 @@ impl Passes for Units {
     }
 }
 
-/// Reads per lookup at each memory, with the best budget: indexes come and go in parts, or all are packed in the budget, as is better.
-pub(super) fn reads(store: &Store, layout: Layout, packed_entry_bytes: f64) -> Vec<Option<Reads>> {
+/// Reads per lookup at each memory (bytes for each key), with the best budget: indexes come and go in parts, or all are packed in the
+/// budget, as is better.
+pub(super) fn reads(store: &Store, block_bytes: f64, memories: &[f64]) -> Vec<Option<Reads>> {
+    let layout = Layout { block_bytes, index_entry_bytes: store.index.restart_16 };
     let met = store.not_there_by_segment();
     let segments = met.iter().map(Vec::len).sum::<usize>() as f64;
-    let bookkeeping =
-        MANAGER_BYTES + store.tables() * TABLE_BYTES + (segments - store.tables()).max(0.0) * SEGMENT_BYTES;
+    let bookkeeping = store.tables() * TABLE_BYTES + (segments - store.tables()).max(0.0) * SEGMENT_BYTES;
     let blocks = |at: usize| store.blocks(store.levels[at], layout.block_bytes);
     let families = store.families as f64;
     let of_parts = families * top_bytes(store, |at| blocks(at) * layout.index_entry_bytes);
-    let packed = families * (0..store.levels.len()).map(blocks).sum::<f64>() * packed_entry_bytes
+    let packed = families * (0..store.levels.len()).map(blocks).sum::<f64>() * store.index.packed
         + store.tables() * INDEX_BYTES;
     let no_filters = vec![0.0; store.families];
-    let mut best = vec![None; MEMORY.len()];
+    let mut best = vec![None; memories.len()];
     for bits in BITS {
         let units = bits * store.all_keys() / 8.0;
         let budget = if bits > 0.0 { (bookkeeping + units) / (1.0 - NOT_FOR_UNITS) } else { 0.0 };
@@ -54,7 +53,7 @@ pub(super) fn reads(store: &Store, layout: Layout, packed_entry_bytes: f64) -> V
         for (index, pinned, indexes) in [(true, of_parts, 0.0), (false, 0.0, packed)] {
             let mut requests = Requests::default();
             asked.put(store, layout, &no_filters, Cached { index, filter: false }, &mut requests);
-            for (memory, best) in MEMORY.into_iter().zip(&mut best) {
+            for (memory, best) in memories.iter().zip(&mut best) {
                 let capacity = memory * store.all_keys();
                 if budget + indexes <= SHARE_MAX * capacity {
                     *best = better(*best, requests.reads(capacity, pinned + budget + indexes));

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::cache::Reads;
 use super::cells::{MEMORY, Popularity, Shape};
-use super::store::{Layout, Store};
+use super::store::Store;
 use super::{ours, stock};
 
 /// One row of the map: all memories.
@@ -32,7 +32,7 @@ const READS_MIN: f64 = 0.001;
 impl Row {
     pub(super) fn of(shape: Shape, record_bytes: u32, popularity: Popularity) -> Self {
         let store = Store::new(shape, popularity, f64::from(record_bytes));
-        let stock = stock::all(&store);
+        let stock = stock::all(&store, &MEMORY);
         let rounded = |reads: Option<f64>| reads.map(|reads| (reads * 1e4).round() / 1e4);
         let best = |memory: usize| {
             let fitting = stock.iter().filter_map(|stock| Some((stock.reads[memory]?, stock.name.as_str())));
@@ -40,11 +40,7 @@ impl Row {
         };
         let memories = || 0..MEMORY.len();
         let all = |reads: Option<Reads>| rounded(reads.map(Reads::all));
-        let ours = |block_bytes| {
-            let layout = Layout { block_bytes, index_entry_bytes: stock::INDEX_ENTRY_BYTES[1] };
-            ours::reads(&store, layout, stock::PACKED_ENTRY_BYTES)
-        };
-        let [small, large] = stock::BLOCK_BYTES.map(ours);
+        let [small, large] = stock::BLOCK_BYTES.map(|block_bytes| ours::reads(&store, block_bytes, &MEMORY));
         let least = |memory: usize| {
             let both = [&small, &large].into_iter().filter_map(|ours| all(ours[memory]));
             both.min_by(f64::total_cmp)

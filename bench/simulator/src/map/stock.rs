@@ -1,7 +1,6 @@
 //! RocksDB's own settings, as recommended and as experts choose them.
 
 use super::cache::Requests;
-use super::cells::MEMORY;
 use super::filters::{bloom_rate, ribbon_rate};
 use super::store::{Asked, ByFamily, Cached, Layout, Store};
 
@@ -24,11 +23,11 @@ struct Choice {
     rates: Vec<f64>,
 }
 
-/// Bytes of an index entry with a key of 24 digits, by the restart interval (1, 16).
-pub(super) const INDEX_ENTRY_BYTES: [f64; 2] = [23.5, 6.8];
-/// The same in a packed index, where blocks vary by a tenth in size.
-pub(super) const PACKED_ENTRY_BYTES: f64 = 3.3;
 pub(super) const BLOCK_BYTES: [f64; 2] = [4096.0, 16384.0];
+/// Families that differ by less in the absent keys that they meet are alike.
+const ALIKE: f64 = 0.05;
+/// That are tried with these blocks.
+const RIBBON_BITS: [&[f64]; 2] = [&[1.4, 2.8, 4.2, 5.6, 7.0, 8.5, 10.0], &[2.8, 4.2, 5.6, 7.0, 8.5]];
 
 /// Bytes of the blocks above partitions of a table, in all tables.
 pub(super) fn top_bytes(store: &Store, table_metadata: impl Fn(usize) -> f64) -> f64 {
@@ -39,8 +38,8 @@ pub(super) fn top_bytes(store: &Store, table_metadata: impl Fn(usize) -> f64) ->
     store.levels.iter().copied().enumerate().map(of_level).sum::<f64>()
 }
 
-/// RocksDB's recommendation comes first.
-pub(super) fn all(store: &Store) -> Vec<Stock> {
+/// RocksDB's recommendation comes first, then the same with a small index. `memories`: bytes for each key.
+pub(super) fn all(store: &Store, memories: &[f64]) -> Vec<Stock> {
     let same = |name: &str, bits: f64, rate: f64| Choice {
         name: name.to_owned(),
         bits: vec![bits; store.families],
@@ -49,12 +48,24 @@ pub(super) fn all(store: &Store) -> Vec<Stock> {
     let bloom = same("Bloom 10", 10.0, bloom_rate(10.0));
     let mut found = Vec::new();
     for (at, block_bytes) in BLOCK_BYTES.into_iter().enumerate() {
-        let layout = |restart: usize| Layout { block_bytes, index_entry_bytes: INDEX_ENTRY_BYTES[restart] };
+        let layout = |restart: usize| Layout {
+            block_bytes,
+            index_entry_bytes: [store.index.plain, store.index.restart_16][restart],
+        };
         let blocks = if at == 0 { "" } else { ", 16 KiB blocks" };
         if at == 0 {
-            found.push(tried(store, "Bloom 10, all in partitions".to_owned(), &bloom, layout(0), true, true));
             found.push(tried(
                 store,
+                memories,
+                "Bloom 10, all in partitions".to_owned(),
+                &bloom,
+                layout(0),
+                true,
+                true,
+            ));
+            found.push(tried(
+                store,
+                memories,
                 "Bloom 10, all in partitions, restart 16".to_owned(),
                 &bloom,
                 layout(1),
@@ -63,23 +74,23 @@ pub(super) fn all(store: &Store) -> Vec<Stock> {
             ));
         }
         let mut choices = vec![same("no filter", 0.0, 1.0)];
-        for bits in if at == 0 { &[1.4, 2.8, 4.2, 5.6, 7.0][..] } else { &[2.8, 4.2, 5.6] } {
+        for bits in RIBBON_BITS[at] {
             choices.push(same(&format!("Ribbon {bits}"), *bits, ribbon_rate(*bits)));
         }
-        choices.extend([2.0, 3.0, 4.5].into_iter().filter_map(|bits| by_hand(store, bits)));
+        choices.extend([2.0, 3.0, 4.5, 6.0].into_iter().filter_map(|bits| by_hand(store, bits)));
         for choice in &choices {
             let asked = asked(store, choice, layout(1));
             for (what, index, filter) in [
                 ("all in partitions", true, true),
-                ("filters stay", true, false),
-                ("indexes stay", false, true),
-                ("all stays", false, false),
+                ("filters pinned", true, false),
+                ("indexes pinned", false, true),
+                ("all pinned", false, false),
             ] {
                 if filter && choice.bits[0] == 0.0 && choice.bits.iter().all(|&bits| bits == 0.0) {
                     continue;
                 }
                 let name = format!("{}, {what}, restart 16{blocks}", choice.name);
-                found.push(with(store, name, choice, &asked, layout(1), Cached { index, filter }));
+                found.push(with(store, memories, name, choice, &asked, layout(1), Cached { index, filter }));
             }
         }
     }
@@ -90,12 +101,21 @@ fn asked(store: &Store, choice: &Choice, layout: Layout) -> Asked {
     store.asked(&ByFamily(choice.rates.clone()), layout, &choice.bits)
 }
 
-fn tried(store: &Store, name: String, choice: &Choice, layout: Layout, index: bool, filter: bool) -> Stock {
-    with(store, name, choice, &asked(store, choice, layout), layout, Cached { index, filter })
+fn tried(
+    store: &Store,
+    memories: &[f64],
+    name: String,
+    choice: &Choice,
+    layout: Layout,
+    index: bool,
+    filter: bool,
+) -> Stock {
+    with(store, memories, name, choice, &asked(store, choice, layout), layout, Cached { index, filter })
 }
 
 fn with(
     store: &Store,
+    memories: &[f64],
     name: String,
     choice: &Choice,
     asked: &Asked,
@@ -121,17 +141,17 @@ fn with(
     } else {
         whole(levels.map(filters).sum())
     };
-    let reads = MEMORY.map(|memory| {
+    let reads = memories.iter().map(|memory| {
         let reads = requests.reads(memory * store.all_keys(), of_index + of_filters)?;
         Some(reads.all())
     });
-    Stock { name, reads: reads.to_vec() }
+    Stock { name, reads: reads.collect() }
 }
 
 /// Bits for each family by the absent keys that its filters meet, this many on average: what somebody chooses who knows the lookups.
 fn by_hand(store: &Store, mean: f64) -> Option<Choice> {
     let met = store.not_there();
-    if met.iter().all(|of| (of / met[0] - 1.0).abs() < 1e-9) {
+    if met.iter().all(|of| (of / met[0] - 1.0).abs() < ALIKE) {
         return None;
     }
     // A filter of less than a bit is none.

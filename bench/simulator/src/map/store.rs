@@ -4,6 +4,7 @@ use springbloom_workload::hash::mix;
 
 use super::cache::{Kind, Requests};
 use super::cells::{Popularity, Shape};
+use super::estimate::Described;
 
 /// A sorted run of one family.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +23,7 @@ pub(super) struct Store {
     /// Keys of each family.
     pub(super) keys: usize,
     pub(super) levels: Vec<Level>,
+    pub(super) index: IndexEntry,
     /// Lookups of each rank of what a family is asked for.
     ranks: Vec<f64>,
     traffic: Vec<f64>,
@@ -36,6 +38,22 @@ pub(super) struct Layout {
     pub(super) index_entry_bytes: f64,
 }
 
+/// Bytes of a block in an index.
+#[derive(Clone, Copy, Debug)]
+pub struct IndexEntry {
+    /// With the restart interval that RocksDB has by default, 1.
+    pub plain: f64,
+    /// With 16.
+    pub restart_16: f64,
+    /// In a packed index.
+    pub packed: f64,
+}
+
+impl IndexEntry {
+    /// With a key of 24 digits, and packed where blocks vary by a tenth in size.
+    pub(super) const OF_24_DIGITS: Self = Self { plain: 23.5, restart_16: 6.8, packed: 3.3 };
+}
+
 /// Edges of a source, where lookups are for prefixes.
 const EDGES: usize = 10;
 /// Of a partition of an index or a filter.
@@ -45,6 +63,12 @@ const TABLE_BYTES: f64 = 2.0 * 1024.0 * 1024.0;
 /// Of a segment of filter units.
 const SEGMENT_BYTES: f64 = 8.0 * 1024.0 * 1024.0;
 const BASE_BYTES: f64 = 8.0 * 1024.0 * 1024.0;
+/// Keys that are modelled of a store.
+const KEYS_MAX: usize = 300_000;
+/// Of more column families that are alike, some stand for all.
+const FAMILIES_MAX: usize = 64;
+/// Ranks whose weights are added one by one.
+const EXACT_RANKS: f64 = 1e6;
 
 /// How keys that a table does not hold pass its filter: below this random number, one for each key and table.
 pub(super) trait Passes {
@@ -81,8 +105,6 @@ impl Store {
             level_bytes *= 10.0;
         }
         let asked = if shape == Shape::Prefixes { keys / EDGES } else { keys };
-        let weights = (1..=asked).map(|rank| (rank as f64).powf(-popularity.exponent()));
-        let sum: f64 = weights.clone().sum();
         let (traffic, absent) = shape.lookups();
         Self {
             shape,
@@ -90,9 +112,31 @@ impl Store {
             families,
             keys,
             levels,
-            ranks: weights.map(|weight| weight / sum).collect(),
+            index: IndexEntry::OF_24_DIGITS,
+            ranks: ranks(asked as f64, asked, popularity.exponent()),
             traffic,
             absent,
+        }
+    }
+
+    /// One that is known by its tables. Of more keys than are modelled, each stands for its neighbours, and memory and tables are as much
+    /// smaller.
+    pub(super) fn described(store: &Described) -> Self {
+        let families = store.families.clamp(1, FAMILIES_MAX);
+        let of_family = store.keys / store.families.max(1) as f64;
+        let keys = (of_family as usize).clamp(1, KEYS_MAX / families);
+        let part = keys as f64 / (of_family * store.families.max(1) as f64);
+        let level = |&(share, tables): &(f64, f64)| Level { share, tables: (tables * part).max(1.0) };
+        Self {
+            shape: Shape::OneFamily,
+            record_bytes: store.record_bytes,
+            families,
+            keys,
+            levels: store.runs.iter().map(level).collect(),
+            index: store.index,
+            ranks: ranks(of_family, keys, store.zipf),
+            traffic: vec![1.0 / families as f64; families],
+            absent: vec![store.absent; families],
         }
     }
 
@@ -121,7 +165,7 @@ impl Store {
     pub(super) fn parts(level: Level, bytes: f64) -> (f64, f64) {
         let table = bytes / level.tables;
         let parts = (table / PARTITION_BYTES).round().max(1.0);
-        (parts * level.tables, table / parts)
+        ((parts * level.tables).max(1.0), table / parts)
     }
 
     /// Visits per lookup of each family to tables without the key.
@@ -313,6 +357,20 @@ impl Asked {
 pub(super) struct Cached {
     pub(super) index: bool,
     pub(super) filter: bool,
+}
+
+/// Lookups of the ranks that are modelled of `all`, for those that each stands for. The hottest stand for themselves: they are cached.
+fn ranks(all: f64, modelled: usize, exponent: f64) -> Vec<f64> {
+    let step = all / modelled as f64;
+    let weight = |rank: f64| rank.powf(-exponent);
+    // What is beyond the exact part is a sum of many small ones: an integral.
+    let exact = all.min(EXACT_RANKS);
+    let rest = match exponent {
+        1.0 => (all / exact).ln(),
+        _ => (all.powf(1.0 - exponent) - exact.powf(1.0 - exponent)) / (1.0 - exponent),
+    };
+    let sum = (1..=exact as u64).map(|rank| weight(rank as f64)).sum::<f64>() + rest;
+    (0..modelled).map(|at| step * weight(at as f64 * step + (step + 1.0) / 2.0) / sum).collect()
 }
 
 fn object(objects: &mut [f64], place: f64) -> &mut f64 {

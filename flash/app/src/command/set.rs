@@ -11,13 +11,9 @@ mod repair;
 mod verify;
 
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-
-use crate::command::copy::Folders;
-use crate::flash::{FlashFilter, Storage, Watch};
 
 /// Keep a set of keys in a Bloom filter on flash, larger than memory
 ///
@@ -36,29 +32,7 @@ enum Action {
     Info(info::Info),
     Verify(verify::Verify),
     Merge(merge::Merge),
-    Copy(Copy),
     Repair(repair::Repair),
-}
-
-/// Copy a set
-///
-/// The copy is complete and durable. While a program writes the set, only that program can copy it; a copy by `cp` or `rsync` is then
-/// complete, or does not open.
-#[derive(Args, Debug)]
-struct Copy {
-    #[command(flatten)]
-    folders: Folders,
-    #[command(flatten)]
-    buffer: open::BufferOptions,
-}
-
-impl Copy {
-    fn run(&self) -> Result<ExitCode> {
-        let settings = self.buffer.settings()?;
-        let open =
-            |from: Arc<dyn Storage>, step: &mut Watch<'_>| FlashFilter::open_watched(from, settings, step);
-        self.folders.copy("set", open, FlashFilter::copy_to)
-    }
 }
 
 impl Set {
@@ -74,7 +48,6 @@ impl Set {
             Action::Info(info) => info.run(),
             Action::Verify(verify) => verify.run(),
             Action::Merge(merge) => merge.run(),
-            Action::Copy(copy) => copy.run(),
             Action::Repair(repair) => repair.run(),
         }
     }

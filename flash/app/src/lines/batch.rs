@@ -1,9 +1,7 @@
 //! Batches of lines, bounded in lines and in bytes.
 
-use std::io;
-
-use super::bad::{BadLine, BadLines};
 use super::reader::{LINE_BYTES_MAX, LineReader, Next, place};
+use super::taken::Stopped;
 
 /// Lines processed together: enough to keep a device busy, few enough to show progress.
 pub(crate) const BATCH_LINES: usize = 8192;
@@ -17,10 +15,8 @@ pub(super) enum Filled {
     Full,
     /// With the input.
     End,
-    /// Before a line at which the command stops.
-    Stopped(BadLine),
-    /// Before something that cannot be read.
-    Unreadable(io::Error),
+    /// Before what cannot be used.
+    Stopped(Stopped),
 }
 
 /// A batch of lines, without their ends.
@@ -28,9 +24,9 @@ pub(super) enum Filled {
 pub(crate) struct Batch {
     bytes: Vec<u8>,
     ends: Vec<usize>,
-    /// The name of the input, and the number of each line in it.
+    /// The name of the input, and the number of the first line in it.
     name: String,
-    numbers: Vec<u64>,
+    first: u64,
 }
 
 impl Batch {
@@ -46,48 +42,37 @@ impl Batch {
 
     /// Where the n-th line was.
     pub(crate) fn place(&self, n: usize) -> String {
-        place(&self.name, self.numbers[n])
+        place(&self.name, self.first + n as u64)
     }
 
     pub(crate) fn lines(&self) -> impl Iterator<Item = &[u8]> {
         (0..self.len()).map(|n| self.line(n))
     }
 
-    /// Replaces the contents by the next lines that `check` finds usable, at most `lines_max`.
+    /// Replaces the contents by the next lines, at most `lines_max`, up to one that `check` finds unusable.
     pub(super) fn fill(
         &mut self,
         input: &mut LineReader<'_>,
         lines_max: usize,
         check: &dyn Fn(&[u8]) -> Result<(), String>,
-        bad: &mut BadLines,
     ) -> Filled {
         self.bytes.clear();
         self.ends.clear();
-        self.numbers.clear();
-        input.name().clone_into(&mut self.name);
+        input.name.clone_into(&mut self.name);
+        self.first = input.number + 1;
         while self.len() < lines_max && self.bytes.len() < BATCH_BYTES {
             let start = self.bytes.len();
-            let next = input.next_line(&mut self.bytes);
-            let checked = match next {
+            let checked = match input.next_line(&mut self.bytes) {
                 Ok(Next::Line) => check(&self.bytes[start..]),
                 Ok(Next::TooLong) => Err(format!("the line is longer than {LINE_BYTES_MAX} bytes")),
                 Ok(Next::End) => return Filled::End,
-                Err(error) => return Filled::Unreadable(error),
+                Err(error) => return Filled::Stopped(Stopped::Unreadable(self.name.clone(), error)),
             };
-            match checked {
-                Ok(()) => {
-                    self.ends.push(self.bytes.len());
-                    self.numbers.push(input.number());
-                }
-                Err(wrong) => {
-                    self.bytes.truncate(start);
-                    if let Some(stop) =
-                        bad.meet(BadLine { place: place(input.name(), input.number()), wrong })
-                    {
-                        return Filled::Stopped(stop);
-                    }
-                }
+            if let Err(wrong) = checked {
+                let place = self.place(self.len());
+                return Filled::Stopped(Stopped::BadLine(format!("{place}: {wrong}")));
             }
+            self.ends.push(self.bytes.len());
         }
         Filled::Full
     }
@@ -95,9 +80,8 @@ impl Batch {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Cursor;
+    use std::io::{self, Cursor};
 
-    use super::super::bad::OnBadLine;
     use super::*;
 
     fn reader(input: &[u8], separator: u8) -> LineReader<'_> {
@@ -118,27 +102,23 @@ mod tests {
             (b"a\r\0", 0, vec![b"a\r"]),
             (b"", b'\n', vec![]),
         ] {
-            let (mut batch, mut bad) = (Batch::default(), BadLines::new(OnBadLine::Stop));
-            let filled = batch.fill(&mut reader(input, separator), BATCH_LINES, &is_usable, &mut bad);
+            let mut batch = Batch::default();
+            let filled = batch.fill(&mut reader(input, separator), BATCH_LINES, &is_usable);
             assert!(matches!(filled, Filled::End), "{filled:?}");
             assert_eq!(batch.lines().collect::<Vec<_>>(), expected);
         }
     }
 
     #[test]
-    fn a_bad_line_ends_the_batch_before_it_or_is_left_out() {
-        let input = b"a\nb\nbad\nc\nbad\n";
-        let (mut batch, mut bad) = (Batch::default(), BadLines::new(OnBadLine::Stop));
-        let filled = batch.fill(&mut reader(input, b'\n'), BATCH_LINES, &is_usable, &mut bad);
-        let Filled::Stopped(line) = filled else { panic!("{filled:?}") };
-        assert_eq!((line.place.as_str(), line.wrong.as_str()), ("keys, line 3", "it is bad"));
-        assert_eq!(batch.lines().collect::<Vec<_>>(), [b"a", b"b"]);
-        let mut bad = BadLines::new(OnBadLine::Skip);
-        let filled = batch.fill(&mut reader(input, b'\n'), BATCH_LINES, &is_usable, &mut bad);
-        assert!(matches!(filled, Filled::End));
-        assert_eq!(super::super::Taken::new(3, &bad).end("taken").unwrap(), 2);
-        assert_eq!(batch.lines().collect::<Vec<_>>(), [b"a", b"b", b"c"]);
-        assert_eq!([0, 2].map(|n| batch.place(n)), ["keys, line 1", "keys, line 4"]);
+    fn a_bad_line_ends_the_batch_before_it() {
+        let mut input = reader(b"a\nb\nc\nbad\nd\n", b'\n');
+        let mut batch = Batch::default();
+        assert!(matches!(batch.fill(&mut input, 2, &is_usable), Filled::Full));
+        let filled = batch.fill(&mut input, 2, &is_usable);
+        let Filled::Stopped(Stopped::BadLine(line)) = filled else { panic!("{filled:?}") };
+        assert_eq!(line, "keys, line 4: it is bad");
+        assert_eq!(batch.lines().collect::<Vec<_>>(), [b"c"]);
+        assert_eq!(batch.place(0), "keys, line 3");
     }
 
     #[test]
@@ -146,9 +126,8 @@ mod tests {
         let sizes = |line_bytes: usize, lines: usize| {
             let input = [vec![b'x'; line_bytes], b"\n".to_vec()].concat().repeat(lines);
             let mut reader = reader(&input, b'\n');
-            let (mut batch, mut bad) = (Batch::default(), BadLines::new(OnBadLine::Stop));
-            let mut sizes = Vec::new();
-            while let Filled::Full = batch.fill(&mut reader, BATCH_LINES, &is_usable, &mut bad) {
+            let (mut batch, mut sizes) = (Batch::default(), Vec::new());
+            while let Filled::Full = batch.fill(&mut reader, BATCH_LINES, &is_usable) {
                 sizes.push(batch.len());
             }
             sizes.push(batch.len());
@@ -161,18 +140,9 @@ mod tests {
 
     #[test]
     fn a_line_without_end_takes_no_memory() {
-        let (mut batch, mut bad) = (Batch::default(), BadLines::new(OnBadLine::Stop));
-        let endless = Box::new(io::BufReader::new(io::repeat(b'x')));
-        let mut input = LineReader::new(endless, "keys", b'\n');
-        assert!(matches!(batch.fill(&mut input, BATCH_LINES, &is_usable, &mut bad), Filled::Stopped(_)));
-        // Left out, it is read to its end and the lines behind it are taken.
-        let input = [&vec![b'x'; 3 * LINE_BYTES_MAX][..], b"\nnext"].concat();
-        let mut bad = BadLines::new(OnBadLine::Skip);
-        assert!(matches!(
-            batch.fill(&mut reader(&input, b'\n'), BATCH_LINES, &is_usable, &mut bad),
-            Filled::End
-        ));
-        assert_eq!(batch.lines().collect::<Vec<_>>(), [b"next"]);
+        let mut batch = Batch::default();
+        let mut input = LineReader::new(Box::new(io::BufReader::new(io::repeat(b'x'))), "keys", b'\n');
+        assert!(matches!(batch.fill(&mut input, BATCH_LINES, &is_usable), Filled::Stopped(_)));
         assert!(batch.bytes.capacity() <= 2 * LINE_BYTES_MAX + 4, "{}", batch.bytes.capacity());
     }
 }

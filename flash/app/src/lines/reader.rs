@@ -16,12 +16,10 @@ pub(super) enum Next {
 /// Reads lines and counts them.
 pub(super) struct LineReader<'i> {
     input: Box<dyn BufRead + 'i>,
-    name: &'i str,
+    pub(super) name: &'i str,
     separator: u8,
     /// Of the line that was read last, from 1.
-    number: u64,
-    /// The rest of a line that is too long has not been read.
-    is_inside: bool,
+    pub(super) number: u64,
 }
 
 /// Where a line is, in words.
@@ -31,23 +29,11 @@ pub(super) fn place(name: &str, number: u64) -> String {
 
 impl<'i> LineReader<'i> {
     pub(super) fn new(input: Box<dyn BufRead + 'i>, name: &'i str, separator: u8) -> Self {
-        LineReader { input, name, separator, number: 0, is_inside: false }
+        LineReader { input, name, separator, number: 0 }
     }
 
-    pub(super) fn name(&self) -> &str {
-        self.name
-    }
-
-    /// Of the last line, from 1.
-    pub(super) fn number(&self) -> u64 {
-        self.number
-    }
-
-    /// Appends the next line to `bytes`, without its end; something of it if it is too long.
+    /// Appends the next line to `bytes`, without its end. Of one that is too long, only the beginning is read.
     pub(super) fn next_line(&mut self, bytes: &mut Vec<u8>) -> io::Result<Next> {
-        if std::mem::take(&mut self.is_inside) {
-            self.input.skip_until(self.separator)?;
-        }
         let start = bytes.len();
         let end_bytes = if self.separator == b'\n' { b"\r\n".len() } else { 1 };
         let mut limited = (&mut *self.input).take((LINE_BYTES_MAX + end_bytes) as u64);
@@ -55,17 +41,12 @@ impl<'i> LineReader<'i> {
             return Ok(Next::End);
         }
         self.number += 1;
-        let has_ended = bytes.last() == Some(&self.separator);
-        if has_ended {
+        if bytes.last() == Some(&self.separator) {
             bytes.pop();
             if self.separator == b'\n' && bytes[start..].ends_with(b"\r") {
                 bytes.pop();
             }
         }
-        if bytes.len() - start <= LINE_BYTES_MAX {
-            return Ok(Next::Line);
-        }
-        self.is_inside = !has_ended;
-        Ok(Next::TooLong)
+        Ok(if bytes.len() - start <= LINE_BYTES_MAX { Next::Line } else { Next::TooLong })
     }
 }

@@ -9,7 +9,8 @@ use springbloom_console::output::Output;
 pub(crate) struct LineWriter {
     out: Output,
     separator: u8,
-    printed: u64,
+    /// Lines printed.
+    pub(crate) printed: u64,
 }
 
 impl LineWriter {
@@ -32,11 +33,6 @@ impl LineWriter {
     /// Prints a number; like `grep -zc`, as a line whatever ends lines.
     pub(crate) fn print_count(&mut self, count: u64) -> Result<()> {
         Ok(writeln!(self.out, "{count}")?)
-    }
-
-    /// Lines printed.
-    pub(crate) fn printed(&self) -> u64 {
-        self.printed
     }
 
     /// Flushes the output. Returns `false` if its reader is gone.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use springbloom_flash_filter::fpr::{expected_fpr, fpr_at_load};
 use springbloom_flash_filter::{BufferSettings, FilterSettings, FlashFilter};
-use springbloom_page_device::{SimPower, SimStorage};
+use springbloom_flash_testkit::{SimPower, SimStorage};
 use springbloom_records::Unit;
 
 use crate::claims::{Claim, Wanted};

@@ -169,7 +169,7 @@ fn variants(setup: &Setup) {
 }
 
 fn bare(setup: &Setup) {
-    let memory = IndexMemory::without_prefilter();
+    let memory = IndexMemory { prefilter: None, ..IndexMemory::standard() };
     measure(setup, "springbloom, no pre-filter", || Ours::make(setup, "bare", IndexSettings::new(0), memory));
 }
 

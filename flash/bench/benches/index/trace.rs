@@ -86,6 +86,7 @@ fn look_up_and_put(
     }
     index.commit().expect("commit");
     let stats = index.stats();
+    let written = stats.log_bytes_written + stats.bucket_bytes_written + stats.manifest_bytes_written;
     println!(
         "{name}, {} locality: {} lookups, {:>9.0} a second, {:.2} for each new one, {:.4} reads per lookup, {:.3} B written per B",
         if with_locality { "with" } else { "without" },
@@ -93,6 +94,6 @@ fn look_up_and_put(
         stats.lookups as f64 / start.elapsed().as_secs_f64(),
         stats.lookups as f64 / stats.records_appended as f64,
         stats.reads_per_lookup().unwrap_or(f64::NAN),
-        stats.write_amplification().unwrap_or(f64::NAN),
+        written as f64 / stats.inserted_bytes as f64,
     );
 }

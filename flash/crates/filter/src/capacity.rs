@@ -24,7 +24,7 @@ impl Writer {
     /// Distinct keys in the newest filter: at most as many as were inserted, so that it takes all the keys that it was built for, and as
     /// many as its bits say for certain.
     fn held_keys(&self, state: &State) -> f64 {
-        state.newest().surely_held_keys(state.pending.len()).min(self.insertions() as f64)
+        state.newest().surely_held_keys(state.pending.len()).min(self.insertions as f64)
     }
 
     /// New keys for which the newest filter has room by its capacity.
@@ -57,7 +57,7 @@ impl Writer {
 
 /// The error for `keys` keys in a filter that was built for fewer, after `inserted` keys of a call.
 pub(crate) fn full(layer: &Layer, keys: u64, inserted: usize) -> FlashError {
-    let (name, capacity_keys) = (layer.name.clone(), layer.header.capacity_keys);
+    let (name, capacity_keys) = (layer.device.name().to_owned(), layer.header.capacity_keys);
     FlashError::Full { name, capacity_keys, keys, inserted }
 }
 
@@ -101,10 +101,7 @@ impl FlashFilter {
 
     /// Which keys of `chunk` the first `filters` filters of the chain may hold, and whether all pages could be read.
     pub(crate) fn asked(&self, state: &State, filters: usize, chunk: &[KeyDigest]) -> (Vec<bool>, bool) {
-        let unread = || {
-            let stats = self.counters.snapshot(0, 0);
-            stats.failed_reads + stats.damaged_answers
-        };
+        let unread = || self.counters.failed_reads.get() + self.counters.damaged_answers.get();
         let before = unread();
         let known = self.contains_in(state, filters, chunk);
         (known, unread() == before)

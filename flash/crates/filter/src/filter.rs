@@ -7,16 +7,16 @@
 //! - Pages are written in place. A new page holds a superset of the bits of the old one (see [`crate::page`]).
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::{Mutex, RwLock};
 use springbloom_page_device::{GroupCommit, Storage, Wal};
 
+use crate::header::FilterHeader;
 use crate::layer::Layer;
 use crate::page_cache::PageCache;
 use crate::pending::Pending;
 use crate::settings::BufferSettings;
-use crate::stats::{Counters, FilterInfo, FilterStats, LayerInfo};
+use crate::stats::{Counters, FilterInfo, FilterStats};
 use crate::writer::Writer;
 
 /// A Bloom filter larger than memory.
@@ -50,18 +50,17 @@ pub struct FlashFilter {
     pub(crate) writer: Mutex<Writer>,
     /// Held by the insertion that tells which keys are new, from its lookups on: no other one tells of the same keys meanwhile.
     pub(crate) telling: Mutex<()>,
+    /// Of the updates counted by [`Writer`]'s `appended`.
     pub(crate) group_commit: GroupCommit,
     pub(crate) cache: PageCache,
     /// Keys of a batched lookup that are processed together. Bounds its memory.
     pub(crate) lookup_keys: usize,
-    /// The first `durable` of the updates counted by [`Writer`]'s `appended` are durable.
-    pub(crate) durable: AtomicU64,
     pub(crate) counters: Counters,
     /// Opened for reading after an interrupted writer, so lookups read the log as well.
     pub(crate) reads_log: bool,
 }
 
-/// The filters of the chain, oldest first, and the pending updates of the last one.
+/// The filters of the chain, and the pending updates of the last one.
 pub(crate) struct State {
     pub(crate) layers: Vec<Arc<Layer>>,
     pub(crate) pending: Pending,
@@ -72,6 +71,12 @@ impl State {
         // A state always has a layer.
         &self.layers[self.layers.len() - 1]
     }
+
+    /// The header of the filter that the chain began with. Copies are numbered after it, and may come before it.
+    pub(crate) fn first(&self) -> &FilterHeader {
+        let first = self.layers.iter().find(|layer| layer.header.layer == 0);
+        &first.unwrap_or(&self.layers[0]).header
+    }
 }
 
 impl FlashFilter {
@@ -81,8 +86,8 @@ impl FlashFilter {
 
     /// Counters since opening.
     pub fn stats(&self) -> FilterStats {
-        let (log_bytes_written, log_syncs) = self.wal.lock().written();
-        self.counters.snapshot(log_bytes_written, log_syncs)
+        let written = self.wal.lock().written();
+        self.counters.snapshot(written)
     }
 
     /// The present false positive rate of lookups, from the share of bits set. Too low if damaged sectors were saturated, as those count
@@ -99,25 +104,16 @@ impl FlashFilter {
         let state = self.state();
         let (insertions, fixed_bytes) = {
             let writer = self.writer.lock();
-            (writer.insertions(), writer.fixed_bytes())
+            (writer.insertions, writer.plan.fixed_bytes)
         };
+        let newest = state.layers.len() - 1;
+        let waiting = |i: usize| if i == newest { state.pending.len() } else { 0 };
         FilterInfo {
-            layers: infos_of(&state),
+            layers: state.layers.iter().enumerate().map(|(i, layer)| layer.info(waiting(i))).collect(),
             insertions,
             pending_updates: state.pending.len(),
             memory_bytes: fixed_bytes + state.pending.bytes(),
             estimated_fpr: self.estimated_fpr(),
         }
     }
-
-    pub(crate) fn mark_durable(&self, appended: u64) {
-        self.durable.fetch_max(appended, Ordering::AcqRel);
-    }
-}
-
-/// The last filter of the chain includes the pending updates.
-fn infos_of(state: &State) -> Vec<LayerInfo> {
-    let newest = state.layers.len() - 1;
-    let waiting = |i: usize| if i == newest { state.pending.len() } else { 0 };
-    state.layers.iter().enumerate().map(|(i, layer)| layer.info(waiting(i))).collect()
 }

@@ -3,11 +3,8 @@
 use crate::filter::{FlashFilter, State};
 use crate::layer::Layer;
 use crate::pending::Pending;
-use crate::stats::Counters;
 use crate::writer::Writer;
-use springbloom_page_device::AlignedBuf;
-use springbloom_page_device::FlashError;
-use springbloom_page_device::Watch;
+use springbloom_page_device::{AlignedBuf, FlashError, Watch};
 
 /// Clean pages between two dirty ones that are written too, so that one longer write replaces two.
 const GAP_PAGES_MAX: u32 = 1;
@@ -58,7 +55,7 @@ impl FlashFilter {
             .zip(&mut pieces)
             .map(|(run, piece)| (layer.header.page_offset(run.first_page), &mut **piece))
             .collect();
-        layer.device.read_into(&mut reads).map_err(FlashError::io("read", &layer.name))?;
+        layer.device.read_into(&mut reads).map_err(layer.device.error("read"))?;
         let (mut pages_written, mut ones_added) = (0, 0);
         for (run, piece) in runs.iter().zip(&mut pieces) {
             ones_added += apply(layer, pending, run, piece);
@@ -71,7 +68,7 @@ impl FlashFilter {
                 .zip(&pieces)
                 .map(|(run, piece)| (layer.header.page_offset(run.first_page), &**piece))
                 .collect();
-            layer.device.write_each(&writes).map_err(FlashError::io("write", &layer.name))?;
+            layer.device.write_each(&writes)?;
         }
         for run in &runs {
             (run.first_page..run.first_page + run.pages)
@@ -80,11 +77,10 @@ impl FlashFilter {
         groups.iter().for_each(|group| pending.clear(*group));
         layer.add_ones(ones_added);
         let counters = &self.counters;
-        Counters::add(&counters.group_flushes, groups.len() as u64);
-        Counters::add(&counters.flush_page_reads, pages_written);
-        Counters::add(&counters.flush_page_writes, pages_written);
-        Counters::add(&counters.flush_writes, runs.len() as u64);
-        Counters::add(&counters.page_bytes_written, pages_written * page_bytes as u64);
+        counters.group_flushes.add(groups.len() as u64);
+        counters.flush_page_writes.add(pages_written);
+        counters.flush_writes.add(runs.len() as u64);
+        counters.page_bytes_written.add(pages_written * page_bytes as u64);
         Ok(())
     }
 }
@@ -130,12 +126,7 @@ fn apply(layer: &Layer, pending: &Pending, run: &Run, piece: &mut [u8]) -> u64 {
         let damaged = pending.with_values(page, |values| {
             layer.codec.set(u64::from(page), bytes, values.flat_map(|value| geometry.bits_of(value)))
         });
-        if damaged > 0 {
-            log::warn!(
-                "{}: page {page}: {damaged} damaged sectors answer \"may match\" from now on",
-                layer.name
-            );
-        }
+        layer.warn_of(page, damaged);
         added += u64::from(layer.codec.ones(bytes).saturating_sub(before));
     }
     added

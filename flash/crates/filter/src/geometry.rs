@@ -12,13 +12,14 @@ use springbloom_page_device::{GOLDEN, mix, scale};
 pub const PAGE_BYTES_MIN: u32 = 2048;
 /// Largest page size, in bytes.
 pub const PAGE_BYTES_MAX: u32 = 16_384;
-/// Distribution of bits over pages.
+
+/// Distribution of bits over pages, by the code in the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Layout {
     /// All bits of a key in one page, which a hash selects.
-    Hierarchical,
+    Hierarchical = 0,
     /// All bits of a key in one of two pages: the page with fewer keys at insertion.
-    TwoChoices,
+    TwoChoices = 1,
 }
 
 /// An update: a page, and the half of the key's digest that gives the bits in the page.

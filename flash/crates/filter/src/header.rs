@@ -3,7 +3,7 @@
 
 use springbloom_filter::KeyDigest;
 
-use springbloom_page_device::{AlignedBuf, FlashError, PageDevice, field};
+use springbloom_page_device::{AlignedBuf, FlashError, NamedDevice, field, u32_at, u64_at};
 
 use crate::geometry::{Geometry, Layout, PAGE_BYTES_MAX, PAGE_BYTES_MIN, PROBES_MAX};
 use crate::stamp::STAMP;
@@ -77,7 +77,7 @@ impl FilterHeader {
             | (u32::from(self.is_copy) * FLAG_COPY);
         fields[0..8].copy_from_slice(&FILTER_MAGIC);
         fields[8..12].copy_from_slice(&FILTER_VERSION.to_le_bytes());
-        fields[12] = layout_code(geometry.layout);
+        fields[12] = geometry.layout as u8;
         fields[13] = geometry.probes;
         fields[16..20].copy_from_slice(&geometry.page_bytes.to_le_bytes());
         fields[20..24].copy_from_slice(&geometry.page_count.to_le_bytes());
@@ -103,7 +103,7 @@ impl FilterHeader {
         if magic != FILTER_MAGIC {
             return Err(FlashError::Foreign { name: name.to_owned(), got: magic, expected: FILTER_MAGIC });
         }
-        let stored = u64::from_le_bytes(field(block, CHECKSUM_AT));
+        let stored = u64_at(block, CHECKSUM_AT);
         let sum = sum(block);
         if stored != sum {
             let (got, expected) = (format!("{stored:016x}"), format!("{sum:016x}"));
@@ -120,12 +120,12 @@ impl FilterHeader {
 
     /// Whether a filter with these fields of its header has stamps.
     pub(crate) fn is_stamped(fields: &[u8]) -> bool {
-        u32::from_le_bytes(field(fields, 8)) > OLDEST_VERSION
+        u32_at(fields, 8) > OLDEST_VERSION
     }
 
     /// Decodes the fields of a header with a valid checksum. Total.
     pub(crate) fn decode_fields(name: &str, fields: &[u8]) -> Result<FilterHeader, FlashError> {
-        let version = u32::from_le_bytes(field(fields, 8));
+        let version = u32_at(fields, 8);
         let (got, expected) = (version, FILTER_VERSION);
         if got > expected {
             return Err(FlashError::NewerVersion { name: name.to_owned(), got, expected });
@@ -139,21 +139,24 @@ impl FilterHeader {
             got,
             expected: expected.to_owned(),
         };
-        let flags = u32::from_le_bytes(field(fields, 60));
-        let layout =
-            layout_of(fields[12]).ok_or_else(|| damaged("the layout", fields[12].to_string(), "0 or 1"))?;
+        let flags = u32_at(fields, 60);
+        let layout = match fields[12] {
+            0 => Layout::Hierarchical,
+            1 => Layout::TwoChoices,
+            other => return Err(damaged("the layout", other.to_string(), "0 or 1")),
+        };
         let header = FilterHeader {
             geometry: Geometry {
                 layout,
-                page_bytes: u32::from_le_bytes(field(fields, 16)),
-                page_count: u32::from_le_bytes(field(fields, 20)),
+                page_bytes: u32_at(fields, 16),
+                page_count: u32_at(fields, 20),
                 probes: fields[13],
             },
-            salt: u64::from_le_bytes(field(fields, 24)),
-            capacity_keys: u64::from_le_bytes(field(fields, 32)),
-            fpr: f64::from_le_bytes(field(fields, 40)),
-            chain_fpr: f64::from_le_bytes(field(fields, 48)),
-            layer: u32::from_le_bytes(field(fields, 56)),
+            salt: u64_at(fields, 24),
+            capacity_keys: u64_at(fields, 32),
+            fpr: f64::from_bits(u64_at(fields, 40)),
+            chain_fpr: f64::from_bits(u64_at(fields, 48)),
+            layer: u32_at(fields, 56),
             grows: flags & FLAG_GROWS != 0,
             is_logged: flags & FLAG_LOGGED != 0,
             is_copy: flags & FLAG_COPY != 0,
@@ -175,10 +178,10 @@ impl FilterHeader {
     }
 
     /// Reads the header of `device`.
-    pub(crate) fn read(name: &str, device: &dyn PageDevice) -> Result<FilterHeader, FlashError> {
+    pub(crate) fn read(device: &NamedDevice) -> Result<FilterHeader, FlashError> {
         let mut block = AlignedBuf::new(HEADER_BYTES);
-        device.read_at(0, &mut block).map_err(FlashError::io("read the header of", name))?;
-        FilterHeader::decode(name, &block)
+        device.read_at(0, &mut block).map_err(device.error("read the header of"))?;
+        FilterHeader::decode(device.name(), &block)
     }
 }
 
@@ -187,17 +190,6 @@ fn sum(block: &[u8]) -> u64 {
     let mut unstamped = block[..CHECKSUM_AT].to_vec();
     unstamped[STAMP].fill(0);
     KeyDigest::of(&unstamped).lo
-}
-
-fn layout_code(layout: Layout) -> u8 {
-    match layout {
-        Layout::Hierarchical => 0,
-        Layout::TwoChoices => 1,
-    }
-}
-
-fn layout_of(code: u8) -> Option<Layout> {
-    [Layout::Hierarchical, Layout::TwoChoices].get(usize::from(code)).copied()
 }
 
 #[cfg(test)]

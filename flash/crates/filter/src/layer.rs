@@ -1,6 +1,5 @@
 //! One filter of a chain: a file of pages, and an estimate of its set bits.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::fpr::{either_of, expected_fpr, keys_for_fill};
@@ -11,21 +10,16 @@ use crate::page_cache::PageName;
 use crate::stamp::{FIRST_GENERATION, STAMP, Stamp};
 use crate::stats::LayerInfo;
 use parking_lot::Mutex;
-use springbloom_page_device::AlignedBuf;
-use springbloom_page_device::FlashError;
-use springbloom_page_device::{PageDevice, SECTOR_BYTES, Span, Storage, Watch};
+use springbloom_page_device::{AlignedBuf, FlashError, NamedDevice, SECTOR_BYTES, Span, Storage, Watch};
 
 /// Pages sampled to estimate the share of bits set, if it is not stored. Pages differ by a percent or two, so the estimate is good to a
 /// thousandth for a filter of any size.
 const SAMPLE_PAGES: u32 = 1024;
-/// Bytes per write while a filter is created.
-const FORMAT_BYTES: usize = 1 << 20;
 
 pub(crate) struct Layer {
-    pub(crate) name: String,
+    pub(crate) device: NamedDevice,
     pub(crate) header: FilterHeader,
     pub(crate) codec: PageCodec,
-    pub(crate) device: Arc<dyn PageDevice>,
     /// Held while pages are written. A reader that meets a half-written page waits for it and reads again.
     pub(crate) writing: Mutex<()>,
     /// Estimated number of bits set in all pages.
@@ -38,17 +32,10 @@ pub(crate) fn file_name(layer: u32) -> String {
 }
 
 impl Layer {
-    fn new(name: String, header: FilterHeader, device: Arc<dyn PageDevice>) -> Result<Layer, FlashError> {
-        let (page_bytes, blocks) = (header.geometry.page_bytes, device.blocks());
-        if !(page_bytes as usize).is_multiple_of(blocks.logical_bytes) {
-            return Err(FlashError::PageSize {
-                name,
-                got_bytes: page_bytes,
-                expected_bytes: blocks.logical_bytes,
-            });
-        }
+    fn new(device: NamedDevice, header: FilterHeader) -> Result<Layer, FlashError> {
+        device.require_blocks(header.geometry.page_bytes as usize)?;
         let codec = PageCodec::new(header.salt, header.geometry.page_bytes);
-        Ok(Layer { name, header, codec, device, writing: Mutex::new(()), ones: AtomicU64::new(0) })
+        Ok(Layer { device, header, codec, writing: Mutex::new(()), ones: AtomicU64::new(0) })
     }
 
     /// Creates an empty filter. Durable on return. It joins the chain when the log names it. Tells `watch` the pages.
@@ -67,10 +54,8 @@ impl Layer {
     /// file.
     pub(crate) fn create_unwritten(storage: &dyn Storage, header: FilterHeader) -> Result<Layer, FlashError> {
         Layer::refuse_foreign(storage, &header)?;
-        let file = file_name(header.layer);
-        let name = storage.describe(&file);
-        let device = storage.create(&file, header.file_bytes()).map_err(FlashError::io("create", &name))?;
-        let layer = Layer::new(name, header, device)?;
+        let device = NamedDevice::create(storage, &file_name(header.layer), header.file_bytes())?;
+        let layer = Layer::new(device, header)?;
         // First, as it tells whose file this is.
         layer.write_header(FIRST_GENERATION)?;
         Ok(layer)
@@ -95,7 +80,7 @@ impl Layer {
     fn write_header(&self, generation: u64) -> Result<(), FlashError> {
         let mut block = self.header.encode();
         Stamp::put(self.header.salt, generation, &mut block);
-        self.device.write_at(0, &block).map_err(FlashError::io("write", &self.name))
+        self.device.write(0, &block)
     }
 
     /// Says that all pages are written that `generation` of the log leaves out. Durable after [`Layer::sync`].
@@ -108,7 +93,7 @@ impl Layer {
         // A buffer of its own, as direct I/O wants it aligned.
         let mut piece = AlignedBuf::new(written.len());
         piece.copy_from_slice(&block[written.clone()]);
-        self.device.write_at(written.start as u64, &piece).map_err(FlashError::io("write", &self.name))
+        self.device.write(written.start as u64, &piece)
     }
 
     /// The generation of its stamp, if that can be read.
@@ -129,36 +114,18 @@ impl Layer {
             Stamp::Blank => 0,
         };
         let part = "pages";
-        Err(FlashError::TornCopy { name: self.name.clone(), part, got: found, expected: generation })
-    }
-
-    fn format_pages(&self, watch: &mut Watch<'_>) -> Result<(), FlashError> {
-        let page_bytes = self.header.geometry.page_bytes as usize;
-        let pages = self.header.geometry.page_count;
-        watch.expect(pages.into());
-        let mut buf = AlignedBuf::new(FORMAT_BYTES);
-        let mut first = 0;
-        while first < pages {
-            let count = (pages - first).min((FORMAT_BYTES / page_bytes) as u32);
-            let bytes = &mut buf[..count as usize * page_bytes];
-            for (page, bytes) in (first..).zip(bytes.chunks_mut(page_bytes)) {
-                self.codec.format_empty(u64::from(page), bytes);
-            }
-            let offset = self.header.page_offset(first);
-            self.device.write_at(offset, bytes).map_err(FlashError::io("write", &self.name))?;
-            first += count;
-            watch.advance(count.into())?;
-        }
-        Ok(())
+        Err(FlashError::TornCopy {
+            name: self.device.name().to_owned(),
+            part,
+            got: found,
+            expected: generation,
+        })
     }
 
     /// Opens the filter that the log describes by `header`, with `ones` bits set.
     pub(crate) fn open(storage: &dyn Storage, header: FilterHeader, ones: u64) -> Result<Layer, FlashError> {
         let layer = Layer::open_damaged(storage, header, ones)?;
-        let (got_bytes, expected_bytes) = (layer.device.len_bytes(), header.file_bytes());
-        if got_bytes < expected_bytes {
-            return Err(FlashError::Truncated { name: layer.name, got_bytes, expected_bytes });
-        }
+        layer.device.require_len(header.file_bytes())?;
         Ok(layer)
     }
 
@@ -168,19 +135,16 @@ impl Layer {
         header: FilterHeader,
         ones: u64,
     ) -> Result<Layer, FlashError> {
-        let file = file_name(header.layer);
-        let name = storage.describe(&file);
-        let device = storage.open(&file).map_err(FlashError::io("open", &name))?;
-        let layer = Layer::new(name, header, device)?;
+        let layer = Layer::new(NamedDevice::open(storage, &file_name(header.layer))?, header)?;
         layer.ones.store(ones, Ordering::Relaxed);
         Ok(layer)
     }
 
     /// Whether the file's own header equals the one in the log.
     pub(crate) fn has_sound_header(&self) -> Result<bool, FlashError> {
-        match FilterHeader::read(&self.name, &*self.device) {
+        match FilterHeader::read(&self.device) {
             Ok(header) => Ok(header == self.header),
-            Err(error @ (FlashError::NewerVersion { .. } | FlashError::OlderVersion { .. })) => Err(error),
+            Err(error) if error.is_other_version() => Err(error),
             Err(_) => Ok(false),
         }
     }
@@ -188,7 +152,7 @@ impl Layer {
     /// Writes the header again from the log if it is damaged, with the stamp of `generation`.
     pub(crate) fn mend_header(&self, generation: u64) -> Result<(), FlashError> {
         if !self.has_sound_header()? {
-            log::warn!("{}: its header was damaged and is written again from the log", self.name);
+            log::warn!("{}: its header was damaged and is written again from the log", self.device.name());
             self.write_header(generation)?;
             self.sync()?;
         }
@@ -201,7 +165,7 @@ impl Layer {
     }
 
     pub(crate) fn sync(&self) -> Result<(), FlashError> {
-        self.device.sync().map_err(FlashError::io("sync", &self.name))
+        self.device.sync()
     }
 
     pub(crate) fn page_name(&self, page: u32) -> PageName {

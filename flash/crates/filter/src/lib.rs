@@ -6,7 +6,6 @@
 #![forbid(unsafe_code)]
 
 mod capacity;
-mod close;
 mod copy;
 mod filter;
 mod flush;
@@ -22,6 +21,7 @@ mod merge;
 mod open;
 mod page;
 mod page_cache;
+mod pages;
 mod pending;
 mod repair;
 mod settings;

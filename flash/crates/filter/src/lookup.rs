@@ -13,9 +13,7 @@ use crate::layer::Layer;
 use crate::page::{PageAnswer, SectorChecks};
 use crate::page_cache::Ticket;
 use crate::state::updates_of;
-use crate::stats::Counters;
-use springbloom_page_device::AlignedBuf;
-use springbloom_page_device::Span;
+use springbloom_page_device::{AlignedBuf, Span};
 
 thread_local! {
     /// Page buffer of single lookups.
@@ -50,7 +48,7 @@ impl FlashFilter {
     /// choices; the same for each filter of a chain). Unreadable data answers "may match".
     pub fn contains(&self, digest: KeyDigest) -> bool {
         let state = self.state();
-        Counters::add(&self.counters.lookups, 1);
+        self.counters.lookups.add(1);
         let unwritten = self.unwritten(&state, &[digest]);
         (0..state.layers.len()).rev().any(|layer| self.ask_one(&unwritten, layer, digest))
     }
@@ -64,10 +62,11 @@ impl FlashFilter {
 
     /// The same in the first `filters` filters of the chain.
     pub(crate) fn contains_in(&self, state: &State, filters: usize, digests: &[KeyDigest]) -> Vec<bool> {
-        Counters::add(&self.counters.lookups, digests.len() as u64);
+        self.counters.lookups.add(digests.len() as u64);
         let mut answers = vec![false; digests.len()];
         for (digests, answers) in digests.chunks(self.lookup_keys).zip(answers.chunks_mut(self.lookup_keys)) {
-            self.ask_batch(state, filters, digests, answers);
+            let unwritten = self.unwritten(state, digests);
+            (0..filters).rev().for_each(|number| self.ask_pages_of(&unwritten, number, digests, answers));
         }
         answers
     }
@@ -86,7 +85,7 @@ impl FlashFilter {
             });
             if read.is_err() {
                 // The log was readable at opening. Without it, every key may match.
-                Counters::add(&self.counters.failed_reads, 1);
+                self.counters.failed_reads.add(1);
                 of_log = asked;
             }
         }
@@ -98,7 +97,7 @@ impl FlashFilter {
         let geometry = &layer.header.geometry;
         let mut places = (0..geometry.reads_per_lookup_max()).map(|n| geometry.place(digest, n));
         if places.clone().any(|place| unwritten.contains(number, place)) {
-            Counters::add(&self.counters.pending_hits, 1);
+            self.counters.pending_hits.add(1);
             return true;
         }
         places.any(|place| self.ask_page(layer, place))
@@ -117,13 +116,10 @@ impl FlashFilter {
         let name = layer.page_name(place.page);
         let ticket =
             match self.cache.ask(name, |bytes| ask(layer, place, bytes, &mut SectorChecks::default())) {
-                Ok(answer) => {
-                    Counters::add(&self.counters.cached_pages, 1);
-                    return Ok(answer);
-                }
+                Ok(answer) => return Ok(answer),
                 Err(ticket) => ticket,
             };
-        Counters::add(&self.counters.lookup_page_reads, 1);
+        self.counters.lookup_page_reads.add(1);
         PAGE.with_borrow_mut(|buf| {
             let span = layer.span(place.page);
             let bytes = &mut buf[..span.len_bytes];
@@ -139,20 +135,13 @@ impl FlashFilter {
         let _quiet = layer.writing.lock();
         match self.read_and_ask(layer, place) {
             Ok(answer) => {
-                Counters::add(&self.counters.damaged_answers, u64::from(answer.damaged));
+                self.counters.damaged_answers.add(u64::from(answer.damaged));
                 answer.may_match
             }
             Err(_) => {
-                Counters::add(&self.counters.failed_reads, 1);
+                self.counters.failed_reads.add(1);
                 true
             }
-        }
-    }
-
-    fn ask_batch(&self, state: &State, filters: usize, digests: &[KeyDigest], answers: &mut [bool]) {
-        let unwritten = self.unwritten(state, digests);
-        for number in (0..filters).rev() {
-            self.ask_pages_of(&unwritten, number, digests, answers);
         }
     }
 
@@ -173,7 +162,7 @@ impl FlashFilter {
             }
             let places = (0..geometry.reads_per_lookup_max()).map(|n| geometry.place(*digest, n));
             if places.clone().any(|place| unwritten.contains(number, place)) {
-                Counters::add(&self.counters.pending_hits, 1);
+                self.counters.pending_hits.add(1);
                 *answer = true;
             } else {
                 questions.extend(places.map(|place| Question {
@@ -207,16 +196,13 @@ impl FlashFilter {
         let mut tickets: Vec<Ticket> = Vec::new();
         for of_page in questions.chunk_by(|a, b| a.page == b.page) {
             let name = layer.page_name(of_page[0].page);
-            match self.cache.ask(name, |bytes| ask_page(of_page, Some(bytes))) {
-                Ok(()) => Counters::add(&self.counters.cached_pages, 1),
-                Err(ticket) => {
-                    unread.push(of_page);
-                    tickets.extend(ticket);
-                }
+            if let Err(ticket) = self.cache.ask(name, |bytes| ask_page(of_page, Some(bytes))) {
+                unread.push(of_page);
+                tickets.extend(ticket);
             }
         }
         let spans: Vec<Span> = unread.iter().map(|of_page| layer.span(of_page[0].page)).collect();
-        Counters::add(&self.counters.lookup_page_reads, spans.len() as u64);
+        self.counters.lookup_page_reads.add(spans.len() as u64);
         layer.device.read_each(&spans, &mut |i, page| {
             let of_page = unread[i];
             let page = page.ok();

@@ -6,8 +6,7 @@ use crate::page_cache::PageCache;
 use crate::pending::{Pending, PendingShape};
 use crate::settings::{BufferSettings, MemorySize};
 use crate::state::blocks_for;
-use springbloom_page_device::AlignedBuf;
-use springbloom_page_device::FlashError;
+use springbloom_page_device::{AlignedBuf, FlashError};
 
 /// Upper bound of the groups that one flush reads, changes and writes together. Keeps a device busy.
 const FLUSH_GROUPS_MAX: u64 = 16;

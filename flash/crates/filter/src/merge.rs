@@ -1,14 +1,13 @@
-//! Union of two filters: page by page where they have the same shape and the keys find room, else by copies of the other's filters at the
-//! end of the chain.
+//! Union of two filters: page by page where one of the chain has the same shape and the keys find room, else by copies of the other's
+//! filters before the newest one, which goes on taking keys.
 //!
 //! What counts keys is durable before the first page changes, so a merge that is interrupted leaves counts that are too high, never too
 //! low. Both filters keep their locks meanwhile: nobody else inserts, flushes or merges, so pages are whole and counts are of one moment.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use parking_lot::MutexGuard;
-use springbloom_page_device::{AlignedBuf, FlashError, Wal, Watch, require, require_space};
+use springbloom_page_device::{FlashError, Wal, Watch, require, require_space, require_writable};
 
 use crate::capacity::full;
 use crate::filter::{FlashFilter, State};
@@ -18,8 +17,6 @@ use crate::memory::MemoryPlan;
 use crate::state::LAYERS_MAX;
 use crate::writer::{WhenFull, Writer};
 
-/// Pages merged at a time.
-const BATCH_PAGES: u32 = 256;
 /// Copies may raise the rate to this many times the one asked for.
 const RATE_MAX: f64 = 1.5;
 
@@ -29,22 +26,20 @@ type Held<'f> = (MutexGuard<'f, Wal>, MutexGuard<'f, Writer>);
 impl FlashFilter {
     /// Adds every key of `other` to this filter. Durable on return. Insertions into both wait until it ends, lookups do not.
     ///
-    /// If `other` has not grown and has the shape of the newest filter of this one, and the distinct keys of both find room there, their
-    /// pages are united, and the rate becomes that of a filter with all these keys. Cost: reads both and writes this one. Otherwise the
-    /// filters of `other` are copied to the end of the chain: their capacity and their rate are added, and a lookup of an absent key reads
-    /// a page of each. The last one takes new keys.
+    /// If `other` has not grown and has the shape of a filter of this one, and the distinct keys of both find room there, their pages are
+    /// united, and the rate becomes that of a filter with all these keys. Cost: reads both and writes this one. Otherwise the
+    /// filters of `other` are copied into the chain: their capacity and their rate are added, and a lookup of an absent key reads a page of
+    /// each. The newest filter of this one goes on taking new keys.
     ///
     /// Errors, before anything is written: [`FlashError::InvalidSetting`] if `other` is this filter; [`FlashError::Full`] if a filter of
-    /// the same shape finds no room and this one does not grow; [`FlashError::RateTooHigh`] if the rate of a copy in the chain, full of
-    /// keys, would be more than 1.5 times the one asked for. [`WhenFull::Exceed`] permits the last two.
+    /// the shape of the newest one finds no room and this one does not grow; [`FlashError::RateTooHigh`] if the rate with the copies, once
+    /// this one is full, would be more than 1.5 times the one asked for. [`WhenFull::Exceed`] permits the last two.
     ///
     /// `watch` is told the updates that are flushed first and the pages. If it ends early, no key is lost: this filter has some keys of the
     /// other one where pages are united, which a merge again completes, and none where filters are copied.
     pub fn merge_from(&self, other: &FlashFilter, watch: &mut Watch<'_>) -> Result<(), FlashError> {
         require(!std::ptr::eq(self, other), "the other filter", "this one itself", "another one")?;
-        if !self.storage.is_writable() {
-            return Err(FlashError::ReadOnly { name: self.storage.describe("") });
-        }
+        require_writable(&*self.storage)?;
         if !other.is_recovered() {
             return Err(FlashError::NotRecovered { name: other.storage.describe("") });
         }
@@ -63,15 +58,18 @@ impl FlashFilter {
         self.flush_held(&mut wal, &mut writer, watch)?;
         let (ours, theirs) = (self.state(), other.state());
         watch.expect(theirs.layers.iter().map(|layer| u64::from(layer.header.geometry.page_count)).sum());
-        let insertions = other_writer.insertions();
-        if let [single] = &*theirs.layers
-            && single.header.geometry == ours.newest().header.geometry
-        {
-            let ones = ours.newest().estimated_ones_of_both(single);
-            match require_room(&writer, ours.newest(), ones) {
-                Ok(()) => return self.unite(&mut wal, &mut writer, single, (ones, insertions), watch),
-                Err(full) if !writer.grows(&ours) => return Err(full),
-                Err(_) => {}
+        let insertions = other_writer.insertions;
+        if let [single] = &*theirs.layers {
+            let is_alike = |layer: &&Arc<Layer>| layer.header.geometry == single.header.geometry;
+            for layer in ours.layers.iter().rev().filter(is_alike) {
+                let ones = layer.estimated_ones_of_both(single);
+                let is_newest = std::ptr::eq(&**layer, ours.newest());
+                if has_room(layer, ones) || (is_newest && writer.when_full == WhenFull::Exceed) {
+                    return self.unite(&mut wal, &mut writer, [layer, single], (ones, insertions), watch);
+                }
+                if is_newest && !writer.grows(&ours) {
+                    return Err(full(layer, layer.keys_of_ones(ones) as u64, 0));
+                }
             }
         }
         self.copy_all(&mut wal, &mut writer, &theirs, insertions, watch)
@@ -81,17 +79,16 @@ impl FlashFilter {
         (self.wal.lock(), self.writer.lock())
     }
 
-    /// Unites the pages of the newest filter with those of `theirs`. `counts` are the bits that both set and the insertions of the other.
+    /// Unites the pages of the first filter, which is in the chain, with those of the other. `counts` are the bits that both set and the
+    /// insertions of the other.
     fn unite(
         &self,
         wal: &mut Wal,
         writer: &mut Writer,
-        theirs: &Layer,
+        [ours, theirs]: [&Layer; 2],
         counts: (u64, u64),
         watch: &mut Watch<'_>,
     ) -> Result<(), FlashError> {
-        let state = self.state();
-        let ours = state.newest();
         ours.set_ones(counts.0.max(ours.ones()).max(theirs.ones()));
         writer.recovered(counts.1);
         self.checkpoint_held(wal, writer)?;
@@ -110,7 +107,7 @@ impl FlashFilter {
         taken.map(drop)
     }
 
-    /// Copies the filters of `theirs` to the end of the chain. They join it at once, when all are copied.
+    /// Copies the filters of `theirs` to the place before the newest one. They join the chain at once, when all are copied.
     fn copy_all(
         &self,
         wal: &mut Wal,
@@ -120,7 +117,7 @@ impl FlashFilter {
         watch: &mut Watch<'_>,
     ) -> Result<(), FlashError> {
         let state = self.state();
-        let (first, newest) = (&state.layers[0].header, &state.newest().header);
+        let (first, newest) = (state.first(), &state.newest().header);
         require(
             state.layers.len() + theirs.layers.len() <= LAYERS_MAX,
             "number of filters of both together",
@@ -142,14 +139,13 @@ impl FlashFilter {
             is_copy: true,
             ..layer.header
         });
-        let plan = MemoryPlan::new(&theirs.newest().header.geometry, &self.buffer)?;
-        let log_bytes = plan.log_bytes(&theirs.newest().header.geometry);
-        let bytes = headers.clone().fold(log_bytes, |sum, header| sum.saturating_add(header.file_bytes()));
+        let plan = MemoryPlan::new(&newest.geometry, &self.buffer)?;
+        let bytes = headers.clone().fold(0u64, |sum, header| sum.saturating_add(header.file_bytes()));
         require_space(&*self.storage, "", bytes)?;
         let mut layers = state.layers.clone();
         for (header, layer) in headers.clone().zip(&theirs.layers) {
             match self.copy(header, layer, watch) {
-                Ok(copy) => layers.push(Arc::new(copy)),
+                Ok(copy) => layers.insert(layers.len() - 1, Arc::new(copy)),
                 Err(error) => {
                     for header in headers.take_while(|other| other.layer <= header.layer) {
                         // One that stays is in no chain, and the next one of its name replaces it.
@@ -175,70 +171,17 @@ impl FlashFilter {
     }
 }
 
-/// An error if `ones` set bits are of more keys than the filter was built for.
-fn require_room(writer: &Writer, ours: &Layer, ones: u64) -> Result<(), FlashError> {
+/// Whether `ones` set bits are of no more keys than the filter was built for.
+fn has_room(ours: &Layer, ones: u64) -> bool {
     let capacity = ours.header.capacity_keys as f64;
-    let keys = ours.keys_of_ones(ones);
-    if writer.when_full == WhenFull::Exceed || keys - capacity.sqrt() <= capacity {
-        return Ok(());
-    }
-    Err(full(ours, keys as u64, 0))
+    ours.keys_of_ones(ones) - capacity.sqrt() <= capacity
 }
 
-/// The rate of both chains when the last filter of `theirs` is full. The others take no more keys.
+/// The rate of both chains when the newest filter of `ours` is full. The others take no more keys.
 fn rate_of(ours: &State, theirs: &State) -> f64 {
     let absent_log = |rate: f64| f64::ln_1p(-rate);
-    let (last, others) = (theirs.newest(), &theirs.layers[..theirs.layers.len() - 1]);
-    let present: f64 = ours.layers.iter().chain(others).map(|layer| absent_log(layer.estimated_fpr())).sum();
+    let (last, others) = (ours.newest(), &ours.layers[..ours.layers.len() - 1]);
+    let present: f64 =
+        others.iter().chain(&theirs.layers).map(|layer| absent_log(layer.estimated_fpr())).sum();
     -(present + absent_log(last.estimated_fpr().max(last.header.fpr))).exp_m1()
-}
-
-/// Receives pages that were united, and whether they could be written.
-type Written<'w> = dyn FnMut(Range<u32>, bool) -> Result<(), FlashError> + 'w;
-
-impl Layer {
-    /// Sets every bit of `other`, which has the same shape. Returns the number of bits set now. Pages that were never written (`has_pages`
-    /// says so) count as empty. `written` receives the pages of each batch, and whether they could be written; its error ends the work.
-    fn take_over(
-        &self,
-        other: &Layer,
-        has_pages: bool,
-        written: &mut Written<'_>,
-    ) -> Result<u64, FlashError> {
-        let pages = self.header.geometry.page_count;
-        let page_bytes = self.header.geometry.page_bytes as usize;
-        let most = pages.min(BATCH_PAGES) as usize * page_bytes;
-        let (mut ours, mut theirs) = (AlignedBuf::new(most), AlignedBuf::new(most));
-        let mut ones = 0;
-        for first in (0..pages).step_by(BATCH_PAGES as usize) {
-            let count = (pages - first).min(BATCH_PAGES);
-            let (offset, len) = (self.header.page_offset(first), count as usize * page_bytes);
-            let (ours, theirs) = (&mut ours[..len], &mut theirs[..len]);
-            if has_pages {
-                self.device.read_at(offset, ours).map_err(FlashError::io("read", &self.name))?;
-            } else {
-                let pages = (u64::from(first)..).zip(ours.chunks_mut(page_bytes));
-                pages.for_each(|(page, bytes)| self.codec.format_empty(page, bytes));
-            }
-            other.device.read_at(offset, theirs).map_err(FlashError::io("read", &other.name))?;
-            let pairs = ours.chunks_mut(page_bytes).zip(theirs.chunks(page_bytes));
-            for (page, (ours, theirs)) in (u64::from(first)..).zip(pairs) {
-                let damaged = self.codec.unite(page, ours, &other.codec, theirs);
-                if damaged > 0 {
-                    let name = &self.name;
-                    log::warn!(
-                        "{name}: page {page}: {damaged} damaged sectors answer \"may match\" from now on"
-                    );
-                }
-                ones += u64::from(self.codec.ones(ours));
-            }
-            let wrote = {
-                let _writing = self.writing.lock();
-                self.device.write_at(offset, ours).map_err(FlashError::io("write", &self.name))
-            };
-            let goes_on = written(first..first + count, wrote.is_ok());
-            wrote.and(goes_on)?;
-        }
-        Ok(ones)
-    }
 }

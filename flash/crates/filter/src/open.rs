@@ -1,8 +1,7 @@
-//! Creation and opening of filters. Recovery applies the log of an interrupted writer to the pages.
+//! Creation, opening and closing of filters. Recovery applies the log of an interrupted writer to the pages.
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use parking_lot::{Mutex, RwLock};
 use springbloom_page_device::{
@@ -147,7 +146,6 @@ impl FlashFilter {
             group_commit: GroupCommit::default(),
             cache: PageCache::new(memory.cache_pages),
             lookup_keys: memory.lookup_keys,
-            durable: AtomicU64::new(0),
             counters: Counters::default(),
             reads_log: false,
         })
@@ -156,6 +154,35 @@ impl FlashFilter {
     /// Whether lookups need not read the log, because the last writer closed the filter. Always true if the filter is open for writing.
     pub fn is_recovered(&self) -> bool {
         !self.reads_log
+    }
+
+    /// Flushes all pending updates, so that the next opening recovers nothing. Writes nothing if nothing was inserted since the last close.
+    /// Cost: see [`FlashFilter::flush`].
+    ///
+    /// Committed keys are durable without this call. If a filter is dropped instead, the next opening for writing recovers it.
+    pub fn close(self) -> Result<(), FlashError> {
+        self.close_watched(&mut Watch::none())
+    }
+
+    /// The same with a watch, which is told the updates that are flushed. If it ends early, all keys are durable in the log, and the next
+    /// opening for writing goes on.
+    pub fn close_watched(self, watch: &mut Watch<'_>) -> Result<(), FlashError> {
+        if !self.storage.is_writable() {
+            return Ok(());
+        }
+        let is_clean = self.wal.lock().is_empty() && !self.sound_writer()?.has_changed;
+        if is_clean {
+            return Ok(());
+        }
+        let flushed = {
+            let mut wal = self.wal.lock();
+            let mut writer = self.sound_writer()?;
+            self.flush_held(&mut wal, &mut writer, watch)
+        };
+        match flushed {
+            Err(stopped @ FlashError::Stopped) => self.commit().and(Err(stopped)),
+            flushed => flushed,
+        }
     }
 
     /// Replays the updates of the log and flushes them when memory is full. A checkpoint follows, so that the next opening need not replay
@@ -201,7 +228,7 @@ impl FlashFilter {
             let since = updates.saturating_sub(chain.pending_updates);
             let mut writer = self.writer.lock();
             writer.recovered(since);
-            let uncounted = held.saturating_sub(writer.insertions());
+            let uncounted = held.saturating_sub(writer.insertions);
             writer.recovered(uncounted);
         }
         let is_small = wal.reserve(plan.log_blocks(&geometry));

@@ -15,7 +15,7 @@ use parking_lot::RwLock;
 use crate::geometry::Update;
 use springbloom_page_device::{FlashError, Purpose, reserved};
 
-const BUDGET: Purpose = Purpose { part: "the budget", advice: "choose a smaller one" };
+const BUDGET: Purpose = ("the budget", "choose a smaller one");
 
 /// Updates per chunk, by the mean number of updates per chain. A chunk takes 8 bytes more. Large chunks waste room in the newest chunk of
 /// every chain; small chunks take more links.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use springbloom_page_device::{
-    Access, AlignedBuf, FileStorage, FlashError, IoEngine, Storage, Wal, Watch, require_empty,
+    Access, FileStorage, FlashError, IoEngine, NamedDevice, Storage, Wal, Watch, require_empty,
 };
 
 use crate::filter::FlashFilter;
@@ -13,9 +13,6 @@ use crate::layer::{Layer, file_name};
 use crate::open::open_log;
 use crate::settings::BufferSettings;
 use crate::state::{Chain, LAYERS_MAX};
-
-/// Pages read and written at a time.
-const BATCH_PAGES: u32 = 256;
 
 /// Result of [`FlashFilter::salvage`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,8 +46,8 @@ impl FlashFilter {
         let _writer = self.sound_writer()?;
         let mut mended = 0;
         for layer in &self.state().layers {
-            mended += layer.mend_pages(&mut |first, count| {
-                (first..first + count).for_each(|page| self.cache.forget(layer.page_name(page)));
+            mended += layer.mend_pages(&mut |pages| {
+                pages.for_each(|page| self.cache.forget(layer.page_name(page)));
             })?;
         }
         Ok(mended)
@@ -72,9 +69,7 @@ impl FlashFilter {
         let mut report = SalvageReport::default();
         let log = match open_log(from) {
             Err(error @ (FlashError::WrongKind { .. } | FlashError::NotFound { .. })) => return Err(error),
-            Err(error @ (FlashError::NewerVersion { .. } | FlashError::OlderVersion { .. })) => {
-                return Err(error);
-            }
+            Err(error) if error.is_other_version() => return Err(error),
             opened => opened.ok(),
         };
         let chain = match log.as_ref().and_then(|log| Chain::decode(log).ok()) {
@@ -89,7 +84,7 @@ impl FlashFilter {
             if let Some(log) = log.as_ref().filter(|_| chain.is_stamped) {
                 report.outdated_filters += u64::from(old.stamped(log.generation()).is_err());
             }
-            let new = Layer::create(&*to, *header, &mut Watch::none())?;
+            let new = Layer::create_unwritten(&*to, *header)?;
             report.damaged_sectors += new.copy_pages(&old)?;
             report.layers += 1;
         }
@@ -116,16 +111,12 @@ impl FlashFilter {
     }
 }
 
-/// Receives the first page of a run, its number of pages, its offset and a buffer for it.
-type BatchVisitor<'v> = dyn FnMut(u32, u32, u64, &mut [u8]) -> Result<(), FlashError> + 'v;
-
 /// The chain according to the headers of its files, for a filter whose log is unreadable.
 fn chain_of_files(from: &dyn Storage) -> Result<Chain, FlashError> {
     let mut layers = Vec::new();
     for number in 0..LAYERS_MAX as u32 {
-        let name = from.describe(&file_name(number));
-        let header = from.open(&file_name(number)).map_err(FlashError::io("open", &name));
-        match header.and_then(|device| FilterHeader::read(&name, &*device)) {
+        let device = NamedDevice::open(from, &file_name(number));
+        match device.and_then(|device| FilterHeader::read(&device)) {
             Ok(header) if header.layer == number => layers.push((header, 0)),
             Ok(_) => break,
             Err(error) if layers.is_empty() => return Err(error),
@@ -133,66 +124,4 @@ fn chain_of_files(from: &dyn Storage) -> Result<Chain, FlashError> {
         }
     }
     Ok(Chain { insertions: 0, pending_updates: 0, is_stamped: false, layers })
-}
-
-impl Layer {
-    /// Repairs damaged sectors in place. `changed` receives the pages that were written.
-    fn mend_pages(&self, changed: &mut dyn FnMut(u32, u32)) -> Result<u64, FlashError> {
-        let mut total = 0;
-        self.each_batch(&mut |first, count, offset, bytes| {
-            let _writing = self.writing.lock();
-            self.read_pages(offset, bytes);
-            let mended = self.mend_batch(first, bytes);
-            if mended > 0 {
-                self.device.write_at(offset, bytes).map_err(FlashError::io("write", &self.name))?;
-                changed(first, count);
-            }
-            total += mended;
-            Ok(())
-        })?;
-        self.sync()?;
-        Ok(total)
-    }
-
-    /// Copies the pages of `from`, which has the same header. Damaged sectors become all ones. Returns their number.
-    fn copy_pages(&self, from: &Layer) -> Result<u64, FlashError> {
-        let mut total = 0;
-        self.each_batch(&mut |first, _, offset, bytes| {
-            from.read_pages(offset, bytes);
-            total += self.mend_batch(first, bytes);
-            self.device.write_at(offset, bytes).map_err(FlashError::io("write", &self.name))
-        })?;
-        self.sync()?;
-        Ok(total)
-    }
-
-    /// Calls `visit` for each run of pages.
-    fn each_batch(&self, visit: &mut BatchVisitor<'_>) -> Result<(), FlashError> {
-        let page_bytes = self.header.geometry.page_bytes as usize;
-        let pages = self.header.geometry.page_count;
-        let mut buf = AlignedBuf::new(BATCH_PAGES as usize * page_bytes);
-        for first in (0..pages).step_by(BATCH_PAGES as usize) {
-            let count = (pages - first).min(BATCH_PAGES);
-            let bytes = &mut buf[..count as usize * page_bytes];
-            visit(first, count, self.header.page_offset(first), bytes)?;
-        }
-        Ok(())
-    }
-
-    /// Reads pages. An unreadable page becomes all zeros, which fails every checksum.
-    fn read_pages(&self, offset: u64, bytes: &mut [u8]) {
-        if self.device.read_at(offset, bytes).is_err() {
-            let page_bytes = self.header.geometry.page_bytes as usize;
-            for (n, page) in bytes.chunks_mut(page_bytes).enumerate() {
-                if self.device.read_at(offset + (n * page_bytes) as u64, page).is_err() {
-                    page.fill(0);
-                }
-            }
-        }
-    }
-
-    fn mend_batch(&self, first: u32, bytes: &mut [u8]) -> u64 {
-        let pages = bytes.chunks_mut(self.header.geometry.page_bytes as usize);
-        (u64::from(first)..).zip(pages).map(|(page, bytes)| u64::from(self.codec.mend(page, bytes))).sum()
-    }
 }

@@ -181,7 +181,8 @@ fn best_probes(fpr: f64, layout: Layout) -> u8 {
 fn page_count(pages: f64, capacity_keys: u64) -> Result<u32, FlashError> {
     const MOST: f64 = u32::MAX as f64;
     let most_keys = capacity_keys as f64 * MOST / pages;
-    let expected = format!("keys for less than 2^32 pages, about {most_keys:.1e} with these settings");
+    let expected =
+        format!("keys for less than 2^32 pages, about {most_keys:.1e} at this false positive rate");
     require(pages < MOST, "capacity", capacity_keys, &expected)?;
     Ok(pages.ceil().max(1.0) as u32)
 }

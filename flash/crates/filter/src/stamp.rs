@@ -1,11 +1,7 @@
-//! The stamp of a filter file: the generation of the log from which on its pages are complete. Layout: `docs/filter-format.md`.
-//!
-//! A program that copies the folder of an open filter reads each file at another time. If it reads pages before they are flushed, and the
-//! log after the generation that held their updates has ended, the copy lacks keys, and every checksum is right. So each file carries a
-//! stamp in front of its pages. Before a generation begins, the pages are synced and then the stamp is written. A reader of the
-//! stamp and then of the pages has all that this generation of the log leaves out. A file with an older stamp than the log is such a copy.
+//! The stamp of a filter file: the generation of the log from which on its pages are complete. It refuses copies of an open filter that
+//! lack keys: see `docs/filter-format.md` and decision 0051.
 
-use springbloom_page_device::{SECTOR_BYTES, checksum, field};
+use springbloom_page_device::{SECTOR_BYTES, checksum, u64_at};
 
 /// Place of the stamp in the block of the header: a sector of its own, so that it is written as a whole.
 pub(crate) const STAMP: std::ops::Range<usize> = SECTOR_BYTES..2 * SECTOR_BYTES;
@@ -41,9 +37,9 @@ impl Stamp {
         if sector.iter().all(|byte| *byte == 0) {
             return Stamp::Blank;
         }
-        if field(sector, 8) != checksum(salt, PLACE, &sector[..8]).to_le_bytes() {
+        if u64_at(sector, 8) != checksum(salt, PLACE, &sector[..8]) {
             return Stamp::Damaged;
         }
-        Stamp::Of(u64::from_le_bytes(field(sector, 0)))
+        Stamp::Of(u64_at(sector, 0))
     }
 }

@@ -3,7 +3,7 @@
 //! The start block holds a copy of the header of every filter, to repair damaged ones. It also holds the number of bits set, so that
 //! opening a filter of any size reads none of its pages.
 
-use springbloom_page_device::{COMMIT_BYTES_MAX, FlashError, SET_KIND, START_BYTES_MAX, Wal, field};
+use springbloom_page_device::{COMMIT_BYTES_MAX, FlashError, SET_KIND, START_BYTES_MAX, Wal, u32_at, u64_at};
 
 use crate::geometry::Update;
 use crate::header::{FilterHeader, HEADER_FIELDS_BYTES};
@@ -29,7 +29,7 @@ pub(crate) struct Chain {
     pub(crate) pending_updates: u64,
     /// Whether the files have stamps. Those of the version before do not.
     pub(crate) is_stamped: bool,
-    /// Header and number of set bits of each filter, oldest first.
+    /// Header and number of set bits of each filter. The last one takes updates.
     pub(crate) layers: Vec<(FilterHeader, u64)>,
 }
 
@@ -60,23 +60,25 @@ impl Chain {
         let count = layers.len() / LAYER_BYTES;
         if bytes.len() < FIELDS_BYTES
             || !(1..=LAYERS_MAX).contains(&count)
-            || u64::from_le_bytes(field(bytes, 24)) != count as u64
+            || u64_at(bytes, 24) != count as u64
             || !layers.len().is_multiple_of(LAYER_BYTES)
         {
             return Err(damaged(format!("{} bytes about filters", layers.len())));
         }
         let mut chain = Chain {
-            insertions: u64::from_le_bytes(field(bytes, 8)),
-            pending_updates: u64::from_le_bytes(field(bytes, 16)),
+            insertions: u64_at(bytes, 8),
+            pending_updates: u64_at(bytes, 16),
             is_stamped: layers.chunks_exact(LAYER_BYTES).all(FilterHeader::is_stamped),
             layers: Vec::with_capacity(count),
         };
-        for (number, layer) in layers.chunks_exact(LAYER_BYTES).enumerate() {
+        for layer in layers.chunks_exact(LAYER_BYTES) {
             let header = FilterHeader::decode_fields(wal.name(), layer)?;
-            if header.layer as usize != number {
-                return Err(damaged(format!("filter {} in the place of filter {number}", header.layer)));
-            }
-            chain.layers.push((header, u64::from_le_bytes(field(layer, HEADER_FIELDS_BYTES))));
+            chain.layers.push((header, u64_at(layer, HEADER_FIELDS_BYTES)));
+        }
+        let mut numbers: Vec<u32> = chain.layers.iter().map(|(header, _)| header.layer).collect();
+        numbers.sort_unstable();
+        if !numbers.iter().copied().eq(0..count as u32) {
+            return Err(damaged(format!("filters {numbers:?}")));
         }
         Ok(chain)
     }
@@ -93,10 +95,9 @@ pub(crate) fn encode_updates(updates: &[Update], payload: &mut Vec<u8>) {
 
 /// The updates of a commit.
 pub(crate) fn updates_of(payload: &[u8]) -> impl Iterator<Item = Update> + '_ {
-    payload.chunks_exact(UPDATE_BYTES).map(|update| Update {
-        page: u32::from_le_bytes(field(update, 0)),
-        value: u64::from_le_bytes(field(update, 4)),
-    })
+    payload
+        .chunks_exact(UPDATE_BYTES)
+        .map(|update| Update { page: u32_at(update, 0), value: u64_at(update, 4) })
 }
 
 /// Blocks of the log for `updates` in commits.

@@ -3,7 +3,6 @@
 use springbloom_page_device::{FlashError, Span, WalReport, Watch};
 
 use crate::filter::FlashFilter;
-use crate::header::FilterHeader;
 use crate::layer::Layer;
 
 /// Pages read per batch.
@@ -33,8 +32,6 @@ impl VerifyReport {
 pub struct LayerReport {
     /// Name of its file.
     pub name: String,
-    /// Settings of the filter.
-    pub header: FilterHeader,
     /// Whether the file's own header is intact. If not, the log's copy is used.
     pub has_sound_header: bool,
     /// Sectors that failed their checksum. They answer "may match".
@@ -67,8 +64,7 @@ impl Layer {
         let geometry = self.header.geometry;
         let page_bits = f64::from(geometry.bits_per_page());
         let mut report = LayerReport {
-            name: self.name.clone(),
-            header: self.header,
+            name: self.device.name().to_owned(),
             has_sound_header: self.has_sound_header()?,
             damaged_sectors: 0,
             saturated_sectors: 0,
@@ -78,9 +74,8 @@ impl Layer {
             fpr: 0.0,
         };
         let (mut ones, mut page_fprs) = (0.0, 0.0);
-        let mut first = 0;
-        while first < geometry.page_count {
-            let end = geometry.page_count.min(first + BATCH_PAGES);
+        for first in (0..geometry.page_count).step_by(BATCH_PAGES as usize) {
+            let end = geometry.page_count.min(first.saturating_add(BATCH_PAGES));
             let spans: Vec<Span> = (first..end).map(|page| self.span(page)).collect();
             // Nobody writes meanwhile, so a half-written page does not count as damaged.
             let quiet = self.writing.lock();
@@ -106,7 +101,6 @@ impl Layer {
             });
             drop(quiet);
             watch.advance(u64::from(end - first))?;
-            first = end;
         }
         report.faulty_pages.sort_unstable();
         report.fill = ones / geometry.bits() as f64;

@@ -4,7 +4,6 @@
 //! [`FlashFilter::flush`] (in the pages). Concurrent commits share one sync: the first thread writes the updates of all.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use parking_lot::MutexGuard;
 use springbloom_filter::KeyDigest;
@@ -19,16 +18,13 @@ use crate::settings::FilterSettings;
 use crate::state::{
     COMMIT_UPDATES_MAX, Chain, LAYERS_MAX, blocks_for, encode_updates, snapshot_updates_max, updates_of,
 };
-use crate::stats::Counters;
 use crate::writer::{CHUNK_KEYS, Writer};
-use springbloom_page_device::{FlashError, Wal, Watch};
+use springbloom_page_device::{FlashError, Wal, Watch, require_writable};
 
 impl FlashFilter {
     /// Locks the writer. Errors: an earlier write failed, or the filter is open for reading.
     pub(crate) fn sound_writer(&self) -> Result<MutexGuard<'_, Writer>, FlashError> {
-        if !self.storage.is_writable() {
-            return Err(FlashError::ReadOnly { name: self.storage.describe("") });
-        }
+        require_writable(&*self.storage)?;
         let writer = self.writer.lock();
         self.require_sound(&writer)?;
         Ok(writer)
@@ -36,7 +32,7 @@ impl FlashFilter {
 
     fn require_sound(&self, writer: &Writer) -> Result<(), FlashError> {
         if writer.has_failed {
-            return Err(FlashError::WriterFailed { name: self.state().newest().name.clone() });
+            return Err(FlashError::WriterFailed { name: self.state().newest().device.name().to_owned() });
         }
         Ok(())
     }
@@ -101,7 +97,7 @@ impl FlashFilter {
                 added?;
                 inserted += fitting.taken;
                 writer.insertions += fitting.taken as u64;
-                Counters::add(&self.counters.insertions, fitting.taken as u64);
+                self.counters.insertions.add(fitting.taken as u64);
                 (fitting.taken < chunk.len()).then(|| writer.full(&state, inserted))
             };
             self.commit_long_tail()?;
@@ -117,8 +113,7 @@ impl FlashFilter {
         if !self.state().newest().header.is_logged {
             return self.flush();
         }
-        let is_durable = || self.durable.load(Ordering::Acquire) >= target;
-        let Some(_guard) = self.group_commit.lead(is_durable) else { return Ok(()) };
+        let Some(_guard) = self.group_commit.lead(target) else { return Ok(()) };
         self.commit_tail(&mut self.wal.lock())
     }
 
@@ -138,7 +133,7 @@ impl FlashFilter {
         }
         drop(writer);
         committed?;
-        self.mark_durable(appended);
+        self.group_commit.mark_durable(appended);
         Ok(())
     }
 
@@ -175,7 +170,7 @@ impl FlashFilter {
         restarted?;
         writer.tail.clear();
         writer.has_changed = state.pending.len() > 0;
-        self.mark_durable(writer.appended);
+        self.group_commit.mark_durable(writer.appended);
         Ok(())
     }
 
@@ -272,7 +267,7 @@ impl FlashFilter {
         if !state.newest().is_full(state.pending.len()) || state.layers.len() >= LAYERS_MAX {
             return Ok(());
         }
-        let first = &state.layers[0].header;
+        let first = state.first();
         let number = state.layers.len() as u32;
         let settings = FilterSettings::of_chain(first);
         // Copies of other filters do not count: each of its own has twice the capacity of the one before.
@@ -317,7 +312,7 @@ impl FlashFilter {
         let pending = plan.pending(self.buffer.group_pages)?;
         let grown = State { layers, pending };
         start_generation(wal, &grown, writer.insertions)?;
-        self.mark_durable(writer.appended);
+        self.group_commit.mark_durable(writer.appended);
         let plan = plan.limited_to(snapshot_updates_max(wal));
         let (appended, when_full) = (writer.appended, writer.when_full);
         let next = Writer::new(plan, self.buffer.policy, grown.pending.groups(), writer.insertions);

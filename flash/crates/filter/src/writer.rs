@@ -29,7 +29,7 @@ pub(crate) struct Writer {
     pub(crate) order: FlushOrder,
     /// Appended updates without a commit.
     pub(crate) tail: Vec<Update>,
-    /// Number of updates appended. [`FlashFilter`]'s `durable` of them are durable.
+    /// Number of updates appended. [`FlashFilter`](crate::FlashFilter)'s `group_commit` knows how many are durable.
     pub(crate) appended: u64,
     /// Buffer for the pages of a flush.
     pub(crate) scratch: AlignedBuf,
@@ -58,18 +58,10 @@ impl Writer {
         }
     }
 
-    pub(crate) fn insertions(&self) -> u64 {
-        self.insertions
-    }
-
     /// Adds insertions that this writer did not make: those of the log, or of another filter.
     pub(crate) fn recovered(&mut self, insertions: u64) {
         self.insertions = self.insertions.saturating_add(insertions);
         self.loads = None;
         self.has_changed = true;
-    }
-
-    pub(crate) fn fixed_bytes(&self) -> u64 {
-        self.plan.fixed_bytes
     }
 }

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use common::keys;
 use springbloom_flash_filter::{BufferSettings, FilterSettings, FlashError, FlashFilter, Watch};
-use springbloom_page_device::{PowerLoss, SimPower, SimStorage, Storage};
+use springbloom_flash_testkit::{PowerLoss, SimPower, SimStorage};
+use springbloom_page_device::Storage;
 use springbloom_testkit::damage::{BLOCK_BYTES, Damage, Tally};
 
 const KEYS: u64 = 3000;

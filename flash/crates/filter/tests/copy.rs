@@ -8,7 +8,7 @@ use common::{keys, memory, small_buffer};
 use springbloom_flash_filter::{
     BufferSettings, FilterSettings, FlashError, FlashFilter, FlushPolicy, Watch, WhenFull,
 };
-use springbloom_page_device::{PowerLoss, SimPower, SimStorage};
+use springbloom_flash_testkit::{PowerLoss, SimPower, SimStorage, ending_after};
 
 const POLICY: FlushPolicy = FlushPolicy::DirtiestGroupFirst;
 
@@ -121,7 +121,7 @@ fn what_ends_early_or_fails_leaves_no_folder() {
     let filter = FlashFilter::create(&folder.path().join("original"), &settings, buffer).unwrap();
     for steps in 0..4 {
         let copy = folder.path().join("copy");
-        let ended = filter.copy_to(&copy, &mut Watch::ending_after(steps));
+        let ended = filter.copy_to(&copy, &mut ending_after(steps));
         assert!(matches!(ended, Err(FlashError::Stopped)), "{steps}");
         assert!(!copy.exists());
     }

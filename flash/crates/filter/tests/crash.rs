@@ -9,7 +9,8 @@ use std::sync::Arc;
 use common::{keys, small_buffer};
 use rand::RngExt;
 use springbloom_flash_filter::{FilterSettings, FlashFilter, FlushPolicy, Layout, WhenFull};
-use springbloom_page_device::{BlockSizes, PowerLoss, SimPower, SimStorage};
+use springbloom_flash_testkit::{PowerLoss, SimPower, SimStorage};
+use springbloom_page_device::BlockSizes;
 use springbloom_testkit::seed;
 
 const LOSSES: [PowerLoss; 4] =

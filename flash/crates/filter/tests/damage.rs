@@ -9,7 +9,8 @@ use springbloom_flash_filter::{
     BufferSettings, FilterSettings, FlashError, FlashFilter, FlushPolicy, HEADER_BYTES, Layout, Watch,
     WhenFull,
 };
-use springbloom_page_device::{BlockSizes, PowerLoss, SimPower, SimStorage, Storage};
+use springbloom_flash_testkit::{PowerLoss, SimPower, SimStorage};
+use springbloom_page_device::{BlockSizes, Storage};
 
 fn buffer() -> BufferSettings {
     small_buffer(FlushPolicy::DirtiestGroupFirst)

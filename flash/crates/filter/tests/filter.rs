@@ -12,7 +12,8 @@ use springbloom_flash_filter::fpr::{expected_fpr, fpr_at_load};
 use springbloom_flash_filter::{
     BufferSettings, FilterSettings, FlashError, FlashFilter, FlushPolicy, Layout, MemorySize, Watch, WhenFull,
 };
-use springbloom_page_device::{PageDevice, SimStorage, Storage};
+use springbloom_flash_testkit::SimStorage;
+use springbloom_page_device::{PageDevice, Storage};
 use springbloom_testkit::{binomial, seed};
 
 const LAYOUTS: [Layout; 2] = [Layout::Hierarchical, Layout::TwoChoices];

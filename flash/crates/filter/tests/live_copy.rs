@@ -9,7 +9,8 @@ use std::sync::Arc;
 use common::{keys, memory, small_buffer};
 use rand::RngExt;
 use springbloom_flash_filter::{FilterSettings, FlashError, FlashFilter, FlushPolicy, Layout, WhenFull};
-use springbloom_page_device::{CopiedStorage, PowerLoss, SimStorage, Storage};
+use springbloom_flash_testkit::{CopiedStorage, PowerLoss, SimStorage};
+use springbloom_page_device::Storage;
 use springbloom_testkit::seed;
 
 const POLICY: FlushPolicy = FlushPolicy::Sequential;

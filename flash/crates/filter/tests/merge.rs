@@ -16,7 +16,8 @@ use rand::RngExt;
 use springbloom_flash_filter::{
     BufferSettings, FilterSettings, FlashError, FlashFilter, FlushPolicy, Layout, Watch, WhenFull,
 };
-use springbloom_page_device::{PowerLoss, SimPower, SimStorage, Storage};
+use springbloom_flash_testkit::{PowerLoss, SimPower, SimStorage, ending_after};
+use springbloom_page_device::Storage;
 use springbloom_testkit::kill::{self, acknowledge, kill_child, kills};
 use springbloom_testkit::{binomial, seed};
 
@@ -118,35 +119,61 @@ fn filters_of_other_shapes_and_grown_ones_are_copied_and_the_rates_add_up() {
     ours.merge_from(&uneven, &mut Watch::none()).unwrap();
     assert_eq!(ours.info().layers.len(), grown.info().layers.len() + 2);
     assert_told(&ours, 24_000.0, "merged");
-    // New keys go to the last one, which has room for 3000.
-    ours.insert_many(&keys(1, 24_000..26_000)).unwrap();
-    assert!(matches!(ours.insert_many(&keys(1, 26_000..30_000)), Err(FlashError::Full { .. })));
+    // It has room as before: for 12,000 of its 20,000 keys.
+    assert!(!ours.is_full());
+    ours.insert_many(&keys(1, 24_000..36_000)).unwrap();
+    assert!(matches!(ours.insert_many(&keys(1, 36_000..40_000)), Err(FlashError::Full { .. })));
     ours.close().unwrap();
-    let ours = FlashFilter::open_in(storage, buffer).unwrap();
-    assert_all(&ours, 0..26_000, "reopened");
-    assert_told(&ours, 26_000.0, "reopened");
+    let ours = FlashFilter::open_in(storage.clone(), buffer).unwrap();
+    assert_all(&ours, 0..36_000, "reopened");
+    assert_told(&ours, 36_000.0, "reopened");
+    let salvaged = memory();
+    FlashFilter::salvage_in(&*storage, salvaged.clone(), buffer).unwrap();
+    let salvaged = FlashFilter::open_in(salvaged, buffer).unwrap();
+    assert_all(&salvaged, 0..36_000, "salvaged");
+    assert_told(&salvaged, 36_000.0, "salvaged");
     let wrong = ours.contains_many(&keys(2, 0..50_000)).iter().filter(|found| **found).count();
     binomial::assert_rate_at_most(wrong as u64, 50_000, 0.015, "one and a half times the rate asked for");
     // It grows by its own sizes, whatever was merged.
     ours.set_when_full(WhenFull::Grow);
-    ours.insert_many(&keys(1, 26_000..32_000)).unwrap();
+    ours.insert_many(&keys(1, 36_000..42_000)).unwrap();
     let newest = *ours.info().layers.last().unwrap();
     assert_eq!(newest.header.capacity_keys, 40_000);
-    assert_all(&ours, 0..32_000, "grown");
+    assert_all(&ours, 0..42_000, "grown");
+}
+
+#[test]
+fn small_filters_of_one_shape_are_united_in_one_copy_until_it_is_full() {
+    let storage = memory();
+    let ours =
+        FlashFilter::create_in(storage.clone(), &FilterSettings::new(20_000, 0.01), small_buffer(POLICY))
+            .unwrap();
+    let small = FilterSettings::new(3000, 0.001);
+    for day in 0..7 {
+        ours.merge_from(&filter_of(&small, day * 900..(day + 1) * 900), &mut Watch::none()).unwrap();
+        ours.insert_many(&keys(1, 10_000 + day * 1000..11_000 + day * 1000)).unwrap();
+    }
+    // Three find room in a copy.
+    assert_eq!(ours.info().layers.len(), 4);
+    ours.close().unwrap();
+    let ours = FlashFilter::open_in(storage, small_buffer(POLICY)).unwrap();
+    assert_all(&ours, 0..6300, "merged");
+    assert_all(&ours, 10_000..17_000, "inserted meanwhile");
+    assert_told(&ours, 13_300.0, "merged");
 }
 
 #[test]
 fn a_union_that_would_raise_the_rate_is_refused_before_anything_is_written_unless_it_may() {
     let ours = filter_of(&FilterSettings::new(10_000, 0.01), 0..9500);
-    let other = filter_of(&FilterSettings::new(20_000, 0.01), 9500..20_000);
+    let other = filter_of(&FilterSettings::new(20_000, 0.01), 9500..29_000);
     let refused = ours.merge_from(&other, &mut Watch::none()).unwrap_err();
     let FlashError::RateTooHigh { got, expected, .. } = refused else { panic!("{refused}") };
     assert!(expected == 0.01 && (0.015..0.021).contains(&got), "{got}");
     assert!(ours.info().layers.len() == 1 && told(&ours) < 9600.0, "{:?}", ours.info());
     ours.set_when_full(WhenFull::Exceed);
     ours.merge_from(&other, &mut Watch::none()).unwrap();
-    assert_all(&ours, 0..20_000, "merged");
-    assert_told(&ours, 20_000.0, "merged");
+    assert_all(&ours, 0..29_000, "merged");
+    assert_told(&ours, 29_000.0, "merged");
     // A chain that may grow takes a filter of its own shape as well, where their union would be too full.
     let settings = FilterSettings::new(10_000, 0.01).growing(true);
     let (ours, other) = (filter_of(&settings, 0..7000), filter_of(&settings, 7000..14_000));
@@ -257,7 +284,7 @@ fn a_merge_that_is_stopped_loses_no_key_leaves_no_file_and_is_completed_by_anoth
             ours.set_when_full(WhenFull::Exceed);
             let other = filter_of(&settings_of_other, EACH..2 * EACH);
             let names = storage.names().unwrap();
-            match ours.merge_from(&other, &mut Watch::ending_after(steps)) {
+            match ours.merge_from(&other, &mut ending_after(steps)) {
                 Ok(()) => is_over = true,
                 Err(error) => assert!(matches!(error, FlashError::Stopped), "{what}: {error}"),
             }
@@ -289,9 +316,12 @@ fn a_power_loss_during_a_merge_loses_no_key_and_tells_no_count_too_low() {
     // Some 600 pages: three batches.
     let settings = FilterSettings::with_bits_per_key(EACH * 3, 1300.0 / 3.0, 6).page_bytes(2048);
     let other = FilterSettings::new(1500, 0.001).growing(true);
-    for (what, other) in
-        [("united", filter_of(&settings, EACH..2 * EACH)), ("copied", filter_of(&other, EACH..2 * EACH))]
-    {
+    let small = FilterSettings::new(2 * EACH, 0.001);
+    for (what, other) in [
+        ("united", filter_of(&settings, EACH..2 * EACH)),
+        ("copied", filter_of(&other, EACH..2 * EACH)),
+        ("united with a copy", filter_of(&small, EACH..2 * EACH)),
+    ] {
         let merged = |cut: Option<u64>| {
             let power = SimPower::steady();
             let storage = Arc::new(SimStorage::new(power.clone()));
@@ -299,6 +329,9 @@ fn a_power_loss_during_a_merge_loses_no_key_and_tells_no_count_too_low() {
             ours.insert_many(&keys(1, 0..EACH)).unwrap();
             ours.commit().unwrap();
             ours.set_when_full(WhenFull::Exceed);
+            if what == "united with a copy" {
+                ours.merge_from(&filter_of(&small, 0..100), &mut Watch::none()).unwrap();
+            }
             let before = power.operations();
             if let Some(operations) = cut {
                 power.cut_after(operations);

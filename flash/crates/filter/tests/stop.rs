@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use common::{keys, memory, small_buffer};
 use springbloom_flash_filter::{FilterSettings, FlashError, FlashFilter, FlushPolicy, Watch, WhenFull};
-use springbloom_page_device::{FileStorage, PowerLoss, SimStorage, Storage};
+use springbloom_flash_testkit::{PowerLoss, SimStorage, ending_after};
+use springbloom_page_device::{FileStorage, Storage};
 
 const POLICY: FlushPolicy = FlushPolicy::DirtiestGroupFirst;
 const KEYS: u64 = 20_000;
@@ -14,7 +15,7 @@ const KEYS: u64 = 20_000;
 /// Calls `work` with one step more each time, until it is not stopped. Returns how often it was.
 fn stopped_at_each_step(mut work: impl FnMut(&mut Watch<'_>, u64) -> Result<(), FlashError>) -> u64 {
     for steps in 0.. {
-        match work(&mut Watch::ending_after(steps), steps) {
+        match work(&mut ending_after(steps), steps) {
             Err(FlashError::Stopped) => {}
             done => {
                 done.unwrap();

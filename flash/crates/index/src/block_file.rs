@@ -3,13 +3,9 @@
 //!
 //! Invariant: such a file is redundant. It is ignored if it is missing, damaged or of another close.
 
-use std::sync::Arc;
-
-use springbloom_page_device::AlignedBuf;
-use springbloom_page_device::FlashError;
-use springbloom_page_device::field;
-use springbloom_page_device::{PageDevice, Storage, Watch};
-use springbloom_page_device::{checksum, mix};
+use springbloom_page_device::{
+    AlignedBuf, FlashError, NamedDevice, Storage, Watch, checksum, mix, u16_at, u64_at,
+};
 
 const BLOCK_BYTES: usize = 64 << 10;
 const HEAD_BYTES: usize = 24;
@@ -33,8 +29,7 @@ impl BlockKey {
 }
 
 pub(crate) struct BlockWriter {
-    device: Arc<dyn PageDevice>,
-    name: String,
+    device: NamedDevice,
     closing: BlockKey,
     buf: AlignedBuf,
     number: u32,
@@ -49,10 +44,8 @@ impl BlockWriter {
         file: &str,
         closing: BlockKey,
     ) -> Result<BlockWriter, FlashError> {
-        let name = storage.describe(file);
-        let device = storage.create(file, 0).map_err(FlashError::io("create", &name))?;
-        let buf = AlignedBuf::new(BLOCK_BYTES);
-        Ok(BlockWriter { device, name, closing, buf, number: 0, items: 0, at: HEAD_BYTES })
+        let (device, buf) = (NamedDevice::create(storage, file, 0)?, AlignedBuf::new(BLOCK_BYTES));
+        Ok(BlockWriter { device, closing, buf, number: 0, items: 0, at: HEAD_BYTES })
     }
 
     /// Adds an item of at most [`ITEM_BYTES_MAX`] bytes.
@@ -69,7 +62,7 @@ impl BlockWriter {
     /// Writes the last block. Durable on return.
     pub(crate) fn finish(mut self) -> Result<(), FlashError> {
         self.write(true)?;
-        self.device.sync().map_err(FlashError::io("sync", &self.name))
+        self.device.sync()
     }
 
     fn write(&mut self, is_last: bool) -> Result<(), FlashError> {
@@ -83,9 +76,8 @@ impl BlockWriter {
         let check = self.closing.check(self.number, block);
         block[..8].copy_from_slice(&check.to_le_bytes());
         let offset = u64::from(self.number) * BLOCK_BYTES as u64;
-        let written =
-            self.device.grow(offset + len as u64).and_then(|()| self.device.write_at(offset, block));
-        written.map_err(FlashError::io("write", &self.name))?;
+        self.device.grow(offset + len as u64)?;
+        self.device.write(offset, block)?;
         (self.number, self.items, self.at) = (self.number + 1, 0, HEAD_BYTES);
         Ok(())
     }
@@ -112,10 +104,10 @@ pub(crate) fn read_blocks(
         }
         let block = &mut buf[..len];
         let read = device.read_at(u64::from(number) * BLOCK_BYTES as u64, block);
-        if read.is_err() || field(block, 0) != closing.check(number, block).to_le_bytes() {
+        if read.is_err() || u64_at(block, 0) != closing.check(number, block) {
             break;
         }
-        if visit(usize::from(u16::from_le_bytes(field(block, 20))), &block[HEAD_BYTES..]).is_none() {
+        if visit(usize::from(u16_at(block, 20)), &block[HEAD_BYTES..]).is_none() {
             break;
         }
         watch.advance(len as u64)?;

@@ -6,9 +6,7 @@
 use springbloom_filter::KeyDigest;
 
 use crate::entry::{Entry, PAGE_BITS, fingerprint};
-use springbloom_page_device::SECTOR_BYTES;
-use springbloom_page_device::field;
-use springbloom_page_device::{checksum_32, mix};
+use springbloom_page_device::{SECTOR_BYTES, checksum_32, mix, u16_at, u32_at, u48_at, u64_at};
 
 const HEAD_BYTES: usize = 14;
 const BODY_BITS: usize = (SECTOR_BYTES - HEAD_BYTES) * 8;
@@ -89,15 +87,14 @@ struct Sector<'a> {
 
 impl<'a> Sector<'a> {
     fn open(key: BucketKey, sector: usize, bytes: &'a [u8]) -> Option<Sector<'a>> {
-        let [f0, f1, f2, f3, f4, f5] = field(bytes, 8);
         let open = Sector {
             body: &bytes[HEAD_BYTES..SECTOR_BYTES],
-            entries: usize::from(u16::from_le_bytes(field(bytes, 4))),
+            entries: usize::from(u16_at(bytes, 4)),
             bits: bytes[6],
             page_bits: bytes[7],
-            first: u64::from_le_bytes([f0, f1, f2, f3, f4, f5, 0, 0]),
+            first: u48_at(bytes, 8),
         };
-        let is_sane = field(bytes, 0) == key.check(sector, bytes).to_le_bytes()
+        let is_sane = u32_at(bytes, 0) == key.check(sector, bytes)
             && open.bits <= 32
             && open.page_bits <= PAGE_BITS
             && open.entries * (usize::from(open.bits) + usize::from(open.page_bits)) <= BODY_BITS;
@@ -131,7 +128,7 @@ impl<'a> Sector<'a> {
             let is_match = |n: usize| {
                 let at = (n * BITS / 8).min(BITS - 4);
                 let shift = n * BITS - at * 8;
-                let word = u32::from_le_bytes(field(block, at));
+                let word = u32_at(block, at);
                 (word ^ (wanted << shift)) & (u32::MAX >> (32 - BITS) << shift) == 0
             };
             if (0..8).any(is_match) {
@@ -201,7 +198,7 @@ fn window(body: &[u8], at: usize) -> (usize, usize) {
 #[inline]
 fn get_bits(body: &[u8], at: usize, bits: u8) -> u64 {
     let (byte, shift) = window(body, at);
-    let word = u64::from_le_bytes(field(body, byte));
+    let word = u64_at(body, byte);
     // A field of no bits may lie past the last byte. The mask makes it zero, whatever the shift gives.
     word.wrapping_shr(shift as u32) & ((1 << bits) - 1)
 }
@@ -209,7 +206,7 @@ fn get_bits(body: &[u8], at: usize, bits: u8) -> u64 {
 fn put_bits(body: &mut [u8], at: usize, bits: u8, value: u64) {
     let (byte, shift) = window(body, at);
     if bits > 0 {
-        let word = u64::from_le_bytes(field(body, byte)) | (value << shift);
+        let word = u64_at(body, byte) | (value << shift);
         body[byte..byte + 8].copy_from_slice(&word.to_le_bytes());
     }
 }

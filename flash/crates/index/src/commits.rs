@@ -8,7 +8,9 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use springbloom_page_device::{FlashError, INDEX_KIND, SET_KIND, Storage, Wal, WalReport, Watch, field};
+use springbloom_page_device::{
+    FlashError, INDEX_KIND, SET_KIND, Storage, Wal, WalReport, Watch, u16_at, u32_at, u64_at,
+};
 
 use crate::record::{INDEX_PAGE_BYTES, PAGE_HEAD_BYTES};
 
@@ -78,15 +80,15 @@ impl Acknowledged {
     /// `None` for bytes that no index writes. Total.
     fn decode(bytes: &[u8]) -> Option<Acknowledged> {
         let (fields, body) = bytes.split_at_checked(FIELDS_BYTES)?;
-        let first = u16::from_le_bytes(field(fields, 24));
-        let is_sane = body.len() == usize::from(u16::from_le_bytes(field(fields, 26)))
+        let first = u16_at(fields, 24);
+        let is_sane = body.len() == usize::from(u16_at(fields, 26))
             && (PAGE_HEAD_BYTES..=PAGE_HEAD_BYTES + body.len()).contains(&usize::from(first))
             && PAGE_HEAD_BYTES + body.len() <= INDEX_PAGE_BYTES;
         is_sane.then(|| Acknowledged {
-            sequence: u64::from_le_bytes(field(fields, 0)),
-            epoch: u32::from_le_bytes(field(fields, 16)),
-            is_closed: u32::from_le_bytes(field(fields, 20)) == 1,
-            end: LogEnd { page: u64::from_le_bytes(field(fields, 8)), first, body: body.to_vec() },
+            sequence: u64_at(fields, 0),
+            epoch: u32_at(fields, 16),
+            is_closed: u32_at(fields, 20) == 1,
+            end: LogEnd { page: u64_at(fields, 8), first, body: body.to_vec() },
         })
     }
 }
@@ -94,7 +96,6 @@ impl Acknowledged {
 /// The write-ahead log, and the content of its last commit.
 pub(crate) struct Commits {
     state: Mutex<(Wal, Acknowledged)>,
-    salt: u64,
 }
 
 impl Commits {
@@ -120,7 +121,7 @@ impl Commits {
                 expected: "at least one".to_owned(),
             });
         };
-        let commits = Commits { salt: wal.salt(), state: Mutex::new((wal, acknowledged)) };
+        let commits = Commits { state: Mutex::new((wal, acknowledged)) };
         if storage.is_writable() && (!found.is_sound() || found.torn_blocks > 0) {
             commits.start_generation(&mut commits.state.lock())?;
         }
@@ -129,7 +130,7 @@ impl Commits {
 
     /// Key of the checksums of the index.
     pub(crate) fn salt(&self) -> u64 {
-        self.salt
+        self.state.lock().0.salt()
     }
 
     pub(crate) fn acknowledged(&self) -> Acknowledged {
@@ -177,7 +178,7 @@ impl Commits {
 
 #[cfg(test)]
 mod tests {
-    use springbloom_page_device::{SimPower, SimStorage};
+    use springbloom_flash_testkit::{SimPower, SimStorage};
 
     use super::*;
 

@@ -47,7 +47,7 @@ mod tests {
 
     use super::*;
     use crate::{IndexMemory, IndexSettings};
-    use springbloom_page_device::{SimPower, SimStorage};
+    use springbloom_flash_testkit::{SimPower, SimStorage};
 
     #[test]
     fn only_absent_keys_are_put_and_of_equal_ones_the_first() {

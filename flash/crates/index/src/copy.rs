@@ -27,9 +27,9 @@ impl FlashIndex {
             self.commit()?;
         }
         // A commit of another thread goes on without the writer.
-        let _commits = self.group_commit.lead(|| false);
+        let _commits = self.group_commit.lead(u64::MAX);
         let _writer = self.writer.lock();
-        self.log.check_alive()?;
+        self.log.device.check_alive()?;
         let files = [LOG_NAME, BUCKETS_NAME, pending_file::NAME, prefilter_file::NAME];
         let names = files.into_iter().chain(manifest::NAMES).map(str::to_owned).chain(Wal::file_names());
         copy_devices(&*self.storage, to, &names.collect::<Vec<_>>(), watch)

@@ -1,26 +1,18 @@
-//! Moves pending entries from memory to buckets, and writes checkpoints. A round visits all partitions in the order of their prefixes.
+//! Moves pending entries from memory to buckets. A round visits all partitions in the order of their prefixes.
 //!
 //! Keys are hashed, so visiting the fullest partition first would not append more entries at a time (twice the mean in both cases). In
 //! prefix order no entry is pending for longer than a round, which bounds what recovery replays.
 
 use std::collections::HashSet;
-use std::sync::atomic::Ordering;
 
-use crate::block_file::BlockKey;
 use crate::bucket::{encode, runs};
 use crate::entry::{DEPTH_MAX, Entry, fingerprint_bits};
 use crate::halves::Halves;
-use crate::manifest::{INDEX_VERSION, Manifest};
 use crate::partitions::{Bucket, Part, next_prefix};
-use crate::pending_file;
 use crate::prefilter::{self, HalfFilter, Prefilter};
-use crate::prefilter_file;
 use crate::store::FlashIndex;
 use crate::writer::Writer;
-use springbloom_page_device::AlignedBuf;
-use springbloom_page_device::FlashError;
-use springbloom_page_device::SECTOR_BYTES;
-use springbloom_page_device::Watch;
+use springbloom_page_device::{AlignedBuf, FlashError, SECTOR_BYTES, Watch};
 
 /// Partitions whose buckets are read and written together.
 const BATCH_PARTITIONS: usize = 32;
@@ -49,7 +41,7 @@ pub(crate) struct Outcome {
 /// Sectors to write: offset on the device and bytes.
 #[derive(Default)]
 pub(crate) struct Writes {
-    pieces: Vec<(u64, Vec<u8>)>,
+    pieces: Vec<(u64, AlignedBuf)>,
 }
 
 impl FlashIndex {
@@ -116,7 +108,7 @@ impl FlashIndex {
         self.buckets.read_each(&spans, &mut |n, bytes| {
             let (i, bucket) = asked[n];
             let job = &jobs[i];
-            let updated = bytes.map_err(|e| self.unread_bucket(e)).and_then(|bytes| {
+            let updated = bytes.map_err(self.buckets.error("read")).and_then(|bytes| {
                 let halves = Halves::decoded(bucket.key(self.salt), self.front_sectors(), bytes)
                     .map_err(|sector| self.damaged_bucket(bucket.slot, sector))?;
                 self.update_partition(writer, job, halves, &mut writes)
@@ -129,7 +121,6 @@ impl FlashIndex {
         if let Some(error) = failure {
             return Err(error);
         }
-        self.counters.flush_reads.add(spans.len() as u64);
         self.write_buckets(writer, writes)?;
         self.install(writer, jobs, outcomes);
         Ok(next)
@@ -258,61 +249,24 @@ impl FlashIndex {
     }
 
     fn write_entries(&self, bucket: Bucket, first_sector: usize, entries: &[Entry], writes: &mut Writes) {
-        let mut bytes = Vec::new();
-        for (n, run) in runs(entries).enumerate() {
-            let at = n * SECTOR_BYTES;
-            bytes.resize(at + SECTOR_BYTES, 0);
-            encode(bucket.key(self.salt), first_sector + n, run, &mut bytes[at..]);
+        let sectors = runs(entries).count();
+        let mut bytes = AlignedBuf::new(sectors * SECTOR_BYTES);
+        for ((number, run), sector) in (first_sector..).zip(runs(entries)).zip(bytes.chunks_mut(SECTOR_BYTES))
+        {
+            encode(bucket.key(self.salt), number, run, sector);
         }
-        let end = first_sector + bytes.len() / SECTOR_BYTES;
+        let end = first_sector + sectors;
         writes.pieces.push((self.span_of(bucket, first_sector..end).offset, bytes));
-    }
-
-    /// Writes to the write-ahead log that the index is open, with a new epoch. Called before the first change. After a crash, the next
-    /// opening sees the mark and looks for torn sectors.
-    pub(crate) fn mark_open(&self, writer: &mut Writer) -> Result<(), FlashError> {
-        if !self.storage.is_writable() {
-            return Err(FlashError::ReadOnly { name: self.storage.describe("") });
-        }
-        if !writer.is_marked_open {
-            self.grow_log()?;
-            let epoch = writer.epoch;
-            let committed = self.commits.commit(|next| (next.epoch, next.is_closed) = (epoch, false));
-            committed.inspect_err(|_| self.log.mark_failed())?;
-            writer.is_marked_open = true;
-        }
-        if writer.version < INDEX_VERSION {
-            // Before there is any record that programs of that version cannot read.
-            self.write_checkpoint(writer, false).inspect_err(|_| self.log.mark_failed())?;
-        }
-        Ok(())
     }
 
     pub(crate) fn write_buckets(&self, writer: &mut Writer, writes: Writes) -> Result<(), FlashError> {
         self.mark_open(writer)?;
         let len_bytes = u64::from(writer.bucket_slots) * self.bucket_bytes() as u64;
-        let total: usize = writes.pieces.iter().map(|(_, bytes)| bytes.len()).sum();
-        // Direct I/O needs every piece at an aligned address.
-        let stride = |bytes: &[u8]| bytes.len().next_multiple_of(springbloom_page_device::ALIGNMENT_BYTES);
-        let mut buf = AlignedBuf::new(writes.pieces.iter().map(|(_, bytes)| stride(bytes)).sum());
-        let mut at = 0;
-        for (_, bytes) in &writes.pieces {
-            buf[at..at + bytes.len()].copy_from_slice(bytes);
-            at += stride(bytes);
-        }
-        let mut rest = &buf[..];
-        let aligned: Vec<(u64, &[u8])> = writes
-            .pieces
-            .iter()
-            .map(|(offset, bytes)| {
-                let (piece, behind) = rest.split_at(stride(bytes));
-                rest = behind;
-                (*offset, &piece[..bytes.len()])
-            })
-            .collect();
-        let written = self.buckets.grow(len_bytes).and_then(|()| self.buckets.write_each(&aligned));
-        written.map_err(|e| self.buckets_failed("write", e))?;
-        self.counters.bucket_bytes_written.add(total as u64);
+        let pieces: Vec<(u64, &[u8])> =
+            writes.pieces.iter().map(|(offset, bytes)| (*offset, &**bytes)).collect();
+        let written = self.buckets.grow(len_bytes).and_then(|()| self.buckets.write_each(&pieces));
+        written.inspect_err(|_| self.log.device.mark_failed())?;
+        self.counters.bucket_bytes_written.add(pieces.iter().map(|(_, bytes)| bytes.len() as u64).sum());
         Ok(())
     }
 
@@ -356,63 +310,5 @@ impl FlashIndex {
             }
         }
         replaced.into_iter().flatten().for_each(|page| zones.count_stale(page));
-    }
-
-    /// Writes the pending entries and the pre-filters for the manifest that closes the index, which is the next one. Tells `watch` the
-    /// bytes.
-    pub(crate) fn write_closing_files(
-        &self,
-        writer: &Writer,
-        watch: &mut Watch<'_>,
-    ) -> Result<(), FlashError> {
-        let (table, closing) =
-            (self.table.read(), BlockKey { salt: self.salt, sequence: writer.sequence + 1 });
-        watch.expect(writer.pending_entries * pending_file::ENTRY_BYTES as u64 + table.filter_bytes());
-        pending_file::write(&*self.storage, closing, &table, watch)?;
-        prefilter_file::write(&*self.storage, closing, &table, watch)
-    }
-
-    /// Makes everything durable and writes a manifest for the next opening. `closes` is true for the last checkpoint of a clean close.
-    pub(crate) fn checkpoint(&self, writer: &mut Writer, closes: bool) -> Result<(), FlashError> {
-        self.mark_open(writer)?;
-        let checkpointed = self.write_checkpoint(writer, closes);
-        // After a failure the state of the manifest on the device is unknown, so no further write is allowed.
-        checkpointed.inspect_err(|_| self.log.mark_failed())
-    }
-
-    fn write_checkpoint(&self, writer: &mut Writer, closes: bool) -> Result<(), FlashError> {
-        let end = self.log.seal()?;
-        let page = end.page;
-        self.log.sync_to(page)?;
-        self.buckets.sync().map_err(|e| self.buckets_failed("sync", e))?;
-        let sequence = writer.sequence + 1;
-        let manifest = {
-            let (table, zones) = (self.table.read(), self.log.zones.read());
-            Manifest {
-                version: INDEX_VERSION,
-                sequence,
-                salt: self.salt,
-                settings: self.settings,
-                replay_page: writer.replay_page,
-                counted_page: page,
-                is_closing: closes,
-                bucket_version: writer.bucket_version,
-                bucket_slots: writer.bucket_slots,
-                zone_slots: zones.slots,
-                free_zone_slots: zones.free_after_checkpoint().collect(),
-                zones: zones.live.iter().map(|(number, zone)| (*number, *zone)).collect(),
-                partitions: table.ordered().map(|p| (p.depth, p.bucket())).collect(),
-            }
-        };
-        let written = manifest.write(&*self.storage)?;
-        self.counters.manifest_bytes_written.add(written);
-        // This commit makes the manifest valid.
-        self.commits.commit(|next| (next.sequence, next.is_closed, next.end) = (sequence, closes, end))?;
-        self.durable.fetch_max(writer.appended, Ordering::AcqRel);
-        (writer.sequence, writer.version, writer.checkpoint_page) = (sequence, INDEX_VERSION, page);
-        writer.is_marked_open = !closes;
-        writer.free_slots.append(&mut writer.returned_slots);
-        self.log.zones.write().checkpointed();
-        Ok(())
     }
 }

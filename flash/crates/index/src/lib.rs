@@ -9,6 +9,7 @@
 
 mod block_file;
 mod bucket;
+mod checkpoint;
 mod commits;
 mod conditional;
 mod copy;
@@ -18,6 +19,7 @@ mod flush;
 mod halves;
 mod lookup;
 mod manifest;
+mod open;
 mod partitions;
 mod pending;
 mod pending_file;
@@ -42,7 +44,7 @@ pub use manifest::{INDEX_MAGIC, INDEX_VERSION};
 pub use reclaim::CompactReport;
 pub use record::{INDEX_PAGE_BYTES, KEY_BYTES_MAX, VALUE_BYTES_MAX};
 pub use salvage::SalvageReport;
-pub use scan::{Pair, Scan, Visitor};
+pub use scan::{Pair, Scan};
 pub use settings::{EXPECTED_KEYS_MAX, IndexMemory, IndexSettings};
 pub use springbloom_page_device::{Access, FileStorage, FlashError, Watch};
 pub use stats::{IndexInfo, IndexStats};

@@ -19,8 +19,7 @@ use crate::prefilter::Prefilter;
 use crate::record::{INDEX_PAGE_BYTES, KeyName, Page, check_lengths};
 use crate::record_log::{PageFault, PagePlace};
 use crate::store::FlashIndex;
-use springbloom_page_device::{AnswerMemory, FlashError};
-use springbloom_page_device::{PlannedRead, ReadPlan};
+use springbloom_page_device::{AnswerMemory, FlashError, PlannedRead, ReadPlan};
 
 /// Keys of one batch. Bounds the memory of a call.
 pub(crate) const BATCH_KEYS: usize = 4096;
@@ -200,7 +199,7 @@ impl FlashIndex {
         };
         loop {
             self.buckets.read_planned(
-                self.log.device(),
+                &*self.log.device,
                 self.bucket_bytes().max(INDEX_PAGE_BYTES),
                 &mut searches,
             );
@@ -230,7 +229,7 @@ impl FlashIndex {
 
     pub(crate) fn page_error(&self, page: u64, fault: PageFault) -> FlashError {
         match fault {
-            PageFault::Device(e) => FlashError::io("read", self.log.name())(e),
+            PageFault::Device(e) => self.log.device.error("read")(e),
             PageFault::Damaged | PageFault::Reclaimed => self.damaged_page(page),
         }
     }
@@ -239,7 +238,7 @@ impl FlashIndex {
 impl Searches<'_, '_> {
     /// Takes the state in memory of the searches `which`, and requests their first reads.
     fn start(&mut self, which: impl Iterator<Item = usize> + Clone) {
-        let reclaimed = self.index.counters.snapshot().zones_reclaimed;
+        let reclaimed = self.index.counters.zones_reclaimed.get();
         {
             let table = self.index.table.read();
             for i in which.clone() {
@@ -256,7 +255,6 @@ impl Searches<'_, '_> {
     }
 
     fn start_over(&mut self, i: usize) {
-        self.index.counters.restarts.add(1);
         let search = &mut self.searches[i];
         search.restarts += 1;
         if search.restarts > RESTARTS_MAX {
@@ -321,7 +319,7 @@ impl Searches<'_, '_> {
                     matches(key, first, bytes, search.digest, search.depth, &mut search.pages)
                         .map_err(|sector| index.damaged_bucket(bucket.slot, sector))
                 }
-                Err(e) => Err(index.unread_bucket(e.kind().into())),
+                Err(e) => Err(index.buckets.error("read")(e.kind().into())),
             };
             match read {
                 Ok(()) => {
@@ -360,7 +358,7 @@ impl Searches<'_, '_> {
             Ok(page) => page,
             Err(PageFault::Reclaimed) => {
                 // Entries outlive their zones. Only a zone that was reclaimed during the search may have held the record.
-                let now = index.counters.snapshot().zones_reclaimed;
+                let now = index.counters.zones_reclaimed.get();
                 while let Some(i) = self.next_of(&mut waiting) {
                     if self.searches[i].reclaimed != now { self.start_over(i) } else { self.go_on(i) }
                 }
@@ -371,14 +369,12 @@ impl Searches<'_, '_> {
                 return;
             }
         };
-        let mut is_wasted = true;
         while let Some(i) = self.next_of(&mut waiting) {
             let search = &mut self.searches[i];
             let Some(record) = page.find(&search.name) else {
                 self.go_on(i);
                 continue;
             };
-            is_wasted = false;
             let is_wanted = self.wants_values && record.value_bytes.is_some();
             let missing_bytes = if is_wanted { record.missing_bytes() } else { 0 };
             if missing_bytes > 0 {
@@ -399,7 +395,6 @@ impl Searches<'_, '_> {
             search.found = Some(Found { page: number, offset: record.offset, value, older_pages });
         }
         index.counters.page_reads.add(1);
-        index.counters.wasted_reads.add(is_wasted.into());
     }
 
     /// Reads the rest of the values that end in later pages. A search restarts if that fails.

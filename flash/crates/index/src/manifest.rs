@@ -7,10 +7,9 @@ use crate::block_file::BlockKey;
 use crate::entry::{DEPTH_MAX, PAGE_BITS};
 use crate::partitions::Bucket;
 use crate::settings::IndexSettings;
-use springbloom_page_device::AlignedBuf;
-use springbloom_page_device::FlashError;
-use springbloom_page_device::{SECTOR_BYTES, Storage};
-use springbloom_page_device::{checksum, field};
+use springbloom_page_device::{
+    AlignedBuf, FlashError, NamedDevice, SECTOR_BYTES, Storage, checksum, field, u32_at, u64_at,
+};
 
 /// First eight bytes of a manifest.
 pub const INDEX_MAGIC: [u8; 8] = *b"SPBLINDX";
@@ -127,9 +126,9 @@ impl Manifest {
             let (got, expected) = (format!("{magic:02x?} at its beginning"), format!("{INDEX_MAGIC:02x?}"));
             return Err(FlashError::Damaged { name: name.to_owned(), part: "the manifest", got, expected });
         }
-        let body_bytes = u32::from_le_bytes(field(bytes, 12)) as usize;
+        let body_bytes = u32_at(bytes, 12) as usize;
         let body = bytes[HEAD_BYTES..].get(..body_bytes).ok_or_else(|| truncated(HEAD_BYTES + body_bytes))?;
-        let (stored, sum) = (u64::from_le_bytes(field(bytes, 16)), sum(&bytes[8..16], body));
+        let (stored, sum) = (u64_at(bytes, 16), sum(&bytes[8..16], body));
         let damaged = |part, got: String, expected: &str| FlashError::Damaged {
             name: name.to_owned(),
             part,
@@ -137,14 +136,14 @@ impl Manifest {
             expected: expected.to_owned(),
         };
         if stored != sum {
-            let got = u32::from_le_bytes(field(bytes, 8));
+            let got = u32_at(bytes, 8);
             if got < FIRST_KEYED_VERSION && stored == KeyDigest::of(body).lo {
                 return Err(FlashError::OlderVersion { name: name.to_owned(), got, expected: INDEX_VERSION });
             }
             return Err(damaged("the manifest's checksum", format!("{stored:016x}"), &format!("{sum:016x}")));
         }
         // Checked after the checksum, so that a flipped bit is reported as damage and not as another version.
-        let (got, expected) = (u32::from_le_bytes(field(bytes, 8)), INDEX_VERSION);
+        let (got, expected) = (u32_at(bytes, 8), INDEX_VERSION);
         if got > expected {
             return Err(FlashError::NewerVersion { name: name.to_owned(), got, expected });
         }
@@ -189,12 +188,10 @@ impl Manifest {
 
     /// Writes this manifest over the older one. Durable on return. Returns the bytes written.
     pub(crate) fn write(&self, storage: &dyn Storage) -> Result<u64, FlashError> {
-        let file = file_of(self.sequence);
-        let name = storage.describe(file);
         let bytes = self.encode();
-        let device = storage.create(file, bytes.len() as u64).map_err(FlashError::io("create", &name))?;
-        device.write_at(0, &bytes).map_err(FlashError::io("write", &name))?;
-        device.sync().map_err(FlashError::io("sync", &name))?;
+        let device = NamedDevice::create(storage, file_of(self.sequence), bytes.len() as u64)?;
+        device.write(0, &bytes)?;
+        device.sync()?;
         Ok(bytes.len() as u64)
     }
 
@@ -225,9 +222,7 @@ impl Manifest {
                 Ok(found) if newest.as_ref().is_none_or(|newest| found.sequence > newest.sequence) => {
                     newest = Some(found);
                 }
-                Err(error @ (FlashError::NewerVersion { .. } | FlashError::OlderVersion { .. })) => {
-                    return Err(error);
-                }
+                Err(error) if error.is_other_version() => return Err(error),
                 _ => {}
             }
         }
@@ -235,12 +230,11 @@ impl Manifest {
     }
 
     fn read_file(storage: &dyn Storage, file: &str) -> Result<Manifest, FlashError> {
-        let name = storage.describe(file);
-        let device = storage.open(file).map_err(FlashError::io("open", &name))?;
+        let device = NamedDevice::open(storage, file)?;
         let len = device.len_bytes() as usize / SECTOR_BYTES * SECTOR_BYTES;
         let mut bytes = AlignedBuf::new(len);
-        device.read_at(0, &mut bytes).map_err(FlashError::io("read", &name))?;
-        Manifest::decode(&name, &bytes)
+        device.read(0, &mut bytes)?;
+        Manifest::decode(device.name(), &bytes)
     }
 }
 
@@ -250,7 +244,7 @@ fn file_of(sequence: u64) -> &'static str {
 
 /// Checksum of version, length and fields.
 fn sum(head: &[u8], body: &[u8]) -> u64 {
-    checksum(u64::from_le_bytes(field(head, 0)), 0, body)
+    checksum(u64_at(head, 0), 0, body)
 }
 
 struct Reader<'a> {
@@ -319,7 +313,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use springbloom_page_device::{SimPower, SimStorage};
+    use springbloom_flash_testkit::{SimPower, SimStorage};
 
     fn manifest(sequence: u64) -> Manifest {
         Manifest {
@@ -367,7 +361,7 @@ mod tests {
         let of_version = |version: u8, is_keyed: bool| {
             let mut bytes = good.to_vec();
             bytes[8] = version;
-            let end = HEAD_BYTES + u32::from_le_bytes(field(&bytes, 12)) as usize;
+            let end = HEAD_BYTES + u32_at(&bytes, 12) as usize;
             let body = &bytes[HEAD_BYTES..end];
             let sum = if is_keyed { sum(&bytes[8..16], body) } else { KeyDigest::of(body).lo };
             bytes[16..24].copy_from_slice(&sum.to_le_bytes());
@@ -407,7 +401,7 @@ mod tests {
             // With a valid checksum, so that the checks after it are reached.
             let mut block = manifest(1).encode();
             block[at..at + bytes.len()].copy_from_slice(&bytes);
-            let body_bytes = u32::from_le_bytes(field(&block, 12)) as usize;
+            let body_bytes = u32_at(&block, 12) as usize;
             let sum = sum(&block[8..16], &block[HEAD_BYTES..HEAD_BYTES + body_bytes]);
             block[16..24].copy_from_slice(&sum.to_le_bytes());
             if let Ok(manifest) = Manifest::decode("m", &block) {

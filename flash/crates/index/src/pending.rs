@@ -9,6 +9,7 @@
 //! partition gives.
 
 use crate::entry::{Entry, FINGERPRINT_BITS_MAX};
+use springbloom_page_device::u48_at;
 
 /// Bytes of memory of a chunk.
 pub(crate) const CHUNK_BYTES: usize = size_of::<Chunk>();
@@ -61,8 +62,7 @@ impl Chunk {
     }
 
     fn first_page(&self) -> u64 {
-        let [a, b, c, d, e, f] = self.first_page;
-        u64::from_le_bytes([a, b, c, d, e, f, 0, 0])
+        u48_at(&self.first_page, 0)
     }
 
     /// Fingerprint (of `bits` bits) and page of each entry, oldest first.

@@ -7,10 +7,7 @@ use springbloom_filter::KeyDigest;
 use crate::block_file::{BlockKey, BlockWriter, read_blocks};
 use crate::manifest::Manifest;
 use crate::partitions::Partitions;
-use springbloom_page_device::FlashError;
-use springbloom_page_device::Storage;
-use springbloom_page_device::Watch;
-use springbloom_page_device::field;
+use springbloom_page_device::{FlashError, Storage, Watch, u48_at, u64_at};
 
 pub(crate) const NAME: &str = "waiting";
 pub(crate) const ENTRY_BYTES: usize = 14;
@@ -48,9 +45,8 @@ pub(crate) fn read(
     let Some(closing) = manifest.closing() else { return Ok(false) };
     read_blocks(storage, NAME, closing, watch, |count, bytes| {
         for entry in bytes.get(..count * ENTRY_BYTES)?.chunks_exact(ENTRY_BYTES) {
-            let hi = u64::from_le_bytes(field(entry, 0));
-            let [a, b, c, d, e, f] = field(entry, 8);
-            let page = u64::from_le_bytes([a, b, c, d, e, f, 0, 0]);
+            let hi = u64_at(entry, 0);
+            let page = u48_at(entry, 8);
             if page >= manifest.counted_page {
                 return None;
             }

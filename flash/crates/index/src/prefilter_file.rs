@@ -8,9 +8,7 @@ use crate::block_file::{BlockKey, BlockWriter, ITEM_BYTES_MAX, read_blocks};
 use crate::manifest::Manifest;
 use crate::partitions::Partitions;
 use crate::prefilter::{Heads, Prefilter, SHAPES_BYTES};
-use springbloom_page_device::FlashError;
-use springbloom_page_device::Storage;
-use springbloom_page_device::Watch;
+use springbloom_page_device::{FlashError, Storage, Watch};
 
 pub(crate) const NAME: &str = "filters";
 /// Shapes of a partition without filters.

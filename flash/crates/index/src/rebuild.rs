@@ -49,10 +49,7 @@ impl FlashIndex {
         let torn = self.unreadable(last_piece, watch)?;
         match self.rebuild(writer, torn, watch).inspect_err(|_| writer.give_back_slots()) {
             Err(error @ (FlashError::Damaged { .. } | FlashError::Crowded { .. })) => {
-                log::warn!(
-                    "{}: torn buckets could not be rebuilt: {error}",
-                    self.storage.describe("buckets")
-                );
+                log::warn!("{}: torn buckets could not be rebuilt: {error}", self.buckets.name());
             }
             rebuilt => {
                 rebuilt?;
@@ -124,7 +121,7 @@ impl FlashIndex {
             self.install(writer, std::mem::replace(&mut jobs, rest), outcomes);
         }
         if count > 0 {
-            log::warn!("{}: {count} damaged buckets were rebuilt", self.storage.describe("buckets"));
+            log::warn!("{}: {count} damaged buckets were rebuilt", self.buckets.name());
             self.counters.buckets_rebuilt.add(count);
             self.checkpoint(writer, false)?;
         }

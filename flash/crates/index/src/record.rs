@@ -4,9 +4,7 @@
 //! hash of a long one. The record continues in the following pages.
 
 use springbloom_filter::KeyDigest;
-use springbloom_page_device::FlashError;
-use springbloom_page_device::checksum_32;
-use springbloom_page_device::field;
+use springbloom_page_device::{FlashError, checksum_32, u16_at, u32_at, u64_at};
 
 /// Bytes of a log page. A lookup reads one page.
 pub const INDEX_PAGE_BYTES: usize = 4096;
@@ -50,9 +48,7 @@ impl<'k> KeyName<'k> {
     pub(crate) fn digest(&self, salt: u64) -> KeyDigest {
         match self {
             KeyName::Short(key) => KeyDigest::seeded(key, salt),
-            KeyName::Long(hash) => {
-                KeyDigest { lo: u64::from_le_bytes(field(hash, 0)), hi: u64::from_le_bytes(field(hash, 8)) }
-            }
+            KeyName::Long(hash) => KeyDigest { lo: u64_at(hash, 0), hi: u64_at(hash, 8) },
         }
     }
 
@@ -138,14 +134,14 @@ impl<'a> Record<'a> {
 impl<'a> Page<'a> {
     /// Checks a page. `None` if `bytes` are not page `page` of this index. Total.
     pub(crate) fn open(salt: u64, page: u64, bytes: &'a [u8]) -> Option<Page<'a>> {
-        if bytes.len() != INDEX_PAGE_BYTES || field(bytes, 0) != check(salt, page, bytes).to_le_bytes() {
+        if bytes.len() != INDEX_PAGE_BYTES || u32_at(bytes, 0) != check(salt, page, bytes) {
             return None;
         }
         let head = PageHead {
-            epoch: u32::from_le_bytes(field(bytes, 4)),
-            page: u64::from_le_bytes(field(bytes, 8)),
-            first: u16::from_le_bytes(field(bytes, 20)),
-            used: u16::from_le_bytes(field(bytes, 22)),
+            epoch: u32_at(bytes, 4),
+            page: u64_at(bytes, 8),
+            first: u16_at(bytes, 20),
+            used: u16_at(bytes, 22),
         };
         let (first, used) = (usize::from(head.first), usize::from(head.used));
         let is_sane =

@@ -4,9 +4,6 @@
 //! write-ahead log holds the end of this log (see [`crate::commits`]). Invariant: pages before the acknowledged end are durable and are
 //! never written again.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
 use crate::commits::LogEnd;
 use crate::record::{
     INDEX_PAGE_BYTES, KeyName, LONG_START_BYTES, PAGE_BODY_BYTES, PAGE_HEAD_BYTES, Page, PageHead, Record,
@@ -14,14 +11,15 @@ use crate::record::{
 };
 use crate::zones::Zones;
 use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
-use springbloom_page_device::AlignedBuf;
-use springbloom_page_device::FlashError;
-use springbloom_page_device::{PageDevice, Span};
+use springbloom_page_device::{AlignedBuf, FlashError, NamedDevice, Span};
 
 /// Full pages that are kept in memory and written together.
 const TAIL_PAGES: usize = 64;
 /// Those pages and the page being filled.
 const TAIL_BYTES: usize = (TAIL_PAGES + 1) * INDEX_PAGE_BYTES;
+
+/// Pages read at once.
+pub(crate) const RUN_PAGES: u64 = 64;
 
 /// The reason why a page cannot be read.
 #[derive(Debug)]
@@ -33,6 +31,9 @@ pub(crate) enum PageFault {
     /// The device returned an error.
     Device(std::io::Error),
 }
+
+/// Receives the number of a page, and that page and those behind it.
+type RunVisitor<'v> = dyn FnMut(u64, Vec<Result<Page<'_>, PageFault>>) -> Result<(), FlashError> + 'v;
 
 /// Where a page is.
 #[derive(Debug)]
@@ -46,17 +47,13 @@ pub(crate) enum PagePlace {
 }
 
 pub(crate) struct RecordLog {
-    device: Arc<dyn PageDevice>,
-    name: String,
+    pub(crate) device: NamedDevice,
     salt: u64,
     epoch: u32,
     tail: RwLock<Tail>,
     pub(crate) zones: RwLock<Zones>,
     /// Pages before this one are durable.
     synced: Mutex<u64>,
-    failed: AtomicBool,
-    written_bytes: AtomicU64,
-    syncs: AtomicU64,
 }
 
 /// The pages not on the device yet. `page` is being filled.
@@ -90,14 +87,7 @@ impl Tail {
 
 impl RecordLog {
     /// A log that ends at `end`. The pages before it are durable.
-    pub(crate) fn new(
-        device: Arc<dyn PageDevice>,
-        name: String,
-        salt: u64,
-        epoch: u32,
-        zones: Zones,
-        end: &LogEnd,
-    ) -> RecordLog {
+    pub(crate) fn new(device: NamedDevice, salt: u64, epoch: u32, zones: Zones, end: &LogEnd) -> RecordLog {
         let mut buf = AlignedBuf::new(TAIL_BYTES);
         let used = PAGE_HEAD_BYTES + end.body.len();
         buf[PAGE_HEAD_BYTES..used].copy_from_slice(&end.body);
@@ -106,20 +96,12 @@ impl RecordLog {
         let tail = Tail { first_page: end.page, page: end.page, buf, used, first, record: Vec::new() };
         RecordLog {
             device,
-            name,
             salt,
             epoch,
             tail: RwLock::new(tail),
             zones: RwLock::new(zones),
             synced: Mutex::new(end.page),
-            failed: AtomicBool::new(false),
-            written_bytes: AtomicU64::new(0),
-            syncs: AtomicU64::new(0),
         }
-    }
-
-    pub(crate) fn name(&self) -> &str {
-        &self.name
     }
 
     /// The page being filled.
@@ -131,11 +113,6 @@ impl RecordLog {
     pub(crate) fn page_behind(&self) -> u64 {
         let tail = self.tail.read();
         tail.page + u64::from(!tail.is_page_empty())
-    }
-
-    /// Bytes written and syncs since opening.
-    pub(crate) fn written(&self) -> (u64, u64) {
-        (self.written_bytes.load(Ordering::Relaxed), self.syncs.load(Ordering::Relaxed))
     }
 
     /// Memory of the tail, in bytes.
@@ -151,7 +128,7 @@ impl RecordLog {
         key: &[u8],
         value: Option<&[u8]>,
     ) -> Result<u64, FlashError> {
-        self.check_alive()?;
+        self.device.check_alive()?;
         let mut tail = self.tail.write();
         let mut record = std::mem::take(&mut tail.record);
         encode(name, key, value, &mut record);
@@ -239,7 +216,7 @@ impl RecordLog {
         let zone = zones.zone_of(page);
         zones.open(zone);
         let len_bytes = u64::from(zones.slots) * u64::from(zones.zone_pages) * INDEX_PAGE_BYTES as u64;
-        self.device.grow(len_bytes).map_err(|e| self.failed("grow", e))
+        self.device.grow(len_bytes)
     }
 
     /// Writes the sealed pages of the tail. Readers are not blocked.
@@ -252,8 +229,7 @@ impl RecordLog {
             let at =
                 self.zones.read().device_page(tail.first_page).unwrap_or_default() * INDEX_PAGE_BYTES as u64;
             let bytes = &tail.buf[..(tail.page - tail.first_page) as usize * INDEX_PAGE_BYTES];
-            self.device.write_at(at, bytes).map_err(|e| self.failed("write", e))?;
-            self.written_bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+            self.device.write(at, bytes)?;
             tail.page
         };
         let mut tail = self.tail.write();
@@ -266,7 +242,7 @@ impl RecordLog {
 
     /// Writes the full pages and returns the end of the log. Only the writer calls this.
     pub(crate) fn write_out(&self) -> Result<LogEnd, FlashError> {
-        self.check_alive()?;
+        self.device.check_alive()?;
         self.write_sealed()?;
         let tail = self.tail.read();
         let filled = tail.slot(tail.page).start;
@@ -276,7 +252,7 @@ impl RecordLog {
 
     /// Seals the page being filled, writes everything and returns the end of the log. Only the writer calls this.
     pub(crate) fn seal(&self) -> Result<LogEnd, FlashError> {
-        self.check_alive()?;
+        self.device.check_alive()?;
         let tail = self.tail.write();
         let tail = if tail.is_page_empty() { tail } else { self.next_page(tail)? };
         drop(tail);
@@ -287,37 +263,13 @@ impl RecordLog {
     pub(crate) fn sync_to(&self, page: u64) -> Result<(), FlashError> {
         // Held during the sync. If another thread's sync fails, a concurrent one may still report success.
         let mut synced = self.synced.lock();
-        self.check_alive()?;
+        self.device.check_alive()?;
         if *synced < page {
             let written = self.tail.read().first_page;
-            self.device.sync().map_err(|e| self.failed("sync", e))?;
-            self.syncs.fetch_add(1, Ordering::Relaxed);
+            self.device.sync()?;
             *synced = written;
         }
         Ok(())
-    }
-
-    /// An error if an earlier write failed.
-    pub(crate) fn check_alive(&self) -> Result<(), FlashError> {
-        if self.failed.load(Ordering::Acquire) {
-            return Err(FlashError::WriterFailed { name: self.name.clone() });
-        }
-        Ok(())
-    }
-
-    /// Refuses further writes until the index is opened again, because the state of the device is unknown after a failed write.
-    pub(crate) fn failed(&self, action: &'static str, error: std::io::Error) -> FlashError {
-        self.mark_failed();
-        FlashError::io(action, &self.name)(error)
-    }
-
-    /// Like [`failed`](Self::failed), for a failed write to another file of the index.
-    pub(crate) fn mark_failed(&self) {
-        self.failed.store(true, Ordering::Release);
-    }
-
-    pub(crate) fn device(&self) -> &dyn PageDevice {
-        &*self.device
     }
 
     pub(crate) fn place(&self, page: u64) -> PagePlace {
@@ -326,25 +278,6 @@ impl RecordLog {
         }
         let Some(at) = self.zones.read().device_page(page) else { return PagePlace::Gone };
         PagePlace::Device(Span { offset: at * INDEX_PAGE_BYTES as u64, len_bytes: INDEX_PAGE_BYTES })
-    }
-
-    /// Reads `pages` and passes each to `visit` with its index. Pages on the device come in the order in which reads complete.
-    pub(crate) fn read_each(&self, pages: &[u64], visit: &mut dyn FnMut(usize, Result<Page<'_>, PageFault>)) {
-        let (mut spans, mut asked) = (Vec::with_capacity(pages.len()), Vec::with_capacity(pages.len()));
-        for (i, &page) in pages.iter().enumerate() {
-            match self.place(page) {
-                PagePlace::Memory(bytes) => visit(i, self.checked(page, &bytes)),
-                PagePlace::Gone => visit(i, Err(PageFault::Reclaimed)),
-                PagePlace::Device(span) => {
-                    spans.push(span);
-                    asked.push(i);
-                }
-            }
-        }
-        self.device.read_each(&spans, &mut |n, bytes| {
-            let i = asked[n];
-            visit(i, bytes.map_err(PageFault::Device).and_then(|bytes| self.checked(pages[i], bytes)));
-        });
     }
 
     pub(crate) fn checked<'b>(&self, page: u64, bytes: &'b [u8]) -> Result<Page<'b>, PageFault> {
@@ -368,34 +301,52 @@ impl RecordLog {
         Some(into)
     }
 
-    /// Reads contiguous pages of one zone, from `page` on, into `buf`. At most one device read, unless the writer writes the pages
+    /// Reads contiguous pages of one zone, from `page` on, into `buf`. One device read, unless that fails or the writer writes the pages
     /// meanwhile.
     pub(crate) fn read_run<'b>(
         &self,
         page: u64,
         buf: &'b mut AlignedBuf,
-    ) -> Result<Vec<Page<'b>>, PageFault> {
-        let count = (buf.len() / INDEX_PAGE_BYTES) as u64;
-        let on_device = self.tail.read().first_page.saturating_sub(page).min(count);
-        if on_device > 0 {
-            let at =
-                self.zones.read().device_page(page).ok_or(PageFault::Reclaimed)? * INDEX_PAGE_BYTES as u64;
-            let bytes = &mut buf[..on_device as usize * INDEX_PAGE_BYTES];
-            self.device.read_at(at, bytes).map_err(PageFault::Device)?;
-        }
-        for n in on_device..count {
-            let page_of_buf = n as usize * INDEX_PAGE_BYTES..(n + 1) as usize * INDEX_PAGE_BYTES;
-            if let Some(copy) = self.copied_from_tail(page + n) {
-                buf[page_of_buf].copy_from_slice(&copy);
-            } else {
-                // Written meanwhile.
-                let at = self.zones.read().device_page(page + n).ok_or(PageFault::Reclaimed)?;
-                let bytes = &mut buf[page_of_buf];
-                self.device.read_at(at * INDEX_PAGE_BYTES as u64, bytes).map_err(PageFault::Device)?;
+    ) -> Vec<Result<Page<'b>, PageFault>> {
+        let count = buf.len() / INDEX_PAGE_BYTES;
+        let mut read: Vec<Result<(), PageFault>> = (0..count).map(|_| Ok(())).collect();
+        let written = self.tail.read().first_page.saturating_sub(page).min(count as u64) as usize;
+        let is_read = written > 0 && self.read_written(page, &mut buf[..written * INDEX_PAGE_BYTES]).is_ok();
+        for n in if is_read { written } else { 0 }..count {
+            let (page, bytes) = (page + n as u64, &mut buf[n * INDEX_PAGE_BYTES..][..INDEX_PAGE_BYTES]);
+            match self.copied_from_tail(page) {
+                Some(copy) => bytes.copy_from_slice(&copy),
+                None => read[n] = self.read_written(page, bytes),
             }
         }
         let buf: &'b AlignedBuf = buf;
-        buf.chunks(INDEX_PAGE_BYTES).zip(page..).map(|(bytes, page)| self.checked(page, bytes)).collect()
+        let pages = buf.chunks(INDEX_PAGE_BYTES).zip(page..).zip(read);
+        pages.map(|((bytes, page), read)| read.and_then(|()| self.checked(page, bytes))).collect()
+    }
+
+    /// Reads pages of one zone that are on the device.
+    fn read_written(&self, page: u64, bytes: &mut [u8]) -> Result<(), PageFault> {
+        let at = self.zones.read().device_page(page).ok_or(PageFault::Reclaimed)?;
+        self.device.read_at(at * INDEX_PAGE_BYTES as u64, bytes).map_err(PageFault::Device)
+    }
+
+    /// Calls `visit` with runs of the pages from `first` to before `end`, all of one zone, in sequence, and with the number of the first of
+    /// each.
+    pub(crate) fn each_run(
+        &self,
+        first: u64,
+        end: u64,
+        visit: &mut RunVisitor<'_>,
+    ) -> Result<(), FlashError> {
+        let mut buf = AlignedBuf::new(0);
+        for first in (first..end).step_by(RUN_PAGES as usize) {
+            let run_bytes = RUN_PAGES.min(end - first) as usize * INDEX_PAGE_BYTES;
+            if buf.len() != run_bytes {
+                buf = AlignedBuf::new(run_bytes);
+            }
+            visit(first, self.read_run(first, &mut buf))?;
+        }
+        Ok(())
     }
 
     /// The key and the value (none for a tombstone) of a record that begins in `page`.
@@ -421,8 +372,8 @@ impl RecordLog {
     ) -> Result<(), PageFault> {
         let whole_bytes = body.len() + missing_bytes;
         let mut buf = AlignedBuf::new(missing_bytes.div_ceil(PAGE_BODY_BYTES) * INDEX_PAGE_BYTES);
-        for page in self.read_run(page, &mut buf)? {
-            body.extend_from_slice(page.continuation());
+        for page in self.read_run(page, &mut buf) {
+            body.extend_from_slice(page?.continuation());
         }
         if body.len() == whole_bytes { Ok(()) } else { Err(PageFault::Damaged) }
     }

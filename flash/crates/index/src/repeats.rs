@@ -4,8 +4,9 @@
 use std::collections::HashSet;
 
 use crate::entry::{Entry, belongs, fingerprint};
+use crate::record::INDEX_PAGE_BYTES;
 use crate::store::FlashIndex;
-use springbloom_page_device::FlashError;
+use springbloom_page_device::{AlignedBuf, FlashError};
 
 /// Entries with equal fingerprints at which their pages are read. Different keys rarely share a fingerprint this often, and a key that is
 /// replaced less often costs little.
@@ -44,26 +45,20 @@ impl FlashIndex {
         dropped: &mut HashSet<usize>,
     ) -> Result<(), FlashError> {
         let mut seen: HashSet<(u64, (bool, Vec<u8>))> = HashSet::new();
+        let mut buf = AlignedBuf::new(INDEX_PAGE_BYTES);
         for &i in group.iter().rev() {
             let entry = entries[i];
             let zone = self.log.zones.read().zone_of(entry.page);
             let mut is_replaced = true;
-            let mut failure = None;
-            self.log.read_each(&[entry.page], &mut |_, page| match page {
-                Ok(page) => {
-                    for record in page.records() {
-                        let digest = record.name.digest(self.salt);
-                        let is_meant = belongs(digest, prefix, depth)
-                            && fingerprint(digest, depth, entry.bits) == entry.fingerprint;
-                        if is_meant && seen.insert((zone, record.name.to_owned())) {
-                            is_replaced = false;
-                        }
+            for page in self.log.read_run(entry.page, &mut buf) {
+                for record in page.map_err(|fault| self.page_error(entry.page, fault))?.records() {
+                    let digest = record.name.digest(self.salt);
+                    let is_meant = belongs(digest, prefix, depth)
+                        && fingerprint(digest, depth, entry.bits) == entry.fingerprint;
+                    if is_meant && seen.insert((zone, record.name.to_owned())) {
+                        is_replaced = false;
                     }
                 }
-                Err(fault) => failure = Some(self.page_error(entry.page, fault)),
-            });
-            if let Some(error) = failure {
-                return Err(error);
             }
             if is_replaced {
                 dropped.insert(i);

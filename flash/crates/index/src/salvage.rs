@@ -4,19 +4,18 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use springbloom_page_device::{Access, AlignedBuf, FileStorage, FlashError, PageDevice, Storage};
+use springbloom_page_device::{
+    Access, AlignedBuf, FileStorage, FlashError, NamedDevice, PageDevice, Storage, u64_at,
+};
 
 use crate::commits::{Commits, LogEnd};
 use crate::manifest::Manifest;
 use crate::manifest::Zone;
-use crate::record::{INDEX_PAGE_BYTES, Page, PageHead, Record};
+use crate::record::{INDEX_PAGE_BYTES, Page, PageHead};
 use crate::record_log::{PageFault, RecordLog};
 use crate::settings::{IndexMemory, IndexSettings};
 use crate::store::{FlashIndex, LOG_NAME};
 use crate::zones::Zones;
-
-/// Pages read in one batch.
-const BATCH_PAGES: usize = 256;
 
 /// Result of [`FlashIndex::salvage`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,13 +64,12 @@ impl FlashIndex {
         to: Arc<dyn Storage>,
         salt: u64,
     ) -> Result<SalvageReport, FlashError> {
-        let name = from.describe(LOG_NAME);
-        let device = from.open(LOG_NAME).map_err(FlashError::io("open", &name))?;
+        let device = NamedDevice::open(&**from, LOG_NAME)?;
         let mut report = SalvageReport::default();
         let known = what_is_known(from, &*device, &mut report)?;
         let pages_end = known.end.as_ref().map(LogEnd::page_behind);
         let end = known.end.unwrap_or_else(|| LogEnd::at(u64::MAX));
-        let log = RecordLog::new(device, name, known.salt, 0, known.zones, &end);
+        let log = RecordLog::new(device, known.salt, 0, known.zones, &end);
         let index = FlashIndex::create_in(to, known.settings, IndexMemory::standard(), salt)?;
         let zones: Vec<u64> = log.zones.read().live.keys().copied().collect();
         for zone in zones {
@@ -93,17 +91,13 @@ fn what_is_known(
 ) -> Result<Known, FlashError> {
     let commits = match Commits::open(from) {
         Err(error @ FlashError::WrongKind { .. }) => return Err(error),
-        Err(error @ (FlashError::NewerVersion { .. } | FlashError::OlderVersion { .. })) => {
-            return Err(error);
-        }
+        Err(error) if error.is_other_version() => return Err(error),
         opened => opened.ok().map(|commits| (commits.salt(), commits.acknowledged())),
     };
     report.lost_log = commits.is_none();
     let in_force = match &commits {
         Some((salt, acknowledged)) => match Manifest::read(&**from, *salt, acknowledged.sequence) {
-            Err(error @ (FlashError::NewerVersion { .. } | FlashError::OlderVersion { .. })) => {
-                return Err(error);
-            }
+            Err(error) if error.is_other_version() => return Err(error),
             read => read.ok(),
         },
         None => Manifest::newest(&**from)?,
@@ -182,28 +176,8 @@ fn zones_of_pages(device: &dyn PageDevice, salt: u64, zone_pages: u32) -> Zones 
 fn page_at(device: &dyn PageDevice, salt: u64, offset: u64) -> Option<PageHead> {
     let mut bytes = AlignedBuf::new(INDEX_PAGE_BYTES);
     device.read_at(offset, &mut bytes).ok()?;
-    let page = u64::from_le_bytes(springbloom_page_device::field(&bytes, 8));
+    let page = u64_at(&bytes, 8);
     Page::open(salt, page, &bytes).map(|page| page.head)
-}
-
-/// A record, as far as it is in its first page.
-struct Taken {
-    key_bytes: usize,
-    is_tombstone: bool,
-    /// Key and value.
-    body: Vec<u8>,
-    missing_bytes: usize,
-}
-
-impl Taken {
-    fn of(record: &Record<'_>) -> Taken {
-        Taken {
-            key_bytes: record.key_bytes,
-            is_tombstone: record.value_bytes.is_none(),
-            body: record.here.to_vec(),
-            missing_bytes: record.missing_bytes(),
-        }
-    }
 }
 
 /// Puts the records of the pages from `first` to before `behind`, all of one zone.
@@ -215,38 +189,29 @@ fn salvage_pages(
     report: &mut SalvageReport,
     end_is_known: bool,
 ) -> Result<(), FlashError> {
-    let pages: Vec<u64> = (first..behind).collect();
     let mut unread = 0;
-    for batch in pages.chunks(BATCH_PAGES) {
-        // Reads complete in any order, but records must be put in the order of the log.
-        let mut found: Vec<Option<Vec<Taken>>> = batch.iter().map(|_| None).collect();
-        log.read_each(batch, &mut |n, page| {
-            let Ok(page) = page else { return };
-            found[n] = Some(page.records().map(|record| Taken::of(&record)).collect());
-        });
-        for (page, records) in batch.iter().zip(found) {
-            let Some(records) = records else {
+    log.each_run(first, behind, &mut |first, pages| {
+        for (page, number) in pages.into_iter().zip(first..) {
+            let Ok(page) = page else {
                 unread += 1;
                 continue;
             };
             report.damaged_pages += std::mem::take(&mut unread);
-            for Taken { key_bytes, is_tombstone, mut body, missing_bytes } in records {
-                if missing_bytes > 0 {
-                    match log.read_rest(page + 1, missing_bytes, &mut body) {
-                        Ok(()) => {}
-                        Err(PageFault::Device(e)) => return Err(FlashError::io("read", log.name())(e)),
-                        Err(_) => {
-                            report.broken_records += 1;
-                            continue;
-                        }
+            for record in page.records() {
+                let (key, value) = match log.read_whole(number, &record) {
+                    Ok(whole) => whole,
+                    Err(PageFault::Device(e)) => return Err(log.device.error("read")(e)),
+                    Err(_) => {
+                        report.broken_records += 1;
+                        continue;
                     }
-                }
+                };
                 report.records += 1;
-                let value = body.split_off(key_bytes);
-                if is_tombstone { index.delete(&body)? } else { index.put(&body, &value)? }
+                value.map_or_else(|| index.delete(&key), |value| index.put(&key, &value))?;
             }
         }
-    }
+        Ok(())
+    })?;
     // If the end of the log is unknown, pages after the last readable one were never written.
     report.damaged_pages += if end_is_known { unread } else { 0 };
     Ok(())

@@ -1,13 +1,10 @@
 //! Scans of the log that find the live records. Iteration, reclaiming and rebuilding use them.
 
 use crate::lookup::{BATCH_KEYS, Found};
-use crate::record::{INDEX_PAGE_BYTES, KeyName, Page};
+use crate::record::{KeyName, Page};
+use crate::record_log::RUN_PAGES;
 use crate::store::FlashIndex;
-use springbloom_page_device::AlignedBuf;
 use springbloom_page_device::{AnswerMemory, FlashError, Watch};
-
-/// Pages read at once.
-const RUN_PAGES: u64 = 64;
 
 /// The newest record of a key.
 #[derive(Debug)]
@@ -29,9 +26,6 @@ pub struct Scan {
     /// Records appended when the scan started.
     appended: u64,
 }
-
-/// Receives a key and its value. An error ends the scan.
-pub type Visitor<'v> = dyn FnMut(&[u8], &[u8]) -> Result<(), FlashError> + 'v;
 
 impl FlashIndex {
     /// Calls `visit` with every live record that begins in the pages from `first_page` to before `end_page`, all of one zone, in order.
@@ -67,44 +61,22 @@ impl FlashIndex {
         end_page: u64,
         visit: &mut dyn FnMut(&[Page<'_>]) -> Result<(), FlashError>,
     ) -> Result<(), FlashError> {
-        let mut buf = AlignedBuf::new(RUN_PAGES as usize * INDEX_PAGE_BYTES);
-        let mut page = first_page;
-        while page < end_page {
-            let count = RUN_PAGES.min(end_page - page);
-            if count < RUN_PAGES {
-                buf = AlignedBuf::new(count as usize * INDEX_PAGE_BYTES);
-            }
-            let pages = self.log.read_run(page, &mut buf).map_err(|fault| self.page_error(page, fault))?;
-            visit(&pages)?;
-            page += count;
-        }
-        Ok(())
+        self.log.each_run(first_page, end_page, &mut |first, pages| {
+            let pages = pages.into_iter().zip(first..);
+            let sound = pages.map(|(page, number)| page.map_err(|fault| self.page_error(number, fault)));
+            visit(&sound.collect::<Result<Vec<_>, _>>()?)
+        })
     }
 
-    /// Calls `visit` with every key and its value, in no particular order. Writers wait until the scan ends, so `visit` must not write to
-    /// the index.
-    ///
-    /// Cost: reads the log in sequence, and looks up each record, in batches.
-    pub fn for_each(&self, visit: &mut Visitor<'_>) -> Result<(), FlashError> {
-        // Nothing is reclaimed meanwhile. Otherwise moved records would be visited twice.
-        let _writer = self.writer.lock();
-        for (first, end) in self.zone_pages() {
-            self.live_records(first, end, &mut Watch::none(), &mut |record, _| match &record.value {
-                Some(value) => visit(&record.key, value),
-                None => Ok(()),
-            })?;
-        }
-        Ok(())
-    }
-
-    /// Starts a scan in steps, between which nobody waits. See [`FlashIndex::scan_on`].
+    /// Starts a scan of all keys with their values. See [`FlashIndex::scan_on`].
     pub fn scan(&self) -> Scan {
         Scan { page: 0, appended: self.writer.lock().appended }
     }
 
     /// The next keys with their values, in no particular order: those of up to 64 pages of the log, which may be none. `None` at the end.
     ///
-    /// Errors: [`FlashError::Changed`] if something was put or deleted since the scan started. Cost: see [`FlashIndex::for_each`].
+    /// Errors: [`FlashError::Changed`] if something was put or deleted since the scan started. Between two calls nobody waits. Cost: reads
+    /// the log in sequence, and looks up each record, in batches.
     pub fn scan_on(&self, scan: &mut Scan) -> Result<Option<Vec<Pair>>, FlashError> {
         let writer = self.writer.lock();
         if writer.appended != scan.appended {
@@ -140,7 +112,7 @@ mod tests {
 
     use super::*;
     use crate::{IndexMemory, IndexSettings};
-    use springbloom_page_device::{SimPower, SimStorage};
+    use springbloom_flash_testkit::{SimPower, SimStorage};
 
     #[test]
     fn a_scan_in_steps_finds_each_key_once_and_ends_when_the_index_changes() {

@@ -4,8 +4,7 @@ use springbloom_filter::UnitSettings;
 
 use crate::entry::DEPTH_MAX;
 use crate::record::INDEX_PAGE_BYTES;
-use springbloom_page_device::FlashError;
-use springbloom_page_device::require;
+use springbloom_page_device::{FlashError, require};
 
 /// Average number of entries in a bucket of 16 sectors. Gives the initial number of partitions.
 const ENTRIES_PER_PARTITION: u64 = 1200;
@@ -94,11 +93,6 @@ impl IndexMemory {
         }
     }
 
-    /// [`standard`](Self::standard) without pre-filters.
-    pub fn without_prefilter() -> IndexMemory {
-        IndexMemory { prefilter: None, ..IndexMemory::standard() }
-    }
-
     pub(crate) fn pending_bytes(&self, records: u64) -> u64 {
         self.pending_bytes_min.max((records as f64 * self.pending_bytes_per_record) as u64)
     }
@@ -111,12 +105,6 @@ impl IndexMemory {
             share,
             "0 to 64 bytes per record",
         )
-    }
-}
-
-impl Default for IndexMemory {
-    fn default() -> IndexMemory {
-        IndexMemory::standard()
     }
 }
 

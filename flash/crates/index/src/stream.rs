@@ -12,8 +12,7 @@ use springbloom_filter::KeyDigest;
 use crate::lookup::Found;
 use crate::record::{INDEX_PAGE_BYTES, KeyName, Page};
 use crate::store::FlashIndex;
-use springbloom_page_device::AlignedBuf;
-use springbloom_page_device::FlashError;
+use springbloom_page_device::{AlignedBuf, FlashError};
 
 /// Pages of a window: about a thousand records of 64 bytes.
 const WINDOW_PAGES: u64 = 16;
@@ -136,7 +135,9 @@ impl StreamLookup<'_> {
         for &(first, end) in &wanted {
             let mut buf = AlignedBuf::new((end - first) as usize * INDEX_PAGE_BYTES);
             // A zone that was reclaimed meanwhile is no loss: the index has answered already.
-            let Ok(pages) = self.index.log.read_run(first, &mut buf) else { continue };
+            let pages: Result<Vec<Page<'_>>, _> =
+                self.index.log.read_run(first, &mut buf).into_iter().collect();
+            let Ok(pages) = pages else { continue };
             self.windows.truncate(self.windows_max - 1);
             self.windows.push_front(ReadaheadWindow::new(first, pages.into_iter()));
             self.index.counters.readahead_reads.add(1);

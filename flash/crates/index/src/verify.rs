@@ -6,7 +6,7 @@ use crate::record_log::PageFault;
 use crate::store::FlashIndex;
 use springbloom_page_device::{FlashError, Span, WalReport, Watch};
 
-/// Buckets or pages read in one batch.
+/// Buckets read in one batch.
 const BATCH: usize = 1024;
 
 /// Result of [`FlashIndex::verify`].
@@ -18,8 +18,6 @@ pub struct IndexVerifyReport {
     pub buckets: u64,
     /// Buckets with a wrong checksum, or with entries for pages after the log's end. Lookups in their partitions fail.
     pub damaged_buckets: u64,
-    /// Entries of the intact buckets.
-    pub entries: u64,
     /// Log pages read.
     pub pages: u64,
     /// Log pages with a wrong checksum. Their records are lost.
@@ -46,11 +44,18 @@ impl FlashIndex {
         watch.expect(buckets.len() as u64 + zones.iter().map(|(first, end)| end - first).sum::<u64>());
         self.verify_buckets(&buckets, &mut report, watch)?;
         for (first, end) in zones {
-            let pages: Vec<u64> = (first..end).collect();
-            for batch in pages.chunks(BATCH) {
-                self.verify_pages(batch, &mut report)?;
-                watch.advance(batch.len() as u64)?;
-            }
+            self.log.each_run(first, end, &mut |first, pages| {
+                report.pages += pages.len() as u64;
+                watch.advance(pages.len() as u64)?;
+                for (page, number) in pages.into_iter().zip(first..) {
+                    match page {
+                        Ok(page) => report.records += page.records().count() as u64,
+                        Err(fault @ PageFault::Device(_)) => return Err(self.page_error(number, fault)),
+                        Err(_) => report.damaged_pages += 1,
+                    }
+                }
+                Ok(())
+            })?;
         }
         Ok(report)
     }
@@ -68,38 +73,20 @@ impl FlashIndex {
             let mut failure = None;
             self.buckets.read_each(&spans, &mut |n, bytes| {
                 report.buckets += 1;
-                let (mut entries, mut last_page) = (0, 0);
+                let mut last_page = 0;
                 let decoded = bytes.map(|bytes| {
-                    decode(batch[n].key(self.salt), 0, bytes, |entry| {
-                        entries += 1;
-                        last_page = entry.page.max(last_page);
-                    })
+                    decode(batch[n].key(self.salt), 0, bytes, |entry| last_page = entry.page.max(last_page))
                 });
                 match decoded {
-                    Ok(Ok(())) if last_page < log_end => report.entries += entries,
+                    Ok(Ok(())) if last_page < log_end => {}
                     Ok(_) => report.damaged_buckets += 1,
-                    Err(e) => failure = failure.take().or(Some(self.unread_bucket(e))),
+                    Err(e) => failure = failure.take().or(Some(self.buckets.error("read")(e))),
                 }
             });
             failure.map_or(Ok(()), Err)?;
             watch.advance(batch.len() as u64)?;
         }
         Ok(())
-    }
-
-    fn verify_pages(&self, pages: &[u64], report: &mut IndexVerifyReport) -> Result<(), FlashError> {
-        let mut failure = None;
-        self.log.read_each(pages, &mut |n, page| {
-            report.pages += 1;
-            match page {
-                Ok(page) => report.records += page.records().count() as u64,
-                Err(PageFault::Device(e)) => {
-                    failure = failure.take().or(Some(self.page_error(pages[n], PageFault::Device(e))));
-                }
-                Err(PageFault::Damaged | PageFault::Reclaimed) => report.damaged_pages += 1,
-            }
-        });
-        failure.map_or(Ok(()), Err)
     }
 }
 
@@ -109,7 +96,7 @@ mod tests {
 
     use super::*;
     use crate::{IndexMemory, IndexSettings};
-    use springbloom_page_device::{SimPower, SimStorage};
+    use springbloom_flash_testkit::{SimPower, SimStorage};
 
     #[test]
     fn a_bucket_that_names_pages_behind_the_end_of_the_log_is_damaged() {

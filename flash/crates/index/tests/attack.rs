@@ -6,7 +6,8 @@ mod support;
 use std::sync::Arc;
 
 use springbloom_flash_index::{FlashError, FlashIndex, IndexMemory, Watch};
-use springbloom_page_device::{PowerLoss, SimPower, SimStorage, Storage};
+use springbloom_flash_testkit::{PowerLoss, SimPower, SimStorage};
+use springbloom_page_device::Storage;
 use springbloom_testkit::damage::{BLOCK_BYTES, Damage, Tally};
 use support::{key, small, steady, value};
 

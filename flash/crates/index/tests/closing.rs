@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use springbloom_filter::UnitSettings;
 use springbloom_flash_index::{FlashIndex, IndexMemory, Watch};
-use springbloom_page_device::{BlockSizes, SimPower, SimStorage};
+use springbloom_flash_testkit::{SimPower, SimStorage};
+use springbloom_page_device::BlockSizes;
 use support::{created, key, opened, small, steady, value};
 
 const KEYS: u64 = 8000;

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use rand::RngExt;
 use springbloom_flash_index::FlashError;
 use springbloom_flash_index::{FlashIndex, Watch};
-use springbloom_page_device::{BlockSizes, PowerLoss, SimPower, SimStorage};
+use springbloom_flash_testkit::{PowerLoss, SimPower, SimStorage, ending_after};
+use springbloom_page_device::BlockSizes;
 use springbloom_testkit::seed::{self, TestRng};
 use support::{any_key as key, opened, small, value};
 
@@ -82,7 +83,7 @@ fn run(
             94 if rng.random_range(0..10) == 0 => {
                 // One in two is stopped, and what it was told before is kept.
                 let steps = if rng.random() { u64::MAX } else { rng.random_range(0..200) };
-                match index.compact(&mut Watch::ending_after(steps)) {
+                match index.compact(&mut ending_after(steps)) {
                     Err(FlashError::Stopped) => {}
                     compacted => {
                         compacted?;
@@ -118,7 +119,7 @@ fn crash_again_and_again(test: &str, on: BlockSizes, loss: PowerLoss, rounds: us
         storage.power().cut_after(rng.random_range(0..400));
         let steps = if rng.random() { u64::MAX } else { rng.random_range(0..20) };
         stopped_openings += u64::from(matches!(
-            FlashIndex::open_watched(storage.clone(), memory, &mut Watch::ending_after(steps)),
+            FlashIndex::open_watched(storage.clone(), memory, &mut ending_after(steps)),
             Err(FlashError::Stopped)
         ));
         if let Ok(index) = FlashIndex::open_in(storage.clone(), memory) {
@@ -128,7 +129,7 @@ fn crash_again_and_again(test: &str, on: BlockSizes, loss: PowerLoss, rounds: us
             assert!(result.is_err() || !storage.power().is_cut());
             let steps = if rng.random() { u64::MAX } else { rng.random_range(0..20) };
             if result.is_ok() {
-                match index.close_watched(&mut Watch::ending_after(steps)) {
+                match index.close_watched(&mut ending_after(steps)) {
                     Ok(()) => {
                         model.acknowledge();
                         closed += 1;

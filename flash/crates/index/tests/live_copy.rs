@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rand::RngExt;
 use springbloom_flash_index::{FlashError, FlashIndex, Watch};
-use springbloom_page_device::{CopiedStorage, PowerLoss, SimPower, SimStorage};
+use springbloom_flash_testkit::{CopiedStorage, PowerLoss, SimPower, SimStorage};
 use springbloom_testkit::seed;
 use support::{key, small, steady, value};
 

@@ -10,7 +10,7 @@ use rand::RngExt;
 use springbloom_flash_index::FlashError;
 use springbloom_flash_index::{FlashIndex, IndexMemory, IndexSettings, Watch};
 use springbloom_testkit::seed;
-use support::{any_key as key, created, opened, small, steady, value};
+use support::{any_key as key, created, opened, scanned, small, steady, value};
 
 /// Looks up all keys, in batches, present and absent ones.
 fn compare(index: &FlashIndex, model: &HashMap<u64, Vec<u8>>, keys: std::ops::Range<u64>) {
@@ -80,12 +80,9 @@ fn random_operations_agree_with_a_map_across_reopenings() {
     assert!(report.zones_reclaimed > 0, "{report:?} {before:?}");
     compare(&index, &model, 0..KEYS + 500);
     let mut found = HashMap::new();
-    index
-        .for_each(&mut |key, value| {
-            assert!(found.insert(key.to_vec(), value.to_vec()).is_none(), "twice");
-            Ok(())
-        })
-        .unwrap();
+    for (key, value) in scanned(&index) {
+        assert!(found.insert(key, value).is_none(), "twice");
+    }
     assert_eq!(found.len(), model.len());
     assert!(model.iter().all(|(n, value)| found[&key(*n)] == *value));
     let verified = index.verify(&mut Watch::none()).unwrap();

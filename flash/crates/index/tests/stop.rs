@@ -3,6 +3,7 @@
 mod support;
 
 use springbloom_flash_index::{FlashError, FlashIndex, IndexMemory, IndexSettings, Watch};
+use springbloom_flash_testkit::ending_after;
 use support::{key, steady, value};
 
 const KEYS: u64 = 12_000;
@@ -32,7 +33,7 @@ fn nothing_is_lost_or_comes_back_and_the_next_one_goes_on() {
             }
         }
         let before = index.stats();
-        let compacted = index.compact(&mut Watch::ending_after(steps));
+        let compacted = index.compact(&mut ending_after(steps));
         let moved = index.stats().records_moved - before.records_moved;
         let reclaimed = index.stats().zones_reclaimed - before.zones_reclaimed;
         inside_zones += u64::from(compacted.is_err() && moved > 0 && reclaimed == 0);

@@ -1,11 +1,12 @@
 //! Copies of what is open, made by the program that has it open.
 
+use std::io::ErrorKind;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use crate::storage::require_space;
 use crate::wal::{NAMES, PAIR_BYTES};
-use crate::{AlignedBuf, FileStorage, FlashError, PageDevice, Storage, Watch, require, require_empty};
+use crate::{AlignedBuf, FileStorage, FlashError, NamedDevice, Storage, Watch, require, require_empty};
 
 /// Bytes read and written at a time.
 const PIECE_BYTES: usize = 1 << 20;
@@ -21,54 +22,47 @@ pub fn copy_devices(
     watch: &mut Watch<'_>,
 ) -> Result<(), FlashError> {
     require_empty(to)?;
-    let mut copies = Vec::new();
-    let mut bytes = 0;
+    let (mut found, mut bytes) = (Vec::new(), 0);
     for name in names {
-        match from.open(name) {
+        match NamedDevice::open(from, name) {
             Ok(device) => {
                 bytes += device.len_bytes();
-                copies.push((name, device));
+                found.push((name, device));
             }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => return Err(FlashError::io("open", &from.describe(name))(error)),
+            Err(FlashError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
         }
     }
     require_space(to, "", bytes)?;
     watch.expect(bytes);
     let mut starts = Vec::new();
-    for (name, device) in copies {
-        let first = if NAMES.contains(&name.as_str()) { PAIR_BYTES.min(device.len_bytes()) } else { 0 };
-        let made =
-            to.create(name, device.len_bytes()).map_err(FlashError::io("create", &to.describe(name)))?;
-        let copy = DeviceCopy { names: [from.describe(name), to.describe(name)], devices: [device, made] };
-        copy.range(first, copy.devices[0].len_bytes(), watch)?;
-        if first > 0 {
-            starts.push((copy, first));
-        }
+    for (name, device) in found {
+        let (len, is_log) = (device.len_bytes(), NAMES.contains(&name.as_str()));
+        let first = if is_log { PAIR_BYTES.min(len) } else { 0 };
+        let copy = NamedDevice::create(to, name, len)?;
+        copy_range(&device, &copy, first..len, watch)?;
+        starts.push((device, copy, 0..first));
     }
-    starts.iter().try_for_each(|(copy, end)| copy.range(0, *end, watch))
+    let mut starts = starts.into_iter().filter(|(.., range)| !range.is_empty());
+    starts.try_for_each(|(device, copy, range)| copy_range(&device, &copy, range, watch))
 }
 
-/// A device and its copy.
-struct DeviceCopy {
-    names: [String; 2],
-    devices: [Arc<dyn PageDevice>; 2],
-}
-
-impl DeviceCopy {
-    /// Copies the bytes from `at` to `end`. Durable on return.
-    fn range(&self, mut at: u64, end: u64, watch: &mut Watch<'_>) -> Result<(), FlashError> {
-        let ([from, to], [name, copy]) = (&self.devices, &self.names);
-        let mut buf = AlignedBuf::new(PIECE_BYTES);
-        while at < end {
-            let piece = &mut buf[..(end - at).min(PIECE_BYTES as u64) as usize];
-            from.read_at(at, piece).map_err(FlashError::io("read", name))?;
-            to.write_at(at, piece).map_err(FlashError::io("write", copy))?;
-            at += piece.len() as u64;
-            watch.advance(piece.len() as u64)?;
-        }
-        to.sync().map_err(FlashError::io("sync", copy))
+/// Copies a range of bytes. Durable on return.
+fn copy_range(
+    from: &NamedDevice,
+    to: &NamedDevice,
+    Range { start: mut at, end }: Range<u64>,
+    watch: &mut Watch<'_>,
+) -> Result<(), FlashError> {
+    let mut buf = AlignedBuf::new(PIECE_BYTES);
+    while at < end {
+        let piece = &mut buf[..(end - at).min(PIECE_BYTES as u64) as usize];
+        from.read(at, piece)?;
+        to.write(at, piece)?;
+        at += piece.len() as u64;
+        watch.advance(piece.len() as u64)?;
     }
+    to.sync()
 }
 
 /// Makes a copy of the structure in `from` in `folder`, which must be empty or absent, and not within the folder of `from`. What fails

@@ -28,7 +28,12 @@ pub trait PageDevice: Send + Sync {
     /// Reads every span with many reads in flight. Passes each to `visit` with its index, in the order of completion. The bytes are valid
     /// during the call. A failed span is passed as an error, and the others continue.
     fn read_each(&self, spans: &[Span], visit: &mut dyn FnMut(usize, io::Result<&[u8]>)) {
-        one_by_one(self, spans, visit);
+        let mut buf = AlignedBuf::new(spans.iter().map(|span| span.len_bytes).max().unwrap_or(0));
+        for (n, span) in spans.iter().enumerate() {
+            let bytes = &mut buf[..span.len_bytes];
+            let read = self.read_at(span.offset, bytes);
+            visit(n, read.map(|()| &*bytes));
+        }
     }
 
     /// Runs `plan` with many reads in flight, from this device and from `other`, each of at most `longest_bytes`. Returns when the plan
@@ -51,23 +56,6 @@ pub trait PageDevice: Send + Sync {
     /// Writes every piece at its offset, with many writes in flight. Returns the first error after all writes have ended.
     fn write_each(&self, writes: &[(u64, &[u8])]) -> io::Result<()> {
         writes.iter().try_for_each(|(offset, bytes)| self.write_at(*offset, bytes))
-    }
-}
-
-/// Reads without others in flight.
-pub(crate) fn one_by_one<D: PageDevice + ?Sized>(
-    device: &D,
-    spans: &[Span],
-    visit: &mut dyn FnMut(usize, io::Result<&[u8]>),
-) {
-    let len_max = spans.iter().map(|s| s.len_bytes).max().unwrap_or(0);
-    let mut buf = AlignedBuf::new(len_max);
-    for (i, span) in spans.iter().enumerate() {
-        let bytes = &mut buf[..span.len_bytes];
-        match device.read_at(span.offset, bytes) {
-            Ok(()) => visit(i, Ok(bytes)),
-            Err(e) => visit(i, Err(e)),
-        }
     }
 }
 

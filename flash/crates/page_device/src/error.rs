@@ -130,7 +130,7 @@ pub enum FlashError {
     /// A copy that was made file by file while a writer changed the original. Keys may be missing.
     #[error(
         "{name} was copied while it was written, and keys may be missing: it has {part} of generation {got}, expected {expected}; make the \
-         copy with `springflash set copy`, `springflash index copy` or `copy_to`, or while no process has it open for writing; \
+         copy with `copy_to` (`copy` in Python), or while no process has it open for writing; \
          `springflash set repair` and `springflash index repair` salvage what is left"
     )]
     TornCopy { name: String, part: &'static str, got: u64, expected: u64 },
@@ -148,6 +148,11 @@ impl FlashError {
     /// Returns a closure for `map_err` that adds the action and the file.
     pub fn io(action: &'static str, name: &str) -> impl FnOnce(io::Error) -> FlashError {
         move |source| FlashError::Io { action, name: name.to_owned(), source }
+    }
+
+    /// Whether a release with another format wrote it.
+    pub fn is_other_version(&self) -> bool {
+        matches!(self, FlashError::NewerVersion { .. } | FlashError::OlderVersion { .. })
     }
 }
 

@@ -4,21 +4,17 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 
-use crate::device::{in_waves, one_by_one};
+use crate::device::in_waves;
 use crate::high::high;
-use crate::pool::ReadPool;
-use crate::unsafe_uring::Ring;
-use crate::{BlockSizes, PageDevice, ReadPlan, Span};
-
-/// Operations in flight of batched calls.
-const QUEUE_DEPTH: usize = 32;
-/// Reads in flight of plans. They are more, because a plan spends time on each completed read.
-const PLAN_DEPTH: usize = 128;
+use crate::plan::EachSpan;
+use crate::threads::in_threads;
+use crate::unsafe_uring::{PLAN_DEPTH, QUEUE_DEPTH, Ring, keep_first};
+use crate::{AlignedBuf, BlockSizes, PageDevice, ReadPlan, Span};
 
 /// The way in which batched operations reach the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -26,7 +22,7 @@ pub enum IoEngine {
     /// io_uring if the kernel has it, otherwise threads.
     #[default]
     Auto,
-    /// A thread pool with blocking reads.
+    /// Threads with blocking operations.
     Threads,
 }
 
@@ -35,12 +31,10 @@ pub struct FileDevice {
     file: Arc<File>,
     engine: IoEngine,
     blocks: BlockSizes,
+    /// Concurrent callers have one each.
     rings: Mutex<Vec<Ring>>,
-    plan_rings: Mutex<Vec<Ring>>,
     /// The kernel refused a ring that it had made: the process has entered a sandbox since.
     is_refused: AtomicBool,
-    /// `None` if the system gives no thread.
-    pool: OnceLock<Option<ReadPool>>,
 }
 
 impl FileDevice {
@@ -82,34 +76,24 @@ impl FileDevice {
             opened => opened?,
         };
         let file = high(file)?;
-        let (rings, plan_rings, pool) = (Mutex::default(), Mutex::default(), OnceLock::new());
         let (blocks, is_refused) = (BlockSizes::of_file(&file), AtomicBool::new(false));
-        Ok(FileDevice { file: Arc::new(file), engine, blocks, rings, plan_rings, is_refused, pool })
+        Ok(FileDevice { file: Arc::new(file), engine, blocks, rings: Mutex::default(), is_refused })
     }
 
-    /// A ring for one batched call. Concurrent callers have one each.
-    fn take_ring(&self) -> Option<Ring> {
-        self.take(&self.rings, QUEUE_DEPTH)
-    }
-
-    fn take(&self, rings: &Mutex<Vec<Ring>>, depth: usize) -> Option<Ring> {
+    /// Runs `with` on a ring. `None` if there is none.
+    fn with_ring<T>(&self, with: impl FnOnce(&mut Ring) -> T) -> Option<T> {
         if self.engine == IoEngine::Threads || self.is_refused.load(Ordering::Relaxed) {
             return None;
         }
-        let kept = rings.lock().pop();
-        kept.or_else(|| Ring::new(depth).ok())
-    }
-
-    fn keep_ring(&self, ring: Ring) {
-        self.keep(&self.rings, ring);
-    }
-
-    fn keep(&self, rings: &Mutex<Vec<Ring>>, ring: Ring) {
+        let kept = self.rings.lock().pop();
+        let mut ring = kept.or_else(|| Ring::new().ok())?;
+        let done = with(&mut ring);
         if ring.is_refused() {
             self.is_refused.store(true, Ordering::Relaxed);
         } else {
-            rings.lock().push(ring);
+            self.rings.lock().push(ring);
         }
+        Some(done)
     }
 }
 
@@ -139,25 +123,32 @@ impl PageDevice for FileDevice {
     }
 
     fn read_each(&self, spans: &[Span], visit: &mut dyn FnMut(usize, io::Result<&[u8]>)) {
-        if let Some(mut ring) = self.take_ring() {
-            ring.read_each(&self.file, spans, visit);
-            self.keep_ring(ring);
-            return;
-        }
-        match self.pool.get_or_init(|| ReadPool::start(self.file.clone(), QUEUE_DEPTH)) {
-            Some(pool) => pool.read_each(spans, QUEUE_DEPTH, visit),
-            None => one_by_one(self, spans, visit),
+        let longest_bytes = spans.iter().map(|span| span.len_bytes).max().unwrap_or(0);
+        let slots = QUEUE_DEPTH.min(spans.len());
+        let mut plan = EachSpan { spans, next: 0, visit };
+        let read = self.with_ring(|ring| {
+            ring.read_planned([&self.file; 2], slots, false, longest_bytes, &mut plan);
+        });
+        if read.is_none() {
+            let read = |n: usize| {
+                let mut buf = AlignedBuf::new(spans[n].len_bytes);
+                self.read_at(spans[n].offset, &mut buf).map(|()| buf)
+            };
+            in_threads(spans.len(), read, |n, read| match read {
+                Ok(bytes) => (plan.visit)(n, Ok(&bytes)),
+                Err(error) => (plan.visit)(n, Err(error)),
+            });
         }
     }
 
     fn read_planned(&self, other: &dyn PageDevice, longest_bytes: usize, plan: &mut dyn ReadPlan) {
-        let ring = other.file().and_then(|file| Some((file, self.take(&self.plan_rings, PLAN_DEPTH)?)));
-        match ring {
-            Some((file, mut ring)) => {
-                ring.read_planned([&self.file, file], longest_bytes, plan);
-                self.keep(&self.plan_rings, ring);
-            }
-            None => in_waves(self, other, plan),
+        let read = other.file().and_then(|file| {
+            self.with_ring(|ring| {
+                ring.read_planned([&self.file, file], PLAN_DEPTH, true, longest_bytes, plan);
+            })
+        });
+        if read.is_none() {
+            in_waves(self, other, plan);
         }
     }
 
@@ -166,71 +157,34 @@ impl PageDevice for FileDevice {
     }
 
     fn read_into(&self, reads: &mut [(u64, &mut [u8])]) -> io::Result<()> {
-        match self.take_ring() {
-            Some(mut ring) => {
-                let result = ring.read_into(&self.file, reads);
-                self.keep_ring(ring);
-                result
-            }
-            None => in_threads(reads, |(offset, buf)| self.read_at(*offset, buf)),
+        if let Some(read) = self.with_ring(|ring| ring.read_into(&self.file, reads)) {
+            return read;
         }
+        let reads: Vec<_> = reads.iter_mut().map(Mutex::new).collect();
+        all_in_threads(reads.len(), |n| {
+            let (offset, buf) = &mut **reads[n].lock();
+            self.read_at(*offset, buf)
+        })
     }
 
     fn write_each(&self, writes: &[(u64, &[u8])]) -> io::Result<()> {
-        match self.take_ring() {
-            Some(mut ring) => {
-                let result = ring.write_each(&self.file, writes);
-                self.keep_ring(ring);
-                result
-            }
-            None => in_threads(&mut writes.to_vec(), |(offset, bytes)| self.write_at(*offset, bytes)),
+        if let Some(written) = self.with_ring(|ring| ring.write_each(&self.file, writes)) {
+            return written;
         }
+        all_in_threads(writes.len(), |n| self.write_at(writes[n].0, writes[n].1))
     }
 }
 
-/// Threads that share the operations of one batch. A flush has few operations, of many pages each.
-const BATCH_THREADS: usize = 4;
-
-/// Runs every operation, spread over a few threads. Returns the first error after all of them have ended.
-fn in_threads<T: Send>(
-    operations: &mut [T],
-    run: impl Fn(&mut T) -> io::Result<()> + Sync,
-) -> io::Result<()> {
-    if operations.len() < 2 {
-        return operations.iter_mut().try_for_each(run);
-    }
-    let share = operations.len().div_ceil(BATCH_THREADS);
-    std::thread::scope(|scope| {
-        let run = &run;
-        let workers: Vec<_> = operations
-            .chunks_mut(share)
-            .map(|chunk| {
-                let chunk = Arc::new(Mutex::new(chunk));
-                let theirs = chunk.clone();
-                let work = move || theirs.lock().iter_mut().try_for_each(run);
-                let thread = std::thread::Builder::new().spawn_scoped(scope, work);
-                // At a limit of processes, this thread does it.
-                thread.map_err(|_| chunk.lock().iter_mut().try_for_each(run))
-            })
-            .collect();
-        let mut first_error = Ok(());
-        for worker in workers {
-            let this = match worker {
-                Ok(worker) => {
-                    worker.join().unwrap_or_else(|_| Err(io::Error::other("an I/O thread panicked")))
-                }
-                Err(done) => done,
-            };
-            first_error = first_error.and(this);
-        }
-        first_error
-    })
+/// Runs every operation. Returns the first error after all of them have ended.
+fn all_in_threads(count: usize, run: impl Fn(usize) -> io::Result<()> + Sync) -> io::Result<()> {
+    let mut first_error = Ok(());
+    in_threads(count, run, |_, this| keep_first(&mut first_error, this));
+    first_error
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::AlignedBuf;
     use crate::PlannedRead;
 
     /// Every page is filled with its own number, so a page delivered under a wrong index is noticed.

@@ -74,10 +74,10 @@ impl FileStorage {
         require_empty(&*storage)?;
         let name = unfinished.display().to_string();
         let make_whole = || {
-            let begun = File::create(&unfinished).and_then(|_| storage.lock.folder().sync_all());
+            let begun = File::create(&unfinished).and_then(|_| storage.lock.folder.sync_all());
             begun.map_err(FlashError::io("create", &name))?;
             let made = make(storage.clone())?;
-            let finished = std::fs::remove_file(&unfinished).and_then(|()| storage.lock.folder().sync_all());
+            let finished = std::fs::remove_file(&unfinished).and_then(|()| storage.lock.folder.sync_all());
             finished.map_err(FlashError::io("remove", &name))?;
             Ok(made)
         };
@@ -122,7 +122,7 @@ fn make(folder: &Path) -> io::Result<Vec<PathBuf>> {
 impl Storage for FileStorage {
     fn create(&self, name: &str, len_bytes: u64) -> io::Result<Arc<dyn PageDevice>> {
         let device = FileDevice::create(&self.folder.join(name), len_bytes, self.engine)?;
-        self.lock.folder().sync_all()?;
+        self.lock.folder.sync_all()?;
         if name == NAMES[0] {
             self.lock.lock_log().map_err(io::Error::other)?;
         }
@@ -148,7 +148,7 @@ impl Storage for FileStorage {
     }
 
     fn free_bytes(&self) -> Option<u64> {
-        let found = rustix::fs::fstatvfs(self.lock.folder()).ok()?;
+        let found = rustix::fs::fstatvfs(&self.lock.folder).ok()?;
         Some(found.f_bavail.saturating_mul(found.f_frsize))
     }
 

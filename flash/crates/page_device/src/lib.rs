@@ -2,7 +2,6 @@
 //!
 //! - [`FileStorage`] keeps each device in a file of one folder. It uses direct I/O with many operations in flight, through io_uring, or
 //!   threads if the kernel has no io_uring or forbids it, also later.
-//! - [`SimStorage`] keeps devices in memory and can lose power between any two operations, for crash tests.
 //! - [`Wal`] makes small changes durable. It finds its own end even if any single block is damaged.
 //!
 //! A write is durable only after a later [`PageDevice::sync`]. Before that, a power loss may keep any subset of its sectors, in any order.
@@ -15,19 +14,20 @@ compile_error!("Springbloom runs on Linux only: it reads and writes devices with
 mod aligned;
 mod blocks;
 mod copy;
+mod counters;
 mod device;
 mod error;
+mod fields;
 mod file;
 mod folder;
 mod high;
 mod lock;
 mod memory;
 mod mix;
+mod named;
 mod plan;
-mod pool;
-mod sim;
-mod sim_copy;
 mod storage;
+mod threads;
 mod unsafe_uring;
 mod wal;
 mod watch;
@@ -35,17 +35,18 @@ mod watch;
 pub use aligned::{ALIGNMENT_BYTES, AlignedBuf};
 pub use blocks::{BlockSizes, SECTOR_BYTES};
 pub use copy::{copy_devices, copy_folder};
+pub use counters::Counter;
 pub use device::PageDevice;
 pub use error::{FlashError, require};
+pub use fields::{field, u16_at, u32_at, u48_at, u64_at};
 pub use file::{FileDevice, IoEngine};
 pub use folder::{Access, FileStorage};
 pub use lock::{in_use, no_locks};
 pub use memory::{AnswerMemory, Purpose, reserved};
-pub use mix::{GOLDEN, checksum, checksum_32, field, mix, scale};
+pub use mix::{GOLDEN, checksum, checksum_32, mix, scale};
+pub use named::NamedDevice;
 pub use plan::{PlannedRead, ReadPlan, Span};
-pub use sim::{PowerLoss, SimPower, SimStorage};
-pub use sim_copy::CopiedStorage;
-pub use storage::{Storage, incomplete, or_incomplete, require_empty, require_space};
+pub use storage::{Storage, incomplete, or_incomplete, require_empty, require_space, require_writable};
 pub use wal::{
     COMMIT_BYTES_MAX, CommitGuard, GroupCommit, INDEX_KIND, SET_KIND, START_BYTES_MAX, Wal, WalReport,
 };

@@ -29,7 +29,8 @@ const FILE_SYSTEMS: [(u64, &str); 8] = [
 /// A folder that is locked until this is dropped.
 pub(crate) struct FolderLock {
     path: PathBuf,
-    folder: File,
+    /// The folder itself.
+    pub(crate) folder: File,
     is_exclusive: bool,
     /// The file of the log that is locked.
     log: OnceLock<File>,
@@ -51,11 +52,6 @@ impl FolderLock {
             Some(source) if !is_locked => Err(no_locks(folder, source)),
             _ => Ok(lock),
         }
-    }
-
-    /// The folder itself.
-    pub(crate) fn folder(&self) -> &File {
-        &self.folder
     }
 
     /// Locks the log, if it is there. Returns whether it is locked. A file system that locks folders need not lock files.

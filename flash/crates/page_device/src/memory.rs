@@ -10,18 +10,12 @@ const AHEAD_BYTES: usize = 4 << 20;
 const FEW_PARTS: usize = 256;
 
 /// What memory is for, and how a caller gets along with less of it.
-#[derive(Clone, Copy, Debug)]
-pub struct Purpose {
-    /// "the budget".
-    pub part: &'static str,
-    /// "choose a smaller one".
-    pub advice: &'static str,
-}
+pub type Purpose = (&'static str, &'static str);
 
-const ANSWERS: Purpose = Purpose { part: "the answers", advice: "ask for less at a time" };
+const ANSWERS: Purpose = ("the answers", "ask for less at a time");
 
 /// An empty list with room for `len`, or an error.
-pub fn reserved<T>(len: usize, Purpose { part, advice }: Purpose) -> Result<Vec<T>, FlashError> {
+pub fn reserved<T>(len: usize, (part, advice): Purpose) -> Result<Vec<T>, FlashError> {
     let mut list = Vec::new();
     let wanted_bytes = len.saturating_mul(size_of::<T>()) as u64;
     match list.try_reserve_exact(len) {

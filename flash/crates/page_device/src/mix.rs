@@ -32,14 +32,6 @@ pub fn checksum_32(salt: u64, place: u64, bytes: &[u8]) -> u32 {
     (sum ^ (sum >> 32)) as u32
 }
 
-/// `N` bytes at `at`. Panics if there are fewer.
-#[inline]
-pub fn field<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
-    let mut out = [0; N];
-    out.copy_from_slice(&bytes[at..at + N]);
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -30,3 +30,23 @@ pub trait ReadPlan {
     /// Receives the result of a read. The bytes are valid during the call.
     fn arrived(&mut self, tag: usize, bytes: io::Result<&[u8]>);
 }
+
+/// The plan of a list of spans.
+pub(crate) struct EachSpan<'s> {
+    pub(crate) spans: &'s [Span],
+    pub(crate) next: usize,
+    /// See [`PageDevice::read_each`](crate::PageDevice::read_each).
+    pub(crate) visit: &'s mut dyn FnMut(usize, io::Result<&[u8]>),
+}
+
+impl ReadPlan for EachSpan<'_> {
+    fn next_read(&mut self) -> Option<PlannedRead> {
+        let (tag, span) = (self.next, *self.spans.get(self.next)?);
+        self.next += 1;
+        Some(PlannedRead { tag, is_other: false, span })
+    }
+
+    fn arrived(&mut self, tag: usize, bytes: io::Result<&[u8]>) {
+        (self.visit)(tag, bytes);
+    }
+}

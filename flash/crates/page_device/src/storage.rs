@@ -34,6 +34,11 @@ pub trait Storage: Send + Sync {
     fn describe(&self, name: &str) -> String;
 }
 
+/// Returns an error if `storage` is open for reading only.
+pub fn require_writable(storage: &dyn Storage) -> Result<(), FlashError> {
+    if storage.is_writable() { Ok(()) } else { Err(FlashError::ReadOnly { name: storage.describe("") }) }
+}
+
 /// Returns an error if a device of `needed_bytes` finds no room in `storage`.
 pub fn require_space(storage: &dyn Storage, name: &str, needed_bytes: u64) -> Result<(), FlashError> {
     match storage.free_bytes() {

@@ -17,17 +17,21 @@ use crate::AlignedBuf;
 use crate::high::is_high;
 use crate::{PlannedRead, ReadPlan, Span};
 
+/// Operations in flight of a batch.
+pub(crate) const QUEUE_DEPTH: usize = 32;
+/// Reads in flight of a plan. They are more, because a plan spends time on each completed read.
+pub(crate) const PLAN_DEPTH: usize = 128;
+
 /// Pause before submitting again what the kernel did not accept.
 const RETRY_INTERVAL: Duration = Duration::from_millis(1);
 
 /// The outcome of what the kernel did not take.
 const NOT_TRIED: i32 = -libc::ECANCELED;
 
-/// A submission queue with `depth` slots, and a read buffer with one piece per slot.
+/// A submission queue with [`PLAN_DEPTH`] slots, and a read buffer with one piece per slot.
 pub(crate) struct Ring {
     ring: IoUring,
     buffer: AlignedBuf,
-    depth: usize,
     registered: Registered,
     /// The kernel takes no more operations. What is in the queue must never reach it: its buffers are gone.
     is_refused: bool,
@@ -44,19 +48,19 @@ enum Registered {
 
 impl Ring {
     /// Fails if the kernel has no io_uring or forbids it. The caller then uses threads.
-    pub(crate) fn new(depth: usize) -> io::Result<Ring> {
+    pub(crate) fn new() -> io::Result<Ring> {
         // They keep their numbers until there is one with a high number.
         let mut low = Vec::new();
         let ring = loop {
             // Completions are processed when the caller enters the kernel, without interrupts. Since Linux 5.19.
-            let cooperative = IoUring::builder().setup_coop_taskrun().build(depth as u32);
-            let ring = cooperative.or_else(|_| IoUring::new(depth as u32))?;
+            let cooperative = IoUring::builder().setup_coop_taskrun().build(PLAN_DEPTH as u32);
+            let ring = cooperative.or_else(|_| IoUring::new(PLAN_DEPTH as u32))?;
             if is_high(&ring) {
                 break ring;
             }
             low.push(ring);
         };
-        Ok(Ring { ring, buffer: AlignedBuf::new(0), depth, registered: Registered::No, is_refused: false })
+        Ok(Ring { ring, buffer: AlignedBuf::new(0), registered: Registered::No, is_refused: false })
     }
 
     /// Whether the kernel refused it. It must not be used again.
@@ -108,41 +112,13 @@ impl Ring {
         self.registered = Registered::No;
     }
 
-    /// See [`crate::PageDevice::read_each`].
-    pub(crate) fn read_each(
-        &mut self,
-        file: &File,
-        spans: &[Span],
-        visit: &mut dyn FnMut(usize, io::Result<&[u8]>),
-    ) {
-        let len_max = spans.iter().map(|s| s.len_bytes).max().unwrap_or(0);
-        let slots = self.depth.min(spans.len());
-        let piece = pieces(self.buffer(slots * len_max).0, len_max);
-        let fd = types::Fd(file.as_raw_fd());
-        let mut operations = Counted {
-            left: 0..spans.len(),
-            entry: |op: usize, slot| {
-                opcode::Read::new(fd, piece(slot), spans[op].len_bytes as u32)
-                    .offset(spans[op].offset)
-                    .build()
-            },
-            done: |op: usize, slot, outcome| {
-                let (at, len) = (piece(slot), spans[op].len_bytes);
-                // SAFETY: every slot's piece lies within the buffer, since `slot < slots`, and its operation has completed.
-                let bytes = unsafe {
-                    let outcome = read_if_undone(outcome, file, spans[op].offset, at, len);
-                    arrived(at, len, outcome)
-                };
-                visit(op, bytes);
-            },
-        };
-        self.is_refused |= drive(&mut self.ring, slots, &mut operations);
-    }
-
-    /// See [`crate::PageDevice::read_planned`]. The files are those of the device and of `other`.
+    /// See [`crate::PageDevice::read_planned`]. The files are those of the device and of `other`. At most `slots` reads are in flight, with
+    /// buffer and files registered if a long plan `registers` them and the system permits it.
     pub(crate) fn read_planned(
         &mut self,
         files: [&Arc<File>; 2],
+        slots: usize,
+        registers: bool,
         longest_bytes: usize,
         plan: &mut dyn ReadPlan,
     ) {
@@ -191,10 +167,9 @@ impl Ring {
                 self.plan.arrived(tag, bytes);
             }
         }
-        let slots = self.depth;
         let buffer = self.buffer(slots * longest_bytes);
         let piece = pieces(buffer.0, longest_bytes);
-        let are_registered = self.register(buffer, files);
+        let are_registered = registers && self.register(buffer, files);
         let none = PlannedRead { tag: 0, is_other: false, span: Span { offset: 0, len_bytes: 0 } };
         let reads = vec![none; slots];
         let mut planned = Planned { plan, files, are_registered, longest_bytes, piece, reads };
@@ -220,7 +195,7 @@ impl Ring {
                 keep_first(&mut first_error, whole(outcome, len));
             },
         };
-        self.is_refused |= drive(&mut self.ring, self.depth.min(targets.len()), &mut operations);
+        self.is_refused |= drive(&mut self.ring, QUEUE_DEPTH.min(targets.len()), &mut operations);
         first_error
     }
 
@@ -243,7 +218,7 @@ impl Ring {
                 }
             },
         };
-        self.is_refused |= drive(&mut self.ring, self.depth.min(writes.len()), &mut operations);
+        self.is_refused |= drive(&mut self.ring, QUEUE_DEPTH.min(writes.len()), &mut operations);
         // The kernel may write a part, or nothing for lack of a worker. Writing the rest succeeds, or tells why that was all: a full
         // disk, say.
         for (op, moved) in parts {
@@ -266,7 +241,7 @@ fn pieces(buffer: *mut u8, len: usize) -> impl Fn(usize) -> *mut u8 + Copy {
     move |slot: usize| buffer.wrapping_add(slot * len)
 }
 
-fn keep_first(first: &mut io::Result<()>, this: io::Result<()>) {
+pub(crate) fn keep_first(first: &mut io::Result<()>, this: io::Result<()>) {
     if first.is_ok() {
         *first = this;
     }
@@ -559,7 +534,7 @@ mod tests {
                 let entry = opcode::Read::new(types::Fd(pipe[0]), at.wrapping_add(slot).cast(), 4);
                 entry.build().user_data(slot as u64)
             };
-            let ring = &mut Ring::new(4).unwrap().ring;
+            let ring = &mut Ring::new().unwrap().ring;
             let mut flight = Flight { ring, ops: vec![Some(7), Some(8)], in_flight: 2, is_refused: false };
             // SAFETY: the bytes are alive until the end of the test.
             unsafe { flight.ring.submission().push(&read(0)).unwrap() };

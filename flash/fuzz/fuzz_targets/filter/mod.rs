@@ -5,7 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use springbloom_filter::KeyDigest;
 use springbloom_flash_filter::{BufferSettings, FilterSettings, FlashFilter, Layout};
-use springbloom_page_device::{AlignedBuf, PowerLoss, SimPower, SimStorage, Storage};
+use springbloom_flash_testkit::{PowerLoss, SimPower, SimStorage};
+use springbloom_page_device::{AlignedBuf, Storage};
 
 /// Keys of the filters below that are in their pages, and those that are in the log alone.
 pub const FLUSHED: std::ops::Range<u64> = 0..600;

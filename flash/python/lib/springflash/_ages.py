@@ -122,7 +122,8 @@ class Ages:
             older, step = step.older or older, None
         if step is None and abs(ahead) > _SLACK:
             step = _Step(ahead, 0.0, older, older[-1] if older else None)
-        self._is_new_step = step is not None and step.older is names
+        # What is left of a step that was believed may have come before keys that were taken since.
+        self._is_new_step = step is not None and self._step is None and step.older is names
         is_told = self._is_opening or (step is None) != (self._step is None) or expected - self._saved > self._max_age / 16
         self._expected, self._ahead, self._step, self._is_opening = expected, ahead, step, False
         if is_told:

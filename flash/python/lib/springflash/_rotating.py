@@ -323,6 +323,8 @@ class RotatingFilter(Closes):
             if copy.exists() and os.listdir(copy):
                 raise FileExistsError(errno.EEXIST, "is not empty, expected an empty folder or one that does not exist", str(copy))
             new = copy.with_name(copy.name + ".new")
+            if os.path.lexists(new):
+                raise FileExistsError(errno.EEXIST, "may be left of a copy that was killed; remove it, or copy to another folder", str(new))
             try:
                 new.mkdir()
                 for name, generation in self._generations.items():

@@ -23,9 +23,10 @@ OnBadLine = Literal["stop", "skip"]
 FORMS = ".txt, .jsonl, .json or .ndjson (an object in each line), these also as .gz or .zst, or .parquet"
 _PACKED = (".gz", ".zst")
 _JSON = (".jsonl", ".json", ".ndjson")
+_LINES = (".txt", *_JSON)
 
 #: Documents of a batch, and bytes of it, so that long documents take no more memory.
-_BATCH_DOCUMENTS = 8192
+BATCH_DOCUMENTS = 8192
 _BATCH_BYTES = 8 << 20
 #: Bytes that are split into lines at a time: a short line takes ten times its bytes.
 _BLOCK_BYTES = 1 << 17
@@ -36,6 +37,16 @@ _BYTE, _MARK = re.compile("([\udc80-\udcff])"), "\udbff"
 _MARKED_BYTE = re.compile(_MARK + _BYTE.pattern)
 #: Half of a pair that JSON had as an escape, without the other one.
 _SURROGATE = re.compile(rb"(\xed[\xa0-\xbf][\x80-\xbf])")
+
+#: How texts of other encodings begin: with a byte order mark, or with a character of ASCII.
+_WIDE = (
+    ("UTF-32", rb"\xff\xfe\0\0|\0\0\xfe\xff"),
+    ("UTF-32LE", rb"[^\0]\0\0\0"),
+    ("UTF-32BE", rb"\0\0\0[^\0]"),
+    ("UTF-16LE", rb"[^\0]\0[^\0]\0"),
+    ("UTF-16BE", rb"\0[^\0]\0[^\0]"),
+    ("UTF-16", rb"(\xff\xfe|\xfe\xff)[^\0]*\0"),
+)
 
 #: Of numbers only that they are no texts matters; Python refuses to make an int of thousands of digits.
 _JSON_TEXT = json.JSONDecoder(parse_int=float)
@@ -62,15 +73,22 @@ class Shard(NamedTuple):
     left_out: _LeftOut
 
 
+def form_of(file: Path) -> str:
+    """The suffix that tells the form of a shard, without that of a packed one."""
+    if file.suffix == ".parquet":
+        return file.suffix
+    form = Path(file.stem if file.suffix in _PACKED else file.name).suffix
+    if form not in _LINES:
+        raise ValueError(f"{file} is none of {FORMS}")
+    return form
+
+
 def opened(file: Path, name: str, target: Path, how: How) -> contextlib.AbstractContextManager[Shard]:
     """Reads `file`, which is the shard `name`, and writes `target`."""
-    form = file.name.removesuffix(file.suffix) if file.suffix in _PACKED else file.name
-    kind = Path(form).suffix
-    if kind == ".parquet" and form == file.name:
+    form = form_of(file)
+    if form == ".parquet":
         return _parquet(file, target, how)
-    if kind != ".txt" and kind not in _JSON:
-        raise ValueError(f"{file} is none of {FORMS}")
-    return _lines(file, Path(name).name, target, how, is_json=kind in _JSON)
+    return _lines(file, Path(name).name, target, how, is_json=form in _JSON)
 
 
 class _LeftOut:
@@ -155,38 +173,50 @@ def _lines(file: Path, name: str, target: Path, how: How, is_json: bool) -> Iter
                 # A packed file tells its name, which is that of the shard. Without a time, equal ones are the same bytes.
                 output = enter(gzip.GzipFile(name, "wb", fileobj=output, mtime=0))
         left_out = _LeftOut(how)
-        batch: list[tuple[bytes, bytes]] = []
+        #: The texts of the last batch, and the lines of JSON that they are in.
+        texts: list[bytes] = []
+        rows: list[bytes] = []
 
         def read() -> Iterator[list[bytes]]:
             number = 0
             with reading:
                 for lines in _batches(source, how.line_bytes):
-                    batch.clear()
-                    for line in lines:
-                        number += 1
-                        if line is not None and not line.strip():
-                            left_out.blank += 1
-                            continue
-                        try:
-                            batch.append((line if line is not None and not is_json else _document(line, how), line or b""))
-                        except ValueError as error:
-                            left_out.take(f"{file}:{number}", error)
-                    yield [text for text, _ in batch]
+                    texts.clear()
+                    rows.clear()
+                    whole = [] if is_json else [line for line in lines if line is not None and line.strip()]
+                    if not is_json and len(whole) == len(lines):
+                        texts.extend(whole)
+                    else:
+                        for n, line in enumerate(lines, number + 1):
+                            take(n, line)
+                    number += len(lines)
+                    yield texts
+
+        def take(number: int, line: bytes | None) -> None:
+            if line is not None and not line.strip():
+                left_out.blank += 1
+                return
+            try:
+                texts.append(line if line is not None and not is_json else _document(line, how))
+                rows.append(line or b"")
+            except ValueError as error:
+                left_out.take(f"{file}:{number}", error)
 
         def write(kept: list[tuple[int, bytes]]) -> None:
-            for n, text in kept:
-                before, line = batch[n]
-                output.write(line if text == before else _replaced(line, how.field, text) if is_json else text)
-                output.write(b"\n")
+            lines = [text for _, text in kept]
+            if is_json:
+                lines = [rows[n] if text == texts[n] else _replaced(rows[n], how.field, text) for n, text in kept]
+            output.write(b"".join([line + b"\n" for line in lines]))
 
         yield Shard(read(), write, left_out)
 
 
 def _batches(source: Any, line_bytes: int) -> Iterator[list[bytes | None]]:
     """Lines without their ends. None for one of too many bytes, of which not all are held."""
-    start = source.read(4)
-    if start[:2] in (b"\xff\xfe", b"\xfe\xff") and 0 in start[2:]:
-        raise ValueError("it is UTF-16, expected UTF-8; iconv -f UTF-16 -t UTF-8 converts it")
+    start = source.read(_BLOCK_BYTES)
+    for encoding, beginning in _WIDE:
+        if re.match(beginning, start):
+            raise ValueError(f"it is {encoding}, expected UTF-8; iconv -f {encoding} -t UTF-8 converts it")
     parts: list[bytes] = []
     done: list[bytes | None] = []
     size = held = 0
@@ -202,9 +232,9 @@ def _batches(source: Any, line_bytes: int) -> Iterator[list[bytes | None]]:
         done += [line if len(line) <= line_bytes else None for line in rest[:-1]]
         held += size + len(block)
         parts, size = [rest[-1]], len(rest[-1])
-        if len(done) >= _BATCH_DOCUMENTS or held >= min(_BATCH_BYTES, line_bytes):
-            for at in range(0, len(done), _BATCH_DOCUMENTS):
-                yield done[at : at + _BATCH_DOCUMENTS]
+        if len(done) >= BATCH_DOCUMENTS or held >= min(_BATCH_BYTES, line_bytes):
+            for at in range(0, len(done), BATCH_DOCUMENTS):
+                yield done[at : at + BATCH_DOCUMENTS]
             done, held = [], 0
     if size > 0:
         done.append(b"".join(parts) if size <= line_bytes else None)
@@ -348,4 +378,4 @@ def _is_text(pyarrow: Any, kind: Any) -> bool:
 def _rows_of_a_batch(metadata: Any) -> int:
     groups = [metadata.row_group(n) for n in range(metadata.num_row_groups)]
     sizes = [group.total_byte_size // group.num_rows for group in groups if group.num_rows]
-    return int(max(1, min(_BATCH_DOCUMENTS, _BATCH_BYTES // max(1, *sizes, 1))))
+    return int(max(1, min(BATCH_DOCUMENTS, _BATCH_BYTES // max(1, *sizes, 1))))

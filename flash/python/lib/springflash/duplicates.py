@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import filecmp
 import hashlib
 import io
 import itertools
 import json
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -25,7 +27,7 @@ from . import __version__
 from ._batches import together
 from ._files import FolderLock, sync
 from ._index import FlashIndex
-from ._shards import FORMS, How, OnBadLine, named, opened
+from ._shards import BATCH_DOCUMENTS, FORMS, How, OnBadLine, form_of, named, opened
 from ._springflash import FlashError
 
 #: The key of what an interrupted run leaves: the shard that is not finished, with what its places in the index depend on, and from the
@@ -38,11 +40,18 @@ _FORGOTTEN_KEYS = 1_000_000
 
 #: Bytes that a run takes, without a document that is longer than a batch.
 MEMORY = 256 << 20
+_MEBIBYTES_MAX = (1 << 24) - 1
+#: Bytes of a digest.
+_DIGEST_BYTES = 20
 #: Bytes of memory of a digest in a set.
-_DIGEST_BYTES = 128
+_SET_ITEM_BYTES = 128
+#: The documents of a batch as what is compared: made once, as a million tuples take time.
+_WHOLE = [(n, 0) for n in range(BATCH_DOCUMENTS)]
 
 #: What the program tells in one line.
 _TOLD = (KeyboardInterrupt, ImportError, MemoryError, OSError, ValueError, FlashError)
+#: Faults of names that were given to the program.
+_WRONG_NAMES = (errno.ENOENT, errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG)
 
 
 class Counts(NamedTuple):
@@ -61,7 +70,7 @@ class _Recent:
 
     def __init__(self, memory: int) -> None:
         self._young, self._old = set[bytes](), set[bytes]()
-        self._limit = memory // _DIGEST_BYTES // 2
+        self._limit = memory // _SET_ITEM_BYTES // 2
 
     def unknown(self, keys: list[bytes]) -> list[int]:
         """Places of the keys that are none of them. They are from now on."""
@@ -115,7 +124,7 @@ def deduplicate(
     folder.mkdir(parents=True, exist_ok=True)
     lock = FolderLock(folder)
     try:
-        _recover(index, forms)
+        _recover(index, folder, forms)
         for name in files:
             if os.path.lexists(folder / name) and _record(name) not in index:
                 raise _in_the_way(folder / name)
@@ -132,6 +141,7 @@ def _in_the_way(target: Path) -> ValueError:
 
 
 def _named_shards(files: list[Path], root: str | os.PathLike[str] | None) -> dict[str, Path]:
+    """The shards by their names. Raises for those that cannot be read as shards before anything is written."""
     shards: dict[str, Path] = {}
     for file in files:
         name = file.name
@@ -143,8 +153,17 @@ def _named_shards(files: list[Path], root: str | os.PathLike[str] | None) -> dic
             raise ValueError(f"{file} is there twice, expected each shard once")
         if name in shards:
             raise ValueError(f"{shards[name]} and {file} have the same name; a root (--root) that holds both folders tells them apart")
+        form_of(file)
+        if stat.S_ISDIR(os.stat(file).st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(file))
         shards[name] = file
     return shards
+
+
+def _unfinished(target: Path) -> Path:
+    """Where an output is written until it is complete. A longer name than its own may be too long."""
+    name = target.name
+    return target.with_name(f".{name[:40]}.{_digest(os.fsencode(name)).hex()[:16]}.unfinished")
 
 
 class _Run:
@@ -167,7 +186,7 @@ class _Run:
         """Writes the output of a shard, and makes it a finished one."""
         target = self._folder / name
         _make(target.parent)
-        unfinished = target.with_name(f".{target.name}.unfinished")
+        unfinished = _unfinished(target)
         try:
             self._write(name, file, form, target, unfinished)
         finally:
@@ -176,7 +195,8 @@ class _Run:
     def _write(self, name: str, file: Path, form: list[Any], target: Path, unfinished: Path) -> None:
         index = self._index
         finished = index.get(_record(name))
-        content = hashlib.blake2b(digest_size=20)
+        content = hashlib.blake2b(digest_size=_DIGEST_BYTES)
+        shard_name = name.encode("utf-8", "surrogateescape")
         first = 0
         with opened(file, name, unfinished, self._how) as shard:
             if finished is None:
@@ -187,8 +207,12 @@ class _Run:
                 content.update(b"".join(keys))
                 if self._paragraphs:
                     content.update("".join(f"{first + n}:{m}," for n, m in compared).encode())
-                places = [f"{name}:{first + n}:{m}".encode("utf-8", "surrogateescape") for n, m in compared]
-                gone = self._came_before(keys, places) if finished is None else self._left_out(keys, places)
+
+                def place(at: int) -> bytes:
+                    n, m = compared[at]
+                    return b"%b:%d:%d" % (shard_name, first + n, m)
+
+                gone = self._came_before(keys, place) if finished is None else self._left_out(keys, place)
                 if gone is None:
                     break
                 kept = _kept(texts, compared, gone, self._paragraphs)
@@ -219,20 +243,20 @@ class _Run:
             _finish(index, name, read)
             index.commit()
 
-    def _came_before(self, keys: list[bytes], places: list[bytes]) -> list[bool]:
+    def _came_before(self, keys: list[bytes], place: Callable[[int], bytes]) -> list[bool]:
         """Which of the keys came before these places. All are known from now on."""
         gone = [True] * len(keys)
         asked = self._recent.unknown(keys)
-        old = self._index.setdefault_many([keys[n] for n in asked], [places[n] for n in asked])
-        for n, place in zip(asked, old):
+        places = [place(n) for n in asked]
+        for n, ours, old in zip(asked, places, self._index.setdefault_many([keys[n] for n in asked], places)):
             # Its own place is there if a run before this one was interrupted.
-            gone[n] = place is not None and place != places[n]
+            gone[n] = old is not None and old != ours
         return gone
 
-    def _left_out(self, keys: list[bytes], places: list[bytes]) -> list[bool] | None:
+    def _left_out(self, keys: list[bytes], place: Callable[[int], bytes]) -> list[bool] | None:
         """Which of the keys of a finished shard it left to others. None if there is a key that it did not have."""
         old = self._index.get_many(keys)
-        return None if None in old else [before != place for before, place in zip(old, places)]
+        return None if None in old else [before != place(n) for n, before in enumerate(old)]
 
 
 def _make(folder: Path) -> None:
@@ -259,7 +283,7 @@ def _finish(index: FlashIndex, name: str, read: str) -> None:
     index[_UNFINISHED] = b"{}"
 
 
-def _recover(index: FlashIndex, forms: dict[str, list[Any]]) -> None:
+def _recover(index: FlashIndex, folder: Path, forms: dict[str, list[Any]]) -> None:
     """Finishes the shard of an interrupted run if its output is there, or forgets it if others would be compared with it."""
     left: dict[str, list[Any]] = json.loads(index.get(_UNFINISHED, b"{}"))
     for name, (*_, read, output, size, changed) in [item for item in left.items() if len(item[1]) > 5]:
@@ -269,6 +293,8 @@ def _recover(index: FlashIndex, forms: dict[str, list[Any]]) -> None:
     following = next((name for name in forms if _record(name) not in index), None)
     if any(name != following or form[:5] != forms[name] for name, form in left.items()):
         _forget(index, left)
+        for name in left:
+            _unfinished(folder / name).unlink(missing_ok=True)
         index[_UNFINISHED] = b"{}"
 
 
@@ -287,11 +313,14 @@ def _forget(index: FlashIndex, names: Iterable[str]) -> None:
 
 def _compared(texts: list[bytes], paragraphs: bool) -> tuple[list[tuple[int, int]], list[bytes]]:
     """Which pieces of documents are compared, and their keys."""
-    if paragraphs:
-        pieces = [(n, m, part) for n, text in enumerate(texts) for m, part in enumerate(text.split(b"\n")) if not _is_blank(part)]
-    else:
-        pieces = [(n, 0, text) for n, text in enumerate(texts)]
-    return [(n, m) for n, m, _ in pieces], [hashlib.blake2b(part, digest_size=20).digest() for _, _, part in pieces]
+    if not paragraphs:
+        return _WHOLE[: len(texts)], [_digest(text) for text in texts]
+    pieces = [(n, m, part) for n, text in enumerate(texts) for m, part in enumerate(text.split(b"\n")) if not _is_blank(part)]
+    return [(n, m) for n, m, _ in pieces], [_digest(part) for _, _, part in pieces]
+
+
+def _digest(text: bytes) -> bytes:
+    return hashlib.blake2b(text, digest_size=_DIGEST_BYTES).digest()
 
 
 def _is_blank(part: bytes) -> bool:
@@ -367,6 +396,8 @@ def main() -> None:
 
     try:
         memory = asked.memory << 20
+        # Before there is an index.
+        _named_shards([Path(shard) for shard in asked.shards], asked.root)
         with FlashIndex(asked.index, memory=memory // 8) as index:
             kept = deduplicate(
                 index,
@@ -394,13 +425,14 @@ def main() -> None:
         if isinstance(first, KeyboardInterrupt):
             raise first from None
         reason = "there is not enough memory" if isinstance(first, MemoryError) else first
-        _exit(2 if isinstance(first, ValueError) else 1, reason)
+        is_asked = isinstance(first, ValueError) or getattr(first, "errno", None) in _WRONG_NAMES
+        _exit(2 if is_asked else 1, reason)
 
 
 def _mebibytes(text: str) -> int:
-    if text.isdecimal() and 16 <= int(text) < 1 << 24:
+    if text.isdecimal() and 16 <= int(text) <= _MEBIBYTES_MAX:
         return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is no number of mebibytes, expected a whole one of at least 16")
+    raise argparse.ArgumentTypeError(f"{text!r} is no number of mebibytes, expected a whole one of 16 to {_MEBIBYTES_MAX}")
 
 
 def _exit(code: int, reason: object) -> NoReturn:

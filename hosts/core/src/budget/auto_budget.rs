@@ -16,6 +16,8 @@ pub(crate) const MOST_EIGHTHS: u32 = 7;
 /// models.
 const PRIOR_BITS_PER_BYTE: f64 = 3.0;
 const PRIOR_BITS_MAX: f64 = 8.0;
+/// A cache of records counts so often among that memory.
+const ROWS_COUNT: usize = 2;
 /// All units of a table have this many bits per key.
 const BITS_MAX: f64 = 16.0;
 /// Part of the cache to begin with, while no table is known.
@@ -39,6 +41,8 @@ const BLOCK_BYTES: usize = 4096;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CacheLook {
     pub(crate) capacity: usize,
+    /// Capacity of the caches of records that lookups ask before tables.
+    pub(crate) row_cache: usize,
     /// That filters may have.
     pub(crate) room: usize,
     pub(crate) in_force: usize,
@@ -168,7 +172,9 @@ impl AutoBudget {
             return (cache.capacity / FIRST_PART).max(1) as f64;
         }
         let keys = self.keys as f64;
-        bookkeeping as f64 + keys * prior_bits(cache.capacity as f64 / keys) / 8.0
+        // Where hot records are cached before they come to a table, blocks of data are worth less.
+        let memory = (cache.capacity + ROWS_COUNT * cache.row_cache) as f64;
+        bookkeeping as f64 + keys * prior_bits(memory / keys) / 8.0
     }
 
     fn limits(&self, cache: CacheLook, bookkeeping: usize) -> RangeInclusive<f64> {

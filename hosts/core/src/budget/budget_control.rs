@@ -52,6 +52,8 @@ struct State {
     asked_bytes: usize,
     /// Chooses the budget, if the program left it to be measured.
     auto: Option<AutoBudget>,
+    /// Of the caches of records that lookups ask before tables, at the last look.
+    row_cache_bytes: usize,
     /// Whether the log was told that the caches have no room for all of the budget.
     is_told: bool,
 }
@@ -69,7 +71,7 @@ impl BudgetControl {
             alarm: Arc::default(),
             caches: ChargedCaches::default(),
             charging: Mutex::new(Charging::new()),
-            turn: Mutex::new(State { asked_bytes, auto, is_told: false }),
+            turn: Mutex::new(State { asked_bytes, auto, row_cache_bytes: 0, is_told: false }),
         }
     }
 
@@ -133,11 +135,13 @@ impl BudgetControl {
     }
 
     /// Follows the room that others leave in the caches in use. Gives how long it took to ask them.
-    pub(crate) fn look_at_caches(&self) -> Duration {
+    pub(crate) fn look_at_caches(&self, row_cache_bytes: usize) -> Duration {
         let mut took = Duration::ZERO;
         self.alarm.answer(|| {
             let caches = self.caches.in_use();
-            took = self.follow(&mut self.turn.lock(), &caches);
+            let mut state = self.turn.lock();
+            state.row_cache_bytes = row_cache_bytes;
+            took = self.follow(&mut state, &caches);
         });
         took
     }
@@ -198,8 +202,8 @@ impl BudgetControl {
         let now = Instant::now();
         let room = self.charging.lock().standing.limit(now, budget, rooms.iter().sum());
         let capacity = caches.iter().map(|cache| cache.capacity()).sum();
-        let sought_tables = self.sought_tables.load(Ordering::Relaxed);
-        self.choose(state, CacheLook { capacity, room, in_force: self.in_force(), sought_tables });
+        let (row_cache, sought_tables) = (state.row_cache_bytes, self.sought_tables.load(Ordering::Relaxed));
+        self.choose(state, CacheLook { capacity, row_cache, room, in_force: self.in_force(), sought_tables });
         let asked = state.asked_bytes;
         let budget = self.charging.lock().standing.next(now, budget, room.min(asked), asked);
         self.move_to(budget, caches, &rooms);
@@ -282,7 +286,7 @@ mod tests {
         let (_slow_use, gone_use) = (use_cache(&control, &slow), use_cache(&control, &gone));
         slow.set_hangs(true);
         thread::scope(|scope| {
-            scope.spawn(|| control.look_at_caches());
+            scope.spawn(|| control.look_at_caches(0));
             slow.wait_until_a_call_hangs();
             drop(gone_use);
             let users = Arc::strong_count(&gone);
@@ -300,7 +304,7 @@ mod tests {
         assert_eq!(cache.charged(), 1 << 16);
         cache.set_hangs(true);
         thread::scope(|scope| {
-            scope.spawn(|| control.look_at_caches());
+            scope.spawn(|| control.look_at_caches(0));
             cache.wait_until_a_call_hangs();
             assert!(control.yield_to_cache());
             cache.set_hangs(false);

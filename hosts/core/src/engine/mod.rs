@@ -16,7 +16,7 @@ pub(crate) mod test_engine;
 pub use bytes::Bytes;
 pub use description::{CacheCalls, Engine, Name};
 pub(crate) use {
-    cache::{Cache, CacheAlarm, CacheCharge, CacheUse},
+    cache::{Cache, CacheAlarm, CacheCharge, CacheUse, RowCache},
     comparator::Comparator,
     file_access::{Access, FileAccess, LogLevel},
     open_file::{File, FileCalls, Head, IndexEntry, OpenFile, OwnedHead},

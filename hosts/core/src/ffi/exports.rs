@@ -23,7 +23,9 @@ use super::types::{
     write_message,
 };
 use crate::{
-    engine::{Access, Bytes, Cache, CacheUse, Comparator, Engine, File, FileAccess, Head, OpenFile},
+    engine::{
+        Access, Bytes, Cache, CacheUse, Comparator, Engine, File, FileAccess, Head, OpenFile, RowCache,
+    },
     instance::{
         Filters,
         shared::{give_up_shared_instance, shared_instance, shared_instance_if_any},
@@ -45,7 +47,7 @@ pub(super) fn guarded<T>(on_panic: T, run: impl FnOnce() -> T) -> T {
 }
 
 // `SB_SETTINGS`.
-const _: () = assert!(SETTINGS.len() == 11);
+const _: () = assert!(SETTINGS.len() == 12);
 
 #[unsafe(no_mangle)]
 extern "C" fn sb_setting_name(index: usize) -> Bytes {
@@ -256,6 +258,20 @@ extern "C" fn sb_filters_shrinks_index(filters: &Filters) -> c_int {
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn sb_filters_verify_below(filters: &Filters) -> u32 {
+    // Saturates.
+    guarded(0, || (filters.settings.verify_share * f64::from(u32::MAX)).ceil() as u32)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn sb_filters_count_verified(filters: &Filters, was_there: c_int) {
+    guarded((), || {
+        filters.tables.verified.fetch_add(1, Relaxed);
+        filters.tables.wrong_rejections.fetch_add(u64::from(was_there != 0), Relaxed);
+    });
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn sb_filters_has_indexes(filters: &Filters) -> c_int {
     guarded(0, || c_int::from(filters.settings.has_indexes()))
 }
@@ -388,12 +404,13 @@ unsafe extern "C" fn sb_column_family_open(
     session: Bytes,
     folder: Bytes,
     is_for_writing: c_int,
+    rows: RowCache,
     files: Access,
 ) -> *const ColumnFamily {
     // SAFETY: borrowed for the call; the caller gives the access away.
     let (session, folder, files) = unsafe { (session.get(), folder.get(), FileAccess::new(files)) };
     let databases = &filters.tables.databases;
-    guarded(ptr::null(), || Arc::into_raw(databases.open(session, folder, is_for_writing != 0, files)))
+    guarded(ptr::null(), || Arc::into_raw(databases.open(session, folder, is_for_writing != 0, rows, files)))
 }
 
 /// # Safety

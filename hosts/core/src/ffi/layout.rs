@@ -4,7 +4,7 @@ use std::mem::offset_of;
 
 use super::types::{BatchKey, Digest, Setting, TableSpec};
 use crate::{
-    engine::{Access, Bytes, CacheCalls, Comparator, Engine, File, FileCalls, Head, IndexEntry},
+    engine::{Access, Bytes, CacheCalls, Comparator, Engine, File, FileCalls, Head, IndexEntry, RowCache},
     tables::open_table::OpenTable,
 };
 
@@ -29,6 +29,7 @@ layout!(FileCalls, 40, read: 0, read_head: 8, read_index: 16, share: 24, release
 layout!(File, 8, calls: 0);
 layout!(TableSpec, 72, path: 0, file_number: 16, level: 24, contents: 28, comparator: 32, family: 48, index_bytes: 64);
 layout!(BatchKey, 40, key: 0, digest: 16, segment: 32, may_match: 36);
+layout!(RowCache, 16, identity: 0, capacity: 8);
 layout!(CacheCalls, 56, charge: 0, capacity: 8, room: 16, charged: 24, update: 32, end: 40, release: 48);
 layout!(
     Engine, 64,

@@ -117,7 +117,8 @@ impl Tasks {
             }
             if self.budget.next_look(&last_look).is_some_and(|due| Instant::now() >= due) {
                 last_look = LastLook::now(Duration::ZERO);
-                self.contained(|| last_look = LastLook::now(self.budget.look_at_caches()));
+                let row_cache_bytes = self.tables.databases.row_cache_bytes();
+                self.contained(|| last_look = LastLook::now(self.budget.look_at_caches(row_cache_bytes)));
             }
             if check.is_due() {
                 self.contained(|| tables.files.forget_deleted());

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use super::Filters;
 use crate::{
     engine::{
-        OwnedHead,
+        OwnedHead, RowCache,
         test_engine::{LentFile, TEST_ENGINE, lent, no_files},
     },
     settings::Settings,
@@ -48,7 +48,8 @@ impl<'f> Store<'f> {
         fs::write(path.join("CURRENT"), "").expect("write");
         let lock = File::create(path.join("LOCK")).expect("create");
         let bytes = path.as_os_str().as_bytes();
-        let family = filters.tables.databases.open(bytes, bytes, true, no_files(&Arc::default()));
+        let family =
+            filters.tables.databases.open(bytes, bytes, true, RowCache::NONE, no_files(&Arc::default()));
         Self { filters, family, tables: Vec::new(), _lock: lock }
     }
 

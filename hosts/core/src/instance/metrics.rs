@@ -41,6 +41,10 @@ pub struct Figures {
     pub tables_without_units: u64,
     /// Tables that were written without units by databases into whose options filters were installed.
     pub tables_written_without_units: u64,
+    /// Rejected keys that were looked up all the same.
+    pub verified: u64,
+    /// Of them, those that were there.
+    pub wrong_rejections: u64,
     /// Memory for units of tables that are being written.
     pub builder_bytes: u64,
     /// [`Filters::families`](crate::Filters::families).
@@ -162,6 +166,12 @@ pub const METRICS: &[Metric] = &[
         "Tables that were written without filter units",
         |s| one(s.tables_written_without_units),
     ),
+    counter("springbloom_rejections_verified", "Rejected keys that were looked up all the same", |s| {
+        one(s.verified)
+    }),
+    counter("springbloom_rejections_wrong", "Of them, those that the table holds", |s| {
+        one(s.wrong_rejections)
+    }),
     counter("springbloom_visits_dropped", "Visits that the policy never saw", |s| one(s.dropped_visits)),
     counter("springbloom_thread_panics", "Panics of Springbloom's threads, which go on", |s| {
         one(s.thread_panics)
@@ -266,6 +276,8 @@ mod tests {
             stats,
             tables_without_units: 0,
             tables_written_without_units: 2,
+            verified: 5,
+            wrong_rejections: 1,
             builder_bytes: 9,
             families,
         });
@@ -273,6 +285,8 @@ mod tests {
             "springbloom_budget_bytes 1048576.0",
             "springbloom_units_loaded_total 7",
             "springbloom_tables_written_without_units_total 2",
+            "springbloom_rejections_verified_total 5",
+            "springbloom_rejections_wrong_total 1",
             "springbloom_tables_without_room 3.0",
             "springbloom_builder_bytes 9.0",
             "springbloom_resident_units{level=\"3\"} 8.0",

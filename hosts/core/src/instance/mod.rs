@@ -203,6 +203,8 @@ impl Filters {
             stats,
             tables_without_units: self.tables_without_units(),
             tables_written_without_units: self.tables.written_without_units.load(Ordering::Relaxed),
+            verified: self.tables.verified.load(Ordering::Relaxed),
+            wrong_rejections: self.tables.wrong_rejections.load(Ordering::Relaxed),
             builder_bytes: self.tables.builder_memory.bytes(),
             families,
         })

@@ -45,6 +45,8 @@ pub struct Settings {
     pub inherit_hotness: bool,
     /// Which beginnings of keys new tables have units over, in addition to the prefixes of an extractor.
     pub further_prefixes: FurtherPrefixes,
+    /// Share of the keys rejected by units that are looked up all the same.
+    pub verify_share: f64,
     /// Whether a setting was given that has no effect any more.
     pub has_one_without_effect: bool,
 }
@@ -62,6 +64,7 @@ impl Default for Settings {
             small_index: true,
             inherit_hotness: true,
             further_prefixes: FurtherPrefixes::default(),
+            verify_share: 0.0,
             has_one_without_effect: false,
         }
     }

@@ -169,6 +169,15 @@ pub const SETTINGS: &[Setting] = &[
         can_work: |_| true,
         show: |settings| settings.further_prefixes.to_string(),
     },
+    Setting {
+        name: "verify_share",
+        takes: "a number from 0 to 1",
+        default: "0",
+        help: "the share of the keys rejected by units that [are looked up all the same](#trust) (`verify_share`)",
+        set: |settings, value| Ok(Settings { verify_share: taken(value.parse().ok())?, ..settings }),
+        can_work: |settings| (0.0..=1.0).contains(&settings.verify_share),
+        show: |settings| settings.verify_share.to_string(),
+    },
 ];
 
 fn taken<T>(value: Option<T>) -> Result<T, Option<String>> {
@@ -272,6 +281,7 @@ mod tests {
             ("charge_to_block_cache", "true"),
             ("small_index", "false"),
             ("further_prefixes", "8+0x7c*2"),
+            ("verify_share", "0.5"),
         ];
         assert!(given.iter().map(|(name, _)| *name).eq(SETTINGS.iter().map(|setting| setting.name)));
         let expected = Settings {
@@ -285,6 +295,7 @@ mod tests {
             charge_to_block_cache: true,
             small_index: false,
             further_prefixes: "8+0x7c*2".parse().unwrap(),
+            verify_share: 0.5,
             has_one_without_effect: true,
         };
         let mut settings = Settings::default();

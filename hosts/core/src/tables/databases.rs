@@ -16,7 +16,7 @@ use std::{
 use parking_lot::Mutex;
 use springbloom_manager::{Chore, Manager, Notice, Notices, Place, ScopeId};
 
-use crate::engine::{FileAccess, LogLevel};
+use crate::engine::{FileAccess, LogLevel, RowCache};
 
 /// Tells databases of the process apart.
 static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
@@ -41,6 +41,7 @@ pub(crate) struct Database {
     /// Where it is.
     folder: String,
     is_for_writing: AtomicBool,
+    rows: RowCache,
     files: FileAccess,
     /// Of its first table that was opened.
     device: OnceLock<u64>,
@@ -182,6 +183,7 @@ impl Databases {
         session: &[u8],
         folder: &[u8],
         is_for_writing: bool,
+        rows: RowCache,
         files: FileAccess,
     ) -> Arc<ColumnFamily> {
         let mut open = self.open.lock();
@@ -191,6 +193,7 @@ impl Databases {
                 session: session.to_vec(),
                 folder: String::from_utf8_lossy(folder).into_owned(),
                 is_for_writing: AtomicBool::new(false),
+                rows,
                 files,
                 device: OnceLock::new(),
                 lines: Mutex::default(),
@@ -212,6 +215,13 @@ impl Databases {
     /// Lookups of all of them, of those that are closed as well.
     pub(crate) fn lookups(&self) -> u64 {
         self.lookups.load(Ordering::Relaxed)
+    }
+
+    /// Capacity of the caches of records that they ask before tables.
+    pub(crate) fn row_cache_bytes(&self) -> usize {
+        let open = self.open.lock();
+        let of = |open: &Open| (open.database.rows.identity, open.database.rows.capacity as usize);
+        open.values().map(of).collect::<HashMap<_, _>>().into_values().sum()
     }
 
     /// Database and column family of each scope that may have a table open.
@@ -270,5 +280,27 @@ impl ColumnFamily {
         if !name.is_empty() {
             self.name.get_or_init(|| String::from_utf8_lossy(name).into_owned());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::test_engine::no_files;
+
+    #[test]
+    fn a_cache_of_records_that_databases_share_counts_once() {
+        let databases = Databases::default();
+        let rows = |identity, capacity| RowCache { identity, capacity };
+        let families: Vec<_> =
+            [(b"a", rows(1, 100)), (b"b", rows(1, 100)), (b"c", rows(2, 10)), (b"d", RowCache::NONE)]
+                .into_iter()
+                .map(|(session, rows)| {
+                    databases.open(session, b"/nowhere", true, rows, no_files(&Arc::default()))
+                })
+                .collect();
+        assert_eq!(databases.row_cache_bytes(), 110);
+        families.iter().skip(1).for_each(|family| _ = databases.leave(family));
+        assert_eq!(databases.row_cache_bytes(), 100);
     }
 }

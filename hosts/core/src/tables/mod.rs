@@ -34,6 +34,9 @@ pub(crate) struct Tables {
     pub(crate) without_units: AtomicU64,
     /// Tables that were written without units by databases into whose options filters were installed.
     pub(crate) written_without_units: AtomicU64,
+    /// Rejected keys that were looked up all the same, and those that were there.
+    pub(crate) verified: AtomicU64,
+    pub(crate) wrong_rejections: AtomicU64,
 }
 
 impl Tables {
@@ -54,6 +57,8 @@ impl Tables {
             manager,
             without_units: AtomicU64::new(0),
             written_without_units: AtomicU64::new(0),
+            verified: AtomicU64::new(0),
+            wrong_rejections: AtomicU64::new(0),
         }
     }
 

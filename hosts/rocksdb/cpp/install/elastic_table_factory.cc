@@ -13,6 +13,7 @@
 #include "rocksdb/utilities/options_type.h"
 #include "write/unit_block_policy.h"
 #include "read/unit_table.h"
+#include "read/whole_index.h"
 
 namespace springbloom {
 
@@ -246,6 +247,8 @@ std::string ElasticTableFactory::GetPrintableOptions() const {
     options += "  springbloom.settings: " + SettingsText(filters.get()) + "\n";
     options += "  springbloom.index_block_restart_interval_of_new_tables: " +
                std::to_string(NewTableOptions().index_block_restart_interval) + "\n";
+    const bool holds_indexes = sb_filters_has_indexes(filters.get()) && ComesAndGoes(TableOptions(), TableOptions().index_type);
+    options += "  springbloom.budget_holds_indexes: " + std::to_string(holds_indexes) + "\n";
   }
   return options;
 }

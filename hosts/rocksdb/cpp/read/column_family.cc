@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <random>
 
 #include "read/file_access.h"
 
@@ -31,6 +32,14 @@ rocksdb::Slice FolderOfDatabase(const TableReaderOptions& options) {
   return options.ioptions.db_paths.empty() ? rocksdb::Slice() : options.ioptions.db_paths.front().path;
 }
 
+// Wrong rejections that the log is told of.
+constexpr uint32_t kWrongTold = 100;
+
+sb_row_cache RowsOf(const TableReaderOptions& options) {
+  const auto& rows = options.ioptions.row_cache;
+  return {rows.get(), rows == nullptr ? 0 : rows->GetCapacity()};
+}
+
 // Whether closing a column family may wait for reads of the database. A thread of RocksDB's pools removes tables of a database that stays
 // open, and closes none: it must not stand, and what is read has shares in all that it uses. Only in the Env of a program from before there
 // were file systems, which nobody shares, each read ends before the database does.
@@ -49,7 +58,8 @@ ColumnFamily::ColumnFamily(FiltersRef given, const TableReaderOptions& options, 
       session_(options.cur_db_session_id),
       column_family_(release::ColumnFamilyOf(options)),
       family_(sb_column_family_open(filters.get(), Bytes(session_), Bytes(FolderOfDatabase(options)), is_for_writing ? 1 : 0,
-                                    FileAccess::Make(options))) {}
+                                    RowsOf(options), FileAccess::Make(options))),
+      verify_below_(sb_filters_verify_below(filters.get())) {}
 
 void ColumnFamily::LogOpening(const TableReaderOptions& options) const {
   rocksdb::Info(objects->log, "springbloom: filter units are in use: %s", SettingsText(filters.get()).c_str());
@@ -69,6 +79,25 @@ ColumnFamily::~ColumnFamily() { sb_column_family_close(filters.get(), family_, M
 bool ColumnFamily::Matches(const FiltersRef& by, const TableReaderOptions& options) const {
   return by.get() == filters.get() && release::ColumnFamilyOf(options) == column_family_ &&
          options.internal_comparator.user_comparator() == comparator && options.cur_db_session_id == session_;
+}
+
+uint32_t ColumnFamily::Random() {
+  static std::atomic<uint32_t> threads{0};
+  // Each thread has a sequence of its own.
+  thread_local std::minstd_rand random(++threads);
+  // Its numbers have 31 bits, of which the lower ones are poor.
+  return (random() >> 15) << 16 | (random() >> 15);
+}
+
+void ColumnFamily::CountVerified(bool was_there, const std::string& path) const {
+  sb_filters_count_verified(filters.get(), was_there ? 1 : 0);
+  if (was_there && told_of_wrong_.fetch_add(1) < kWrongTold) {
+    rocksdb::Error(
+        objects->log,
+        "springbloom: the filter units of %s rejected a key that it holds; set the budget to 0 and report this, unless a "
+        "comparator calls keys equal that differ in their bytes (assume_bytewise_equality)",
+        path.c_str());
+  }
 }
 
 void ColumnFamily::WarnOfUnreadable(const std::string& path) const {

@@ -36,6 +36,11 @@ class ColumnFamily {
   // About this many lookups began with one of its tables.
   void CountLookups(uint64_t lookups) const { sb_column_family_count_lookups(family_, lookups); }
 
+  // Whether a key that units reject is to be looked up all the same.
+  bool Verifies() const { return verify_below_ != 0 && Random() <= verify_below_; }
+  // It was looked up. `was_there`: the units of the table at `path` rejected what it holds.
+  void CountVerified(bool was_there, const std::string& path) const;
+
   // Tells the log what is in force.
   void LogOpening(const rocksdb::TableReaderOptions& options) const;
 
@@ -50,12 +55,16 @@ class ColumnFamily {
  private:
   friend class ColumnFamilyRef;
 
+  static uint32_t Random();
+
   // Its identity: the opening of the database, and an object that the column family owns.
   const std::string session_;
   const void* const column_family_;
   const sb_column_family* const family_;
+  const uint32_t verify_below_;
   mutable std::atomic<bool> warned_of_no_room_ = false;
   mutable std::atomic<bool> warned_of_unreadable_ = false;
+  mutable std::atomic<uint32_t> told_of_wrong_ = 0;
   mutable size_t readers_ = 0;
   // In the list of all that are open.
   std::list<ColumnFamily>::const_iterator place_;

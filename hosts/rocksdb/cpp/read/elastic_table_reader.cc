@@ -201,7 +201,7 @@ Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& int
   }
   sb_batch_key sought;
   if (!MayMatch(internal_key, &sought)) {
-    return Status::OK();
+    return Verified(read_options, internal_key, get_context, prefix_extractor);
   }
   Status s = Inner().Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
   ReadAgainWhereRefused(read_options, internal_key, before, get_context, prefix_extractor, &s);
@@ -210,7 +210,25 @@ Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& int
   return s;
 }
 
-void ElasticTableReader::SkipRejected(MultiGetContext::Range* range, BatchKeys* passed, bool counts) const {
+Status ElasticTableReader::Verified(const ReadOptions& read_options, const Slice& internal_key, GetContext* get_context,
+                                    const SliceTransform* prefix_extractor) {
+  // A further operand of a merge does not change the state, and a lookup of memory alone does not find out.
+  if (!units_.Family().Verifies() || get_context->State() != GetContext::kNotFound ||
+      read_options.read_tier == rocksdb::kBlockCacheTier) {
+    return Status::OK();
+  }
+  const Status s = Inner().Get(read_options, internal_key, get_context, prefix_extractor, /*skip_filters=*/true);
+  const bool was_there = get_context->State() != GetContext::kNotFound;
+  if (was_there || s.ok()) {
+    units_.Family().CountVerified(was_there, RepOf(Inner()).file->file_name());
+  }
+  // What fails to verify fails nothing else.
+  return was_there ? s : Status::OK();
+}
+
+template <typename OnRejected>
+void ElasticTableReader::SkipRejected(MultiGetContext::Range* range, BatchKeys* passed, bool counts,
+                                      const OnRejected& on_rejected) const {
   size_t count = 0;
   for (auto key = range->begin(); key != range->end(); ++key) {
     const Slice user_key = rocksdb::StripTimestampFromUserKey(key->ukey_with_ts, TimestampBytes());
@@ -224,6 +242,7 @@ void ElasticTableReader::SkipRejected(MultiGetContext::Range* range, BatchKeys* 
     if (sought.may_match != 0) {
       (*passed)[kept++] = sought;
     } else {
+      on_rejected(&*key);
       range->SkipKey(key);
     }
   }
@@ -238,7 +257,7 @@ Status ElasticTableReader::MultiGetFilter(const ReadOptions& read_options, const
     return Inner().MultiGetFilter(read_options, prefix_extractor, range);
   }
   BatchKeys passed;
-  SkipRejected(range, &passed, /*counts=*/true);
+  SkipRejected(range, &passed, /*counts=*/true, [](rocksdb::KeyContext*) {});
   return Status::OK();
 }
 
@@ -246,12 +265,17 @@ class ElasticTableReader::Batch {
  public:
   // Asks the units. RocksDB with coroutines calls MultiGetFilter first, and then wants no filters: the units are asked once more, as the
   // policy learns by segment. That they let a key pass is recorded when it is known how that ended, and so once.
-  Batch(ElasticTableReader& table, const MultiGetContext::Range& range, bool skip_filters)
+  Batch(ElasticTableReader& table, const ReadOptions& read_options, const MultiGetContext::Range& range,
+        const SliceTransform* prefix_extractor, bool skip_filters)
       : table_(table),
         are_filtered_((!skip_filters || rocksdb::using_coroutines()) && table.HasUnits()),
         passed_(range, range.begin(), range.end()) {
     if (are_filtered_) {
-      table_.SkipRejected(&passed_, &sought_, /*counts=*/!skip_filters);
+      table_.SkipRejected(&passed_, &sought_, /*counts=*/!skip_filters, [&](rocksdb::KeyContext* key) {
+        if (Status s = table_.Verified(read_options, key->ikey, key->get_context, prefix_extractor); !s.ok()) {
+          *key->s = std::move(s);
+        }
+      });
     }
     for (auto key = passed_.begin(); key != passed_.end(); ++key) {
       asked_[count_++] = {&*key, key->get_context->State(), key->get_context->get_context_stats_.num_cache_miss};
@@ -291,7 +315,7 @@ class ElasticTableReader::Batch {
 
 void ElasticTableReader::MultiGet(const ReadOptions& read_options, const MultiGetContext::Range* range,
                                   const SliceTransform* prefix_extractor, bool skip_filters) {
-  Batch batch(*this, *range, skip_filters);
+  Batch batch(*this, read_options, *range, prefix_extractor, skip_filters);
   if (!batch.Passed().empty()) {
     Inner().MultiGet(read_options, &batch.Passed(), prefix_extractor, skip_filters);
     batch.Finish(read_options, prefix_extractor);

@@ -65,8 +65,12 @@ class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader
 
   // Whether the units let the key pass.
   bool MayMatch(const rocksdb::Slice& internal_key, sb_batch_key* sought) const;
-  // Skips the keys that the units reject. Gives the others, in their order.
-  void SkipRejected(rocksdb::MultiGetContext::Range* range, BatchKeys* passed, bool counts) const;
+  // Skips the keys that the units reject, after `on_rejected(KeyContext*)`. Gives the others, in their order.
+  template <typename OnRejected>
+  void SkipRejected(rocksdb::MultiGetContext::Range* range, BatchKeys* passed, bool counts, const OnRejected& on_rejected) const;
+  // After a rejection: looks the key up all the same if the settings ask for that. What is found counts.
+  rocksdb::Status Verified(const rocksdb::ReadOptions& read_options, const rocksdb::Slice& internal_key,
+                           rocksdb::GetContext* get_context, const rocksdb::SliceTransform* prefix_extractor);
   // The units over prefixes; null without them.
   PrefixFilter* Prefixes() const { return PrefixFilter::Of(Inner()); }
   void CountAnswers(uint64_t rejected, uint64_t passed) const;

@@ -127,18 +127,21 @@ class WholeIndexIterator final : public rocksdb::InternalIteratorBase<IndexValue
 
 }  // namespace
 
+bool ComesAndGoes(const BlockBasedTableOptions& options, BlockBasedTableOptions::IndexType type) {
+  const auto& pinning = options.metadata_cache_options;
+  const bool is_partitioned = type == BlockBasedTableOptions::kTwoLevelIndexSearch;
+  const bool is_whole = type == BlockBasedTableOptions::kBinarySearch;
+  const PinningTier tier = is_partitioned ? pinning.partition_pinning : pinning.unpartitioned_pinning;
+  return options.block_cache != nullptr && (is_partitioned || (is_whole && options.cache_index_and_filter_blocks)) &&
+         tier != PinningTier::kAll && tier != PinningTier::kFlushedAndSimilar;
+}
+
 uint64_t WholeIndexBytes(const BlockBasedTable::Rep& table) {
   const BlockBasedTableOptions& options = table.table_options;
-  const auto& pinning = options.metadata_cache_options;
-  const bool is_partitioned = table.index_type == BlockBasedTableOptions::kTwoLevelIndexSearch;
-  const bool is_whole = table.index_type == BlockBasedTableOptions::kBinarySearch;
-  const PinningTier tier = is_partitioned ? pinning.partition_pinning : pinning.unpartitioned_pinning;
-  const bool comes_and_goes = options.block_cache != nullptr && (is_partitioned || options.cache_index_and_filter_blocks) &&
-                              tier != PinningTier::kAll && tier != PinningTier::kFlushedAndSimilar;
   // In a damaged index, stock code may find other blocks than a reader of all entries. Only a checksum tells the damage.
   const bool is_checked = table.footer.checksum_type() != rocksdb::kNoChecksum;
   const bool is_bytewise = table.internal_comparator.user_comparator() == rocksdb::BytewiseComparator();
-  if (!release::kCanReadIndexBlocks || !comes_and_goes || !(is_partitioned || is_whole) || !is_bytewise || !is_checked ||
+  if (!release::kCanReadIndexBlocks || !ComesAndGoes(options, table.index_type) || !is_bytewise || !is_checked ||
       table.index_has_first_key || table.index_key_includes_seq || release::HasOwnIndex(options)) {
     return 0;
   }

@@ -14,6 +14,9 @@ namespace springbloom {
 // Takes an entry of an index.
 using TakeIndexEntry = void (*)(void* context, const sb_index_entry* entry) noexcept;
 
+// Whether tables with these options have such an index in the block cache, and not pinned.
+bool ComesAndGoes(const rocksdb::BlockBasedTableOptions& options, rocksdb::BlockBasedTableOptions::IndexType type);
+
 // Bytes of the table's index in memory, about. 0 where the stock one is in memory anyway, or in a form that is not packed.
 uint64_t WholeIndexBytes(const rocksdb::BlockBasedTable::Rep& table);
 

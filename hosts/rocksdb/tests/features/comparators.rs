@@ -8,7 +8,7 @@ use springbloom_rocksdb::ElasticFilters;
 use crate::common::{
     ample,
     contents::{check_db, check_db_filtered, fill_db, rejections},
-    folder, installed, small_tree, tables,
+    folder, installed, log_of, metric, small_tree, tables,
 };
 
 fn trusting() -> ElasticFilters {
@@ -22,6 +22,11 @@ fn trusting_with_further_prefixes(rules: &str) -> ElasticFilters {
         .further_prefixes(rules.parse().expect("rules"))
         .build()
         .expect("the settings are sound")
+}
+
+fn trusting_and_verifying(share: &str) -> ElasticFilters {
+    let trusting = ElasticFilters::builder().assume_bytewise_equality(true);
+    trusting.set("verify_share", share).and_then(|builder| builder.build()).expect("the settings are sound")
 }
 
 fn backward() -> Options {
@@ -140,4 +145,36 @@ fn further_prefixes_hide_nothing_where_keys_are_not_in_the_order_of_bytes() {
         rejections(&elastic, || assert_eq!(count(b"abz", b"adz"), 0)) > 0,
         "units over prefixes are asked"
     );
+}
+
+#[test]
+fn rejections_that_are_verified_find_what_a_wrong_promise_hides() {
+    for share in ["0", "1"] {
+        let (folder, elastic) = (folder(), trusting_and_verifying(share));
+        let db = DB::open(&installed(&elastic, &ignoring_case()), folder.path()).expect("open");
+        let keys: Vec<_> = (0..100).map(|number| format!("key {number:03}")).collect();
+        keys.iter().for_each(|key| db.put(key, key).expect("put"));
+        db.flush().expect("flush");
+        db.get("key 000").expect("get");
+        assert!(elastic.wait_idle(std::time::Duration::from_secs(60)));
+        // Other bytes, which the comparator calls equal.
+        let others = keys.iter().map(|key| key.to_uppercase());
+        let got = others.clone().map(|key| db.get(key));
+        let got_together = db.multi_get(others).into_iter();
+        let found =
+            got.chain(got_together).map(|got| usize::from(got.expect("get").is_some())).sum::<usize>();
+        let absent = ["a", "z"].map(|end| db.get(format!("key 050{end}")).expect("get"));
+        assert_eq!(absent, [None, None]);
+        let text = elastic.metrics_text();
+        let verified = metric(&text, "springbloom_rejections_verified_total");
+        let wrong = metric(&text, "springbloom_rejections_wrong_total");
+        let is_told = log_of(folder.path()).contains("rejected a key that it holds");
+        if share == "1" {
+            assert_eq!((found, is_told), (200, true));
+            assert!(wrong > 150 && verified > wrong, "{verified} {wrong}");
+        } else {
+            assert!(found < 50, "the units hide {found} of 200 keys");
+            assert_eq!((verified, wrong, is_told), (0, 0, false));
+        }
+    }
 }

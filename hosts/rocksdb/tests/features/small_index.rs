@@ -120,6 +120,18 @@ fn options_that_the_program_set_stay() {
 }
 
 #[test]
+fn the_log_says_whether_the_budget_holds_indexes() {
+    for are_cached in [false, true] {
+        let (cache, folder) = (Cache::new_lru_cache(8 << 20), folder());
+        let options = options(&cache, |table| table.set_cache_index_and_filter_blocks(are_cached));
+        let elastic = build(ElasticFilters::builder().budget_auto());
+        drop(DB::open(&installed(&elastic, &options), folder.path()).expect("open"));
+        let line = format!("springbloom.budget_holds_indexes: {}", u8::from(are_cached));
+        assert!(log_of(folder.path()).contains(&line), "{line}");
+    }
+}
+
+#[test]
 fn tables_keep_their_index_until_they_are_rewritten() {
     let (cache, folder) = (Cache::new_lru_cache(8 << 20), folder());
     let options = options(&cache, |table| table.set_cache_index_and_filter_blocks(true));

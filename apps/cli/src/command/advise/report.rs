@@ -10,6 +10,7 @@ use springbloom_console::sizes::Size;
 use super::advice::Advice;
 use super::indexes::Indexes;
 use super::log::{Log, Tickers};
+use super::modelled::Modelled;
 use super::survey::Survey;
 use super::traced::Traced;
 use super::verdict::{Answer, Verdict};
@@ -29,6 +30,8 @@ pub(crate) struct Report {
     pub(crate) log: Option<Log>,
     /// Why it cannot.
     pub(crate) log_fault: Option<String>,
+    /// What other settings and other memory would read; absent of an empty database.
+    pub(crate) modelled: Option<Modelled>,
     pub(crate) verdict: Verdict,
     /// Absent if nothing was measured.
     pub(crate) measured: Option<Advice>,
@@ -53,6 +56,9 @@ impl Report {
             traced.write_text(out)?;
         }
         self.write_log(out)?;
+        if let Some(modelled) = &self.modelled {
+            modelled.write_text(out)?;
+        }
         self.write_verdict(out)?;
         match (&self.measured, &self.not_measured) {
             (Some(advice), _) => {
@@ -153,8 +159,9 @@ impl Report {
         }
         writeln!(
             out,
-            "row_cache is not set. If most lookups are gets of hot keys, try it with a quarter to half of the memory for caches: with \
-             records of some {record_bytes} bytes a block of 4 KiB in the block cache keeps one hot record and several others.\n"
+            "row_cache is not set. If most lookups are gets of hot keys, try it with the memory that exceeds a byte per entry, or with a \
+             fifth of it if that is more: with records of some {record_bytes} bytes a block of 4 KiB in the block cache keeps one hot \
+             record and several others.\n"
         )?;
         Ok(())
     }

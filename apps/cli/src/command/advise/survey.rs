@@ -36,6 +36,9 @@ pub(crate) struct Survey {
     pub(crate) file_bytes: u64,
     pub(crate) filter_bytes: u64,
     pub(crate) index_bytes: u64,
+    /// Blocks of data, and their bytes without compression.
+    pub(crate) data_blocks: u64,
+    pub(crate) raw_bytes: u64,
     #[serde(serialize_with = "as_list")]
     pub(crate) levels: BTreeMap<(String, i32), Level>,
 }
@@ -71,6 +74,8 @@ impl Survey {
         self.file_bytes += table.file_bytes;
         self.filter_bytes += table.filter_bytes;
         self.index_bytes += table.index_bytes;
+        self.data_blocks += table.data_blocks;
+        self.raw_bytes += table.raw_bytes;
     }
 
     pub(crate) fn column_families(&self) -> usize {

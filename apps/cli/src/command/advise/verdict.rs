@@ -1,7 +1,7 @@
-//! Whether a database needs Springbloom, by a rule of thumb, with the figures that say so.
+//! Whether a database needs Springbloom, with the figures that say so.
 //!
-//! It pays where memory for cache and filters is short, or shared by families that are looked up unevenly. It does not where all filters
-//! fit and waste little. How often keys are looked up is not in a database, so some of it must be measured.
+//! It pays where memory is short, by the model, or shared by families that are looked up unevenly. It does not where all filters fit and
+//! waste little. How often keys are looked up is not in a database, so some of it must be measured.
 
 use serde::Serialize;
 use springbloom_console::percent;
@@ -10,10 +10,12 @@ use springbloom_console::sizes::Size;
 
 use super::expected;
 use super::log::Log;
+use super::modelled::Modelled;
 use super::survey::Survey;
 
-/// Memory for cache and filters below which it pays, in bytes per entry.
-const BYTES_PER_ENTRY: f64 = 4.0;
+/// Memory is short where Springbloom saves this part of the reads of RocksDB with a small index, and as many per lookup.
+const SAVED_PART: f64 = 0.1;
+const SAVED_READS: f64 = 0.01;
 /// Wasted reads per lookup, or per lookup of an absent key, that are many.
 const MANY: f64 = 0.05;
 /// Wasted reads per lookup that nobody notices.
@@ -87,7 +89,12 @@ pub(crate) fn memory(given: Option<u64>, survey: &Survey, log: Option<&Log>) -> 
 }
 
 impl Verdict {
-    pub(crate) fn of(survey: &Survey, log: Option<&Log>, memory: Option<Memory>) -> Self {
+    pub(crate) fn of(
+        survey: &Survey,
+        log: Option<&Log>,
+        memory: Option<Memory>,
+        modelled: Option<&Modelled>,
+    ) -> Self {
         let runs = survey.runs();
         let beside_bytes =
             survey.tables * TABLE_BYTES + survey.file_bytes.div_ceil(SEGMENT_FILE_BYTES) * SEGMENT_BYTES;
@@ -111,11 +118,11 @@ impl Verdict {
             expected_now,
             expected_with_budget,
         };
-        verdict.decide(survey, log);
+        verdict.decide(survey, log, modelled);
         verdict
     }
 
-    fn decide(&mut self, survey: &Survey, log: Option<&Log>) {
+    fn decide(&mut self, survey: &Survey, log: Option<&Log>, modelled: Option<&Modelled>) {
         if survey.entries == 0 {
             self.because.push("the database has no entries in tables yet".to_owned());
             self.to_measure.push("run this again when data is loaded".to_owned());
@@ -125,7 +132,7 @@ impl Verdict {
         let wasted = tickers.and_then(|tickers| tickers.wasted_reads_per_lookup());
         let pinned_bytes = survey.filter_bytes + survey.index_bytes;
         let is_too_large = self.explain_size(survey, pinned_bytes);
-        let is_short = self.explain_memory(survey);
+        let is_short = self.explain_memory(survey, modelled);
         if let Some(wasted) = wasted {
             let much = if wasted >= MANY { "" } else { "only " };
             self.because
@@ -202,22 +209,29 @@ impl Verdict {
     }
 
     /// Whether memory is short; `None` if it is not known.
-    fn explain_memory(&mut self, survey: &Survey) -> Option<bool> {
-        let memory = self.memory?;
-        let per_entry = memory.bytes as f64 / survey.entries as f64;
-        let is_short = per_entry < BYTES_PER_ENTRY;
-        let size = Size { bytes: memory.bytes };
-        let (relation, then) = if is_short {
-            ("less", "filters compete with blocks, and each byte should hold the units that save most")
-        } else {
-            ("more", "stock filters of 10 bits (1.25 bytes) fit")
-        };
+    fn explain_memory(&mut self, survey: &Survey, modelled: Option<&Modelled>) -> Option<bool> {
+        let (memory, estimate) = (self.memory?, modelled?.with_memory()?);
+        // With a small index, which costs nothing.
+        let stock = estimate.with_small_index.unwrap_or(f64::INFINITY);
+        let ours = estimate.springbloom?;
+        let is_short = stock - ours >= SAVED_READS.max(SAVED_PART * ours);
+        let [recommended, small, best] =
+            [estimate.recommended, estimate.with_small_index, estimate.best_stock].map(reads);
         self.because.push(format!(
-            "memory for cache and filters ({size}: {}) is {per_entry:.1} bytes per entry, {relation} than about {BYTES_PER_ENTRY}: {then}",
-            memory.of
+            "with {} for cache, filters and indexes ({}), {:.1} bytes per entry, lookups as above would read {ours:.3} blocks with \
+             Springbloom, {recommended} with RocksDB as recommended, {small} if it has restart interval 16 as well, and {best} with its \
+             best setting ({})",
+            Size { bytes: memory.bytes },
+            memory.of,
+            memory.bytes as f64 / survey.entries as f64,
+            estimate.best_stock_is,
         ));
         Some(is_short)
     }
+}
+
+fn reads(reads: Option<f64>) -> String {
+    reads.map_or_else(|| "more than fit".to_owned(), |reads| format!("{reads:.3}"))
 }
 
 #[cfg(test)]
@@ -226,6 +240,7 @@ mod tests {
     use springbloom_rocksdb::listed_tables::ListedTable;
 
     use super::super::log::Tickers;
+    use super::super::modelled::Lookups;
     use super::*;
 
     fn survey(families: usize, bits: u64) -> Survey {
@@ -238,6 +253,8 @@ mod tests {
                 entries: 1_000_000,
                 filter_bytes: 1_000_000 * bits / 8,
                 index_bytes: 200_000,
+                raw_bytes: 100 << 20,
+                data_blocks: 25_600,
                 filter_policy: "rocksdb.BuiltinBloomFilter".to_owned(),
                 has_units: false,
                 ..TableSummary::default()
@@ -255,11 +272,14 @@ mod tests {
             ..Tickers::default()
         });
         let log = Log { tickers, ..Log::default() };
-        Verdict::of(survey, Some(&log), memory(memory_bytes, survey, Some(&log)))
+        let memory = memory(memory_bytes, survey, Some(&log));
+        let lookups = Lookups { zipf: 0.99, zero_result: 0.5 };
+        let modelled = Modelled::of(survey, None, memory.map(|memory| memory.bytes), lookups);
+        Verdict::of(survey, Some(&log), memory, modelled.as_ref())
     }
 
     #[test]
-    fn the_rule_of_thumb() {
+    fn it_is_needed_where_memory_is_short() {
         for (families, bits, memory, wasted, expected) in [
             (1, 10, Some(32 << 20), None, Answer::NotNeeded),
             (1, 10, Some(3 << 20), None, Answer::Needed),

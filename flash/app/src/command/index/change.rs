@@ -6,15 +6,15 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use springbloom_console::bad_input;
 use springbloom_console::output::tell;
 
-use super::form::{FormOptions, Pair, tell_others};
 use super::get::{BATCH_KEYS, Damage};
-use super::open::{MemoryOptions, close, open};
-use crate::exit_codes::{done, selected};
+use super::open;
+use super::pair::{check, pairs, tell_others};
+use crate::exit_codes::selected;
 use crate::flash::explain;
 use crate::lines::{BATCH_LINES, LineOptions, Reading};
+use crate::opening::INDEX;
 
 /// Put keys and values into an index
 ///
@@ -26,31 +26,24 @@ pub(crate) struct Put {
     index: PathBuf,
     #[command(flatten)]
     lines: LineOptions,
-    #[command(flatten)]
-    form: FormOptions,
-    #[command(flatten)]
-    memory: MemoryOptions,
 }
 
 impl Put {
     pub(super) fn run(&self) -> Result<ExitCode> {
-        let index = open(&self.index, &self.memory)?;
-        let check = |line: &[u8]| self.form.pair(line).map(drop);
+        let index = open(&self.index)?;
         let reading = Reading { batch_lines: BATCH_LINES, check: &check, prints: false };
         let taken = self.lines.each_batch(&reading, &mut |batch| {
-            let pairs: Result<Vec<Pair<'_>>, String> =
-                batch.lines().map(|line| self.form.pair(line)).collect();
-            let pairs = pairs.map_err(bad_input)?;
             let pairs: Vec<(&[u8], &[u8])> =
-                pairs.iter().map(|pair| (&*pair.key, pair.value.as_deref().unwrap_or_default())).collect();
+                pairs(batch).iter().map(|pair| (pair.key, pair.value.unwrap_or_default())).collect();
             index.put_many(&pairs).map_err(explain)?;
             Ok(ControlFlow::Continue(()))
         });
         // Whatever went wrong, the lines before it are kept.
-        let closed = close(index);
+        let closed = INDEX.close(index);
         let taken = taken?;
         closed?;
-        Ok(done(taken.end("put into the index")?))
+        taken.end("put into the index")?;
+        Ok(ExitCode::SUCCESS)
     }
 }
 
@@ -64,23 +57,16 @@ pub(crate) struct Delete {
     index: PathBuf,
     #[command(flatten)]
     keys: LineOptions,
-    #[command(flatten)]
-    form: FormOptions,
-    #[command(flatten)]
-    memory: MemoryOptions,
 }
 
 impl Delete {
     pub(super) fn run(&self) -> Result<ExitCode> {
-        let index = open(&self.index, &self.memory)?;
-        let check = |line: &[u8]| self.form.pair(line).map(drop);
+        let index = open(&self.index)?;
         let reading = Reading { batch_lines: BATCH_KEYS, check: &check, prints: false };
         let (mut deleted, mut absent, mut others, mut damage) = (0, 0, 0, Damage::default());
         let taken = self.keys.each_batch(&reading, &mut |batch| {
-            let pairs: Result<Vec<Pair<'_>>, String> =
-                batch.lines().map(|line| self.form.pair(line)).collect();
-            let pairs = pairs.map_err(bad_input)?;
-            let keys: Vec<&[u8]> = pairs.iter().map(|pair| &*pair.key).collect();
+            let pairs = pairs(batch);
+            let keys: Vec<&[u8]> = pairs.iter().map(|pair| pair.key).collect();
             for (pair, found) in pairs.iter().zip(damage.look_up(&index, &keys)?) {
                 // One that damage hides may be there, and can be deleted.
                 if let Some(None) = found {
@@ -88,20 +74,20 @@ impl Delete {
                     continue;
                 }
                 others += u64::from(found.flatten().is_some_and(|stored| pair.is_other(&stored)));
-                index.delete(&pair.key).map_err(explain)?;
+                index.delete(pair.key).map_err(explain)?;
                 deleted += 1;
             }
             Ok(ControlFlow::Continue(()))
         });
         // Whatever went wrong, the lines before it are kept.
-        let closed = close(index);
+        let closed = INDEX.close(index);
         let taken = taken?;
         closed?;
-        let left_out = taken.end("deleted")?;
+        taken.end("deleted")?;
         tell_others(others);
         if absent > 0 {
             tell(format_args!("keys that were not in the index: {absent} of {}", absent + deleted));
         }
-        Ok(selected(deleted, left_out))
+        Ok(selected(deleted))
     }
 }

@@ -7,24 +7,25 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::Args;
 use springbloom_console::bad_input;
+use springbloom_flash_index::{FlashError, FlashIndex, IndexMemory};
 
-use super::form::{FormOptions, Pair, tell_others};
-use super::open::{MemoryOptions, open_to_look_up};
+use super::pair::{check, join, pairs, tell_others};
 use crate::exit_codes::selected;
-use crate::flash::{FlashError, FlashIndex, explain};
+use crate::flash::explain;
 use crate::lines::{LineOptions, Reading};
+use crate::opening::INDEX;
 
 /// Keys looked up together: their values are in memory at once, 64 KiB each at most.
 pub(super) const BATCH_KEYS: usize = 256;
 
-const NO_LINE: &str =
-    "has the end of a line in it, or a carriage return at its end; --json prints it, and so may --null";
+const NO_LINE: &str = "has the end of a line in it, or a carriage return at its end; --null may print it, and in Python and Rust \
+                       `FlashIndex` returns any value";
 
 /// Print keys with their values
 ///
 /// Each line is a key, or a line of `put`, whose value may differ from that of the index. Each key that is in the index is printed with a
-/// tab and its value, as `put` and `delete` take them. A value that does not fit in a line ends the command; --json prints every value.
-/// With --absent, the missing keys are printed instead.
+/// tab and its value, as `put` and `delete` take them. A value that does not fit in a line ends the command. With --absent, the missing
+/// keys are printed instead.
 #[derive(Args, Debug)]
 pub(crate) struct Get {
     /// Folder of the index
@@ -34,30 +35,23 @@ pub(crate) struct Get {
     /// Print the keys that are not in the index
     #[arg(short = 'v', long)]
     absent: bool,
-    #[command(flatten)]
-    form: FormOptions,
-    #[command(flatten)]
-    memory: MemoryOptions,
 }
 
 impl Get {
     pub(super) fn run(&self) -> Result<ExitCode> {
-        let index = open_to_look_up(&self.index, &self.memory)?;
+        let index = INDEX.open_to_look_up(&self.index, IndexMemory::standard())?;
         let mut output = self.keys.output();
         let mut line = Vec::new();
-        let check = |line: &[u8]| self.form.pair(line).map(drop);
         let reading = Reading { batch_lines: BATCH_KEYS, check: &check, prints: true };
         let (mut damage, mut others) = (Damage::default(), 0);
         let taken = self.keys.each_batch(&reading, &mut |batch| {
-            let pairs: Result<Vec<Pair<'_>>, String> =
-                batch.lines().map(|line| self.form.pair(line)).collect();
-            let pairs = pairs.map_err(bad_input)?;
-            let keys: Vec<&[u8]> = pairs.iter().map(|pair| &*pair.key).collect();
+            let pairs = pairs(batch);
+            let keys: Vec<&[u8]> = pairs.iter().map(|pair| pair.key).collect();
             for (n, value) in damage.look_up(&index, &keys)?.into_iter().enumerate() {
                 let Some(value) = value else { continue };
                 others += u64::from(value.as_ref().is_some_and(|stored| pairs[n].is_other(stored)));
                 if value.is_none() == self.absent {
-                    self.form.write(keys[n], value.as_deref(), &mut line)?;
+                    join(keys[n], value.as_deref(), &mut line);
                     if value.is_some() && !output.holds(&line) {
                         output.flush()?;
                         return Err(bad_input(format!(
@@ -70,10 +64,10 @@ impl Get {
             }
             Ok(if output.flush()? { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
         })?;
-        let code = selected(output.printed(), taken.end("looked up")?);
+        taken.end("looked up")?;
         tell_others(others);
         damage.end()?;
-        Ok(code)
+        Ok(selected(output.printed))
     }
 }
 

@@ -10,14 +10,15 @@ use clap::Args;
 use springbloom_console::bad_input;
 use springbloom_console::failure::{EXIT_BAD_INPUT, exit_code, sentence};
 use springbloom_console::output::tell;
-use springbloom_console::sizes::Size;
 use springbloom_filter::KeyDigest;
+use springbloom_flash_filter::{FlashError, FlashFilter, WhenFull};
 
 use super::keys;
-use super::open::{BufferOptions, close, open};
-use crate::exit_codes::{done, selected};
-use crate::flash::{FlashError, FlashFilter, WhenFull, explain};
+use super::open::{MemoryOptions, close};
+use crate::exit_codes::selected;
+use crate::flash::{explain, room_in_words};
 use crate::lines::{Batch, LineOptions, LineWriter, before_it};
+use crate::opening::SET;
 
 /// Put keys into a set
 ///
@@ -43,7 +44,7 @@ pub(crate) struct Add {
     #[command(flatten)]
     when_full: WhenFullOptions,
     #[command(flatten)]
-    buffer: BufferOptions,
+    memory: MemoryOptions,
 }
 
 /// What to do when the set is full
@@ -70,7 +71,7 @@ impl WhenFullOptions {
 
 impl Add {
     pub(super) fn run(&self) -> Result<ExitCode> {
-        let filter = open(&self.set, &self.buffer)?;
+        let filter = SET.open(&self.set, self.memory.settings()?)?;
         filter.set_when_full(self.when_full.choice());
         // Without a log, committing a batch would write all of its pages.
         let is_logged = filter.info().layers.iter().all(|layer| layer.header.is_logged);
@@ -102,10 +103,13 @@ impl Add {
         let taken = taken?;
         closed?;
         let read = taken.lines;
-        let Some(output) = output else { return Ok(done(taken.end("added to the set")?)) };
-        let left_out = taken.end("added to the set, and printed if new")?;
-        tell(format_args!("{} of {read} keys are new", output.printed()));
-        Ok(selected(output.printed(), left_out))
+        let Some(output) = output else {
+            taken.end("added to the set")?;
+            return Ok(ExitCode::SUCCESS);
+        };
+        taken.end("added to the set, and printed if new")?;
+        tell(format_args!("{} of {read} keys are new", output.printed));
+        Ok(selected(output.printed))
     }
 
     /// The error for the line at `place`, whose key was not added. The `lines` before it were.
@@ -119,13 +123,10 @@ impl Add {
                      set grows), with --over-capacity (its false positive rate rises), or to a larger set"
                 )
             }
-            Stop::Failed(FlashError::NoSpace { name, needed_bytes, free_bytes, .. }) => {
-                let (needed, free) = (Size { bytes: needed_bytes }, Size { bytes: free_bytes });
-                anyhow!(
-                    "{place}: {set} is full and cannot grow: {name} would take {needed}, its file system has {free} free; {before}. Free \
-                     some space there, then add the others"
-                )
-            }
+            Stop::Failed(FlashError::NoSpace { name, needed_bytes, free_bytes, .. }) => anyhow!(
+                "{place}: {set} is full and cannot grow: {}; {before}. Free some space there, then add the others",
+                room_in_words(&name, needed_bytes, free_bytes)
+            ),
             Stop::Failed(error) => {
                 let explained = explain(error);
                 let text = format!("{place}: {}; {before}", sentence(&explained));

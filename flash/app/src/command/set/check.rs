@@ -8,12 +8,13 @@ use anyhow::Result;
 use clap::Args;
 use springbloom_console::output::warn;
 use springbloom_filter::KeyDigest;
+use springbloom_flash_filter::FlashFilter;
 
 use super::keys;
-use super::open::{BufferOptions, open_to_look_up, warn_if_overfull};
+use super::open::{MemoryOptions, warn_if_overfull};
 use crate::exit_codes::selected;
-use crate::flash::FlashFilter;
 use crate::lines::LineOptions;
+use crate::opening::SET;
 
 /// Print the keys that may be in a set, or in one of several
 ///
@@ -41,14 +42,14 @@ pub(crate) struct Check {
     #[arg(long)]
     line_buffered: bool,
     #[command(flatten)]
-    buffer: BufferOptions,
+    memory: MemoryOptions,
 }
 
 impl Check {
     pub(super) fn run(&self) -> Result<ExitCode> {
         let mut filters = Vec::new();
         for set in std::iter::once(&self.set).chain(&self.also) {
-            let filter = open_to_look_up(set, &self.buffer)?;
+            let filter = SET.open_to_look_up(set, self.memory.settings()?)?;
             warn_if_overfull(&filter, set);
             filters.push(filter);
         }
@@ -80,7 +81,8 @@ impl Check {
                 "{damaged} lookups read damaged data and answered \"may be there\"; see `springflash set verify --help`"
             ));
         }
-        Ok(selected(printed, taken.end("looked up")?))
+        taken.end("looked up")?;
+        Ok(selected(printed))
     }
 }
 

@@ -9,9 +9,10 @@ use clap::Args;
 use serde_json::{Value, json};
 use springbloom_console::output;
 use springbloom_console::sizes::Size;
+use springbloom_flash_filter::{FilterInfo, LayerInfo};
 
-use super::open::{BufferOptions, open_to_read};
-use crate::flash::{FilterInfo, LayerInfo};
+use super::open::MemoryOptions;
+use crate::opening::SET;
 
 /// Show the settings of a set and how full it is
 #[derive(Args, Debug)]
@@ -22,12 +23,12 @@ pub(crate) struct Info {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    buffer: BufferOptions,
+    memory: MemoryOptions,
 }
 
 impl Info {
     pub(super) fn run(&self) -> Result<ExitCode> {
-        let filter = open_to_read(&self.set, &self.buffer)?;
+        let filter = SET.open_to_read(&self.set, self.memory.settings()?)?;
         let (info, is_full) = (filter.info(), filter.is_full());
         if self.json {
             output::json(&document(&info, is_full))?;

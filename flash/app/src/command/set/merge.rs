@@ -6,15 +6,17 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use springbloom_console::bad_input;
+use springbloom_flash_filter::{FlashError, WhenFull};
 
-use super::open::{BufferOptions, close, open, open_to_look_up};
-use crate::flash::{FlashError, WhenFull, drawn, explain, is_same};
+use super::open::{MemoryOptions, close};
+use crate::flash::{drawn, explain, is_same};
+use crate::opening::SET;
 
 /// Add all keys of other sets to a set
 ///
 /// A set of the same size and rate is united with it, if the keys of both find room. Filters of any other set are copied: their
-/// sizes and rates add up, and a lookup reads a page of each. A merge that would raise the rate to more than 1.5 times the one
-/// asked for is refused.
+/// sizes and rates add up, a lookup reads a page of each, and there is as much room for new keys as before. A merge that would raise
+/// the rate of the full set to more than 1.5 times the one asked for is refused.
 #[derive(Args, Debug)]
 pub(crate) struct Merge {
     /// Folder of the set that takes the keys
@@ -26,12 +28,12 @@ pub(crate) struct Merge {
     #[arg(long)]
     over_capacity: bool,
     #[command(flatten)]
-    buffer: BufferOptions,
+    memory: MemoryOptions,
 }
 
 impl Merge {
     pub(super) fn run(&self) -> Result<ExitCode> {
-        let filter = open(&self.set, &self.buffer)?;
+        let filter = SET.open(&self.set, self.memory.settings()?)?;
         if self.over_capacity {
             filter.set_when_full(WhenFull::Exceed);
         }
@@ -39,7 +41,7 @@ impl Merge {
             if is_same(path, &self.set) {
                 return Err(bad_input(format!("{} cannot be merged into itself", path.display())));
             }
-            let other = open_to_look_up(path, &self.buffer)?;
+            let other = SET.open_to_look_up(path, self.memory.settings()?)?;
             let merged = filter.merge_from(&other, &mut drawn(&format!("merging {}", path.display())));
             merged.map_err(|error| match error {
                 FlashError::RateTooHigh { got, expected, .. } => anyhow::anyhow!(

@@ -5,11 +5,12 @@ use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
 use clap::Args;
-use serde_json::json;
 use springbloom_console::{Step, folder, output};
+use springbloom_flash_filter::FlashFilter;
 
-use super::open::{BufferOptions, close, open};
-use crate::flash::{FlashFilter, explain, require_other};
+use super::open::{MemoryOptions, close};
+use crate::flash::{explain, require_other};
+use crate::opening::SET;
 
 /// Repair a damaged set in place, or salvage it into a new set
 ///
@@ -22,11 +23,8 @@ pub(crate) struct Repair {
     set: PathBuf,
     /// Folder for the salvaged set, new or empty
     to: Option<PathBuf>,
-    /// Print one JSON document
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    buffer: BufferOptions,
+    memory: MemoryOptions,
 }
 
 impl Repair {
@@ -39,14 +37,11 @@ impl Repair {
     }
 
     fn repair(&self) -> Result<()> {
-        let filter = open(&self.set, &self.buffer)?;
+        let filter = SET.open(&self.set, self.memory.settings()?)?;
         let step = Step::waiting("repairing");
         let sectors = filter.repair().map_err(explain)?;
         drop(step);
         close(filter, &self.set)?;
-        if self.json {
-            return output::json(&json!({ "mended_sectors": sectors }));
-        }
         output::tell(format_args!("{sectors} damaged sectors will always answer \"may be there\""));
         Ok(())
     }
@@ -54,21 +49,9 @@ impl Repair {
     fn salvage(&self, to: &Path) -> Result<()> {
         require_other(&self.set, to, "set")?;
         folder::require_parent(to)?;
-        let buffer = self.buffer.settings()?;
         let step = Step::waiting("salvaging");
-        let report = FlashFilter::salvage(&self.set, to, buffer).map_err(explain)?;
+        let report = FlashFilter::salvage(&self.set, to, self.memory.settings()?).map_err(explain)?;
         drop(step);
-        if self.json {
-            output::json(&json!({
-                "filters": report.layers,
-                "damaged_sectors": report.damaged_sectors,
-                "recovered_updates": report.recovered_updates,
-                "lost_commits": report.lost_commits,
-                "lost_log": report.lost_log,
-                "outdated_filters": report.outdated_filters,
-                "has_losses": report.has_losses(),
-            }))?;
-        }
         output::tell(format_args!(
             "{} filters salvaged, {} of their sectors damaged; {} keys of the log recovered",
             report.layers, report.damaged_sectors, report.recovered_updates

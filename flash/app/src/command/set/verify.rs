@@ -6,11 +6,12 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use serde_json::json;
 use springbloom_console::output;
+use springbloom_flash_filter::VerifyReport;
 
-use super::open::{BufferOptions, open_to_read};
-use crate::flash::{VerifyReport, drawn, explain, log_document, log_in_words};
+use super::open::MemoryOptions;
+use crate::flash::{drawn, explain, log_in_words};
+use crate::opening::SET;
 
 /// Read the log and every page of a set and report damage
 ///
@@ -20,40 +21,15 @@ use crate::flash::{VerifyReport, drawn, explain, log_document, log_in_words};
 pub(crate) struct Verify {
     /// Folder of the set
     set: PathBuf,
-    /// Print one JSON document
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    buffer: BufferOptions,
+    memory: MemoryOptions,
 }
 
 impl Verify {
     pub(super) fn run(&self) -> Result<ExitCode> {
-        let filter = open_to_read(&self.set, &self.buffer)?;
+        let filter = SET.open_to_read(&self.set, self.memory.settings()?)?;
         let report = filter.verify(&mut drawn("verifying")).map_err(explain)?;
-        if self.json {
-            let layers: Vec<_> = report
-                .layers
-                .iter()
-                .map(|layer| {
-                    json!({
-                        "file": layer.name,
-                        "has_sound_header": layer.has_sound_header,
-                        "damaged_sectors": layer.damaged_sectors,
-                        "lost_sectors": layer.saturated_sectors,
-                        "unreadable_pages": layer.unreadable_pages,
-                        "faulty_pages": layer.faulty_pages,
-                        "fill": layer.fill,
-                        "fpr": layer.fpr,
-                    })
-                })
-                .collect();
-            output::json(
-                &json!({ "is_sound": report.is_sound(), "log": log_document(&report.log), "filters": layers }),
-            )?;
-        } else {
-            output::report(|out| print(&report, out))?;
-        }
+        output::report(|out| print(&report, out))?;
         if report.is_sound() {
             return Ok(ExitCode::SUCCESS);
         }

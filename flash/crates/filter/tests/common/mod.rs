@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use springbloom_filter::KeyDigest;
 use springbloom_flash_filter::{BufferSettings, FlushPolicy};
-use springbloom_page_device::{SimPower, SimStorage};
+use springbloom_flash_testkit::{SimPower, SimStorage};
 
 /// Digest of the n-th key of a family. Families have no keys in common.
 pub fn key(family: u64, n: u64) -> KeyDigest {

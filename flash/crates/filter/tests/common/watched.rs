@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
-use springbloom_page_device::{AlignedBuf, BlockSizes, PageDevice, SECTOR_BYTES, SimStorage, Storage};
+use springbloom_flash_testkit::SimStorage;
+use springbloom_page_device::{AlignedBuf, BlockSizes, PageDevice, SECTOR_BYTES, Storage};
 
 type Hook = Box<dyn FnMut() + Send>;
 

@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use springbloom_flash_index::{FlashIndex, IndexMemory, IndexSettings};
-use springbloom_page_device::{SimPower, SimStorage};
+use springbloom_flash_index::{FlashIndex, IndexMemory, IndexSettings, Pair};
+use springbloom_flash_testkit::{SimPower, SimStorage};
 
 /// Small buckets and zones, and memory for a few hundred pending entries.
 pub fn small() -> (IndexSettings, IndexMemory) {
@@ -48,4 +48,10 @@ pub fn any_key(n: u64) -> Vec<u8> {
 pub fn value(n: u64, version: u64, len_bytes: usize) -> Vec<u8> {
     let pattern: Vec<u8> = n.to_le_bytes().into_iter().chain(version.to_le_bytes()).collect();
     pattern.into_iter().cycle().take(len_bytes).collect()
+}
+
+/// All keys with their values, in the order of a scan.
+pub fn scanned(index: &FlashIndex) -> Vec<Pair> {
+    let mut scan = index.scan();
+    std::iter::from_fn(|| index.scan_on(&mut scan).unwrap()).flatten().collect()
 }

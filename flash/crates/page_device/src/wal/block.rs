@@ -1,6 +1,7 @@
 //! Encoding of one block of the log. Layout: `docs/wal-format.md`.
 
-use crate::mix::{checksum, field};
+use crate::fields::{field, u32_at, u64_at};
+use crate::mix::checksum;
 
 /// Magic bytes of every block, after its checksum.
 pub(super) const MAGIC: [u8; 8] = *b"SPBL-WAL";
@@ -44,15 +45,6 @@ pub(super) struct Start {
     pub(super) contents: Vec<u8>,
 }
 
-/// The reason why a start block is unusable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum StartFault {
-    /// No start block, or a damaged one.
-    None,
-    /// A newer version of this program wrote it.
-    NewerVersion(u32),
-}
-
 fn write(kind: u8, header: Header, salt: u64, payload: &[u8], block: &mut [u8]) {
     block.fill(0);
     block[8..16].copy_from_slice(&MAGIC);
@@ -75,21 +67,17 @@ pub(super) fn encode(salt: u64, header: Header, payload: &[u8], block: &mut [u8]
 
 /// Decodes a block of a commit. `None` if it is damaged or of another log. Total.
 pub(super) fn decode(salt: u64, block: &[u8]) -> Option<(Header, &[u8])> {
-    let index = u32::from_le_bytes(field(block, 32));
-    let is_intact = field(block, 0) == checksum(salt, u64::from(index), &block[8..]).to_le_bytes()
+    let index = u32_at(block, 32);
+    let is_intact = u64_at(block, 0) == checksum(salt, u64::from(index), &block[8..])
         && field(block, 8) == MAGIC
-        && u32::from_le_bytes(field(block, 16)) == VERSION
+        && u32_at(block, 16) == VERSION
         && block[20] == KIND_COMMIT;
     if !is_intact {
         return None;
     }
-    let header = Header {
-        generation: u64::from_le_bytes(field(block, 24)),
-        index,
-        first: u32::from_le_bytes(field(block, 36)),
-        count: u32::from_le_bytes(field(block, 40)),
-    };
-    let payload = block[HEADER_BYTES..].get(..u32::from_le_bytes(field(block, 44)) as usize)?;
+    let header =
+        Header { generation: u64_at(block, 24), index, first: u32_at(block, 36), count: u32_at(block, 40) };
+    let payload = block[HEADER_BYTES..].get(..u32_at(block, 44) as usize)?;
     let end = header.first.checked_add(header.count)?;
     (header.first <= header.index && header.index < end).then_some((header, payload))
 }
@@ -106,29 +94,29 @@ pub(super) fn encode_start(start: &Start, block: &mut [u8]) {
     write(KIND_START, header, start.salt, &payload, block);
 }
 
-/// Reads a start block, which holds the key of its own checksum. Total.
-pub(super) fn decode_start(block: &[u8]) -> Result<Start, StartFault> {
-    let salt = u64::from_le_bytes(field(block, HEADER_BYTES));
-    if field(block, 8) != MAGIC || field(block, 0) != checksum(salt, 0, &block[8..]).to_le_bytes() {
-        return Err(StartFault::None);
+/// Reads a start block, which holds the key of its own checksum. `None` if it is damaged or none. Total.
+///
+/// # Errors The version of a newer program.
+pub(super) fn decode_start(block: &[u8]) -> Result<Option<Start>, u32> {
+    let salt = u64_at(block, HEADER_BYTES);
+    if field(block, 8) != MAGIC || u64_at(block, 0) != checksum(salt, 0, &block[8..]) {
+        return Ok(None);
     }
-    let version = u32::from_le_bytes(field(block, 16));
+    let version = u32_at(block, 16);
     if version > VERSION {
-        return Err(StartFault::NewerVersion(version));
+        return Err(version);
     }
     let fields = &block[HEADER_BYTES..];
-    let len = u64::from_le_bytes(field(fields, 16));
+    let len = u64_at(fields, 16);
     let contents = fields[START_FIELDS_BYTES..].get(..usize::try_from(len).unwrap_or(usize::MAX));
-    match contents {
-        Some(contents) if version == VERSION && block[20] == KIND_START => Ok(Start {
-            generation: u64::from_le_bytes(field(block, 24)),
-            salt,
-            snapshot_blocks: u32::from_le_bytes(field(fields, 8)),
-            blocks: u32::from_le_bytes(field(fields, 12)),
-            contents: contents.to_vec(),
-        }),
-        _ => Err(StartFault::None),
-    }
+    let contents = contents.filter(|_| version == VERSION && block[20] == KIND_START);
+    Ok(contents.map(|contents| Start {
+        generation: u64_at(block, 24),
+        salt,
+        snapshot_blocks: u32_at(fields, 8),
+        blocks: u32_at(fields, 12),
+        contents: contents.to_vec(),
+    }))
 }
 
 #[cfg(test)]
@@ -156,7 +144,7 @@ mod tests {
         }
         let mut block = vec![0; BLOCK_BYTES];
         encode_start(&start(), &mut block);
-        assert_eq!(decode_start(&block), Ok(start()));
+        assert_eq!(decode_start(&block), Ok(Some(start())));
         assert_eq!(decode(1, &block), None, "a start is no commit");
     }
 
@@ -164,25 +152,22 @@ mod tests {
     fn flips_foreign_logs_and_later_versions_are_told_apart() {
         let block = sample(b"payload");
         assert_eq!(decode(78, &block), None, "another log's salt");
-        assert_eq!(decode_start(&block), Err(StartFault::None));
+        assert_eq!(decode_start(&block), Ok(None));
         let mut first = vec![0; BLOCK_BYTES];
         encode_start(&start(), &mut first);
         for at in 0..BLOCK_BYTES {
             for (of_start, block) in [(false, &block), (true, &first)] {
                 let mut copy = block.clone();
                 copy[at] ^= 4;
-                let is_refused = if of_start {
-                    decode_start(&copy) == Err(StartFault::None)
-                } else {
-                    decode(77, &copy).is_none()
-                };
+                let is_refused =
+                    if of_start { decode_start(&copy) == Ok(None) } else { decode(77, &copy).is_none() };
                 assert!(is_refused, "byte {at}");
             }
         }
         first[16] = 9;
         let sum = checksum(1, 0, &first[8..]);
         first[..8].copy_from_slice(&sum.to_le_bytes());
-        assert_eq!(decode_start(&first), Err(StartFault::NewerVersion(9)));
+        assert_eq!(decode_start(&first), Err(9));
     }
 
     proptest! {
@@ -191,16 +176,16 @@ mod tests {
             // With a valid checksum, so that the checks after it are reached.
             let mut block = sample(b"payload");
             block[at..at + bytes.len()].copy_from_slice(&bytes);
-            let index = u64::from(u32::from_le_bytes(field(&block, 32)));
+            let index = u64::from(u32_at(&block, 32));
             let sum = checksum(77, index, &block[8..]);
             block[..8].copy_from_slice(&sum.to_le_bytes());
             if let Some((header, payload)) = decode(77, &block) {
                 prop_assert!(payload.len() <= PAYLOAD_BYTES && header.first <= header.index);
             }
-            let salt = u64::from_le_bytes(field(&block, HEADER_BYTES));
+            let salt = u64_at(&block, HEADER_BYTES);
             let sum = checksum(salt, 0, &block[8..]);
             block[..8].copy_from_slice(&sum.to_le_bytes());
-            if let Ok(start) = decode_start(&block) {
+            if let Ok(Some(start)) = decode_start(&block) {
                 prop_assert!(start.contents.len() <= START_BYTES_MAX);
             }
         }

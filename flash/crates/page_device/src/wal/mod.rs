@@ -1,25 +1,18 @@
-//! The write-ahead log: small changes, durable when a commit returns, until a checkpoint makes them superfluous.
+//! The write-ahead log: small changes, durable when a commit returns, until a checkpoint makes them superfluous. Layout:
+//! `docs/wal-format.md`.
 //!
-//! The log has two segments, one file each. A *generation* is a start block, commits that repeat what is still needed (the snapshot), and
-//! the commits since. The next generation goes to the other file: snapshot, sync, start block, sync. The start block makes it valid, so an
-//! interrupted change leaves the previous generation valid. Then the old start block is cleared.
+//! Two segments, one file each, take turns as *generations*. The start block of a generation is written last, and makes it valid.
 //!
-//! **Every block is stored twice, with the copy after it.** Damage to one block cannot destroy both copies of an acknowledged block. So a
-//! commit with a block without an intact copy was never acknowledged: it is the torn tail of an interrupted write, and the log ends before
-//! it. Damage to one copy is repaired from the other. Damage to both is an error if a later commit shows that the log went on.
-//!
-//! A commit follows the previous one in whole blocks, and blocks are written once per generation. So a torn write cannot damage
-//! acknowledged data.
+//! **Every block is stored twice**, so that damage to one block destroys no acknowledged commit. One with a block without an intact copy is
+//! the torn tail of an interrupted write. Blocks are written once per generation, so a torn write cannot damage acknowledged data.
 
 mod block;
 mod group_commit;
 mod replay;
 
-use std::sync::Arc;
-
-use crate::{AlignedBuf, FlashError, PageDevice, Storage, Watch, incomplete};
+use crate::{AlignedBuf, FlashError, NamedDevice, Storage, Watch, incomplete};
 pub use block::START_BYTES_MAX;
-use block::{BLOCK_BYTES, Header, PAYLOAD_BYTES, Start, StartFault, decode_start, encode, encode_start};
+use block::{BLOCK_BYTES, Header, PAYLOAD_BYTES, Start, decode_start, encode, encode_start};
 pub use group_commit::{CommitGuard, GroupCommit};
 pub use replay::WalReport;
 
@@ -43,8 +36,7 @@ const BLOCKS_MAX: u64 = 1 << 26;
 
 /// The two segments, and the position of the next commit.
 pub struct Wal {
-    devices: [Arc<dyn PageDevice>; 2],
-    names: [String; 2],
+    devices: [NamedDevice; 2],
     /// The valid segment's file, and its start block.
     active: usize,
     start: Start,
@@ -55,10 +47,6 @@ pub struct Wal {
     wanted_blocks: u32,
     /// The other file has a start block of an older generation.
     has_old_start: bool,
-    /// An earlier write failed, so the state of the files is unknown.
-    has_failed: bool,
-    written_bytes: u64,
-    syncs: u64,
 }
 
 impl Wal {
@@ -77,36 +65,31 @@ impl Wal {
         contents: Vec<u8>,
         watch: &mut Watch<'_>,
     ) -> Result<Wal, FlashError> {
-        let names = NAMES.map(|name| storage.describe(name));
         let blocks = within_bounds(blocks);
         watch.expect(2 * u64::from(blocks));
-        let mut make = |i: usize| -> Result<Arc<dyn PageDevice>, FlashError> {
+        let mut make = |name: &str| -> Result<NamedDevice, FlashError> {
             let len_bytes = u64::from(blocks) * PAIR_BYTES;
-            let device = storage.create(NAMES[i], len_bytes).map_err(FlashError::io("create", &names[i]))?;
+            let device = NamedDevice::create(storage, name, len_bytes)?;
             // Written now, so that commits need not allocate space.
             let zeros = AlignedBuf::new(CHUNK_BLOCKS * PAIR_BYTES as usize);
             for offset in (0..len_bytes).step_by(zeros.len()) {
                 let len = (len_bytes - offset).min(zeros.len() as u64) as usize;
-                device.write_at(offset, &zeros[..len]).map_err(FlashError::io("write", &names[i]))?;
+                device.write(offset, &zeros[..len])?;
                 watch.advance(len as u64 / PAIR_BYTES)?;
             }
-            device.sync().map_err(FlashError::io("sync", &names[i]))?;
+            device.sync()?;
             Ok(device)
         };
-        let devices = [make(0)?, make(1)?];
+        let devices = [make(NAMES[0])?, make(NAMES[1])?];
         let start = Start { generation: 0, salt, snapshot_blocks: 0, blocks, contents: Vec::new() };
         let mut wal = Wal {
             devices,
-            names,
             active: 1,
             start,
             next_block: 1,
             next_generation: 1,
             wanted_blocks: blocks,
             has_old_start: false,
-            has_failed: false,
-            written_bytes: 0,
-            syncs: 0,
         };
         wal.start_generation(contents, &mut |_| false)?;
         Ok(wal)
@@ -127,45 +110,25 @@ impl Wal {
     ///
     /// # Errors [`FlashError::NewerVersion`], [`FlashError::Damaged`] if no start block is readable, or [`FlashError::Truncated`].
     pub fn open(storage: &dyn Storage) -> Result<Wal, FlashError> {
-        let names = NAMES.map(|name| storage.describe(name));
-        let open = |i: usize| storage.open(NAMES[i]).map_err(FlashError::io("open", &names[i]));
-        let devices = [open(0)?, open(1)?];
-        let mut starts = [None, None];
-        for ((device, name), start) in devices.iter().zip(&names).zip(&mut starts) {
-            *start = read_start(&**device, name)?;
-        }
+        let devices = [NamedDevice::open(storage, NAMES[0])?, NamedDevice::open(storage, NAMES[1])?];
+        let mut starts = [read_start(&devices[0])?, read_start(&devices[1])?];
         let has_old_start = starts.iter().all(Option::is_some);
         let generation = |i: usize| starts[i].as_ref().map(|start: &Start| start.generation);
         let active = usize::from(generation(1) > generation(0));
         let Some(start) = starts[active].take() else {
-            if devices.iter().all(|device| is_blank(&**device)) {
+            if devices.iter().all(is_blank) {
                 return Err(incomplete(storage, "start of its log"));
             }
             return Err(FlashError::Damaged {
-                name: format!("{} and {}", names[0], names[1]),
+                name: format!("{} and {}", devices[0].name(), devices[1].name()),
                 part: "the write-ahead log",
                 got: "no valid start block".to_owned(),
                 expected: "one in either file".to_owned(),
             });
         };
-        let (got_bytes, expected_bytes) = (devices[active].len_bytes(), u64::from(start.blocks) * PAIR_BYTES);
-        if got_bytes < expected_bytes {
-            return Err(FlashError::Truncated { name: names[active].clone(), got_bytes, expected_bytes });
-        }
+        devices[active].require_len(u64::from(start.blocks) * PAIR_BYTES)?;
         let (wanted_blocks, next_generation) = (start.blocks, start.generation + 1);
-        Ok(Wal {
-            devices,
-            names,
-            active,
-            start,
-            next_block: 0,
-            next_generation,
-            wanted_blocks,
-            has_old_start,
-            has_failed: false,
-            written_bytes: 0,
-            syncs: 0,
-        })
+        Ok(Wal { devices, active, start, next_block: 0, next_generation, wanted_blocks, has_old_start })
     }
 
     /// Key of the checksums of the structure.
@@ -217,7 +180,7 @@ impl Wal {
 
     /// Name of the valid segment's file.
     pub fn name(&self) -> &str {
-        &self.names[self.active]
+        self.devices[self.active].name()
     }
 
     /// Whether commits follow the snapshot. Known after [`Wal::replay`].
@@ -253,7 +216,8 @@ impl Wal {
 
     /// Bytes written and syncs since opening.
     pub fn written(&self) -> (u64, u64) {
-        (self.written_bytes, self.syncs)
+        let [(bytes, syncs), (more_bytes, more_syncs)] = self.devices.each_ref().map(NamedDevice::written);
+        (bytes + more_bytes, syncs + more_syncs)
     }
 
     /// Writes a commit, durable on return. The caller has checked that there is room, and that `payload` has at most [`COMMIT_BYTES_MAX`]
@@ -262,7 +226,7 @@ impl Wal {
         self.check_alive()?;
         let (device, generation) = (self.active, self.start.generation);
         let end = self.write_commit(device, generation, self.next_block, payload)?;
-        self.sync(device)?;
+        self.devices[device].sync()?;
         self.next_block = end;
         Ok(())
     }
@@ -281,8 +245,7 @@ impl Wal {
         let generation = self.next_generation;
         self.clear_start(new, false)?;
         let len_bytes = u64::from(self.wanted_blocks) * PAIR_BYTES;
-        let grown = self.devices[new].grow(len_bytes);
-        self.checked(new, "grow", grown)?;
+        self.devices[new].grow(len_bytes)?;
         let blocks = (self.devices[new].len_bytes() / PAIR_BYTES).min(BLOCKS_MAX) as u32;
         let (mut next_block, mut payload) = (1, Vec::new());
         while snapshot(&mut payload) {
@@ -291,15 +254,15 @@ impl Wal {
         }
         let snapshot_blocks = next_block - 1;
         if snapshot_blocks > 0 {
-            self.sync(new)?;
+            self.devices[new].sync()?;
         }
         let start = Start { generation, salt: self.start.salt, snapshot_blocks, blocks, contents };
         let mut pair = AlignedBuf::new(PAIR_BYTES as usize);
         let (first, copy) = pair.split_at_mut(BLOCK_BYTES);
         encode_start(&start, first);
         copy.copy_from_slice(first);
-        self.write(new, 0, &pair)?;
-        self.sync(new)?;
+        self.devices[new].write(0, &pair)?;
+        self.devices[new].sync()?;
         (self.active, self.start, self.next_block) = (new, start, next_block);
         self.next_generation = generation + 1;
         // Otherwise, damage to both copies of the new start block would bring the old generation back silently.
@@ -312,9 +275,9 @@ impl Wal {
         if !self.has_old_start {
             return Ok(());
         }
-        self.write(i, 0, &AlignedBuf::new(PAIR_BYTES as usize))?;
+        self.devices[i].write(0, &AlignedBuf::new(PAIR_BYTES as usize))?;
         if is_durable {
-            self.sync(i)?;
+            self.devices[i].sync()?;
         }
         self.has_old_start = false;
         Ok(())
@@ -322,7 +285,7 @@ impl Wal {
 
     /// Writes the blocks of a commit from block `first` on. Returns the next free block.
     fn write_commit(
-        &mut self,
+        &self,
         device: usize,
         generation: u64,
         first: u32,
@@ -343,42 +306,14 @@ impl Wal {
                 copy.copy_from_slice(block);
             }
             let offset = u64::from(first + chunk_first as u32) * PAIR_BYTES;
-            self.write(device, offset, &chunk[..chunk_count * PAIR_BYTES as usize])?;
+            self.devices[device].write(offset, &chunk[..chunk_count * PAIR_BYTES as usize])?;
         }
         Ok(first + count as u32)
     }
 
-    fn write(&mut self, device: usize, offset: u64, bytes: &[u8]) -> Result<(), FlashError> {
-        let written = self.devices[device].write_at(offset, bytes);
-        self.checked(device, "write", written)?;
-        self.written_bytes += bytes.len() as u64;
-        Ok(())
-    }
-
-    fn sync(&mut self, device: usize) -> Result<(), FlashError> {
-        let synced = self.devices[device].sync();
-        self.checked(device, "sync", synced)?;
-        self.syncs += 1;
-        Ok(())
-    }
-
-    /// Refuses further writes until the log is opened again, because the state of the files is unknown after a failed write.
-    fn checked(
-        &mut self,
-        device: usize,
-        action: &'static str,
-        result: std::io::Result<()>,
-    ) -> Result<(), FlashError> {
-        self.has_failed |= result.is_err();
-        result.map_err(FlashError::io(action, &self.names[device]))
-    }
-
     /// An error if an earlier write failed.
     pub fn check_alive(&self) -> Result<(), FlashError> {
-        if self.has_failed {
-            return Err(FlashError::WriterFailed { name: self.name().to_owned() });
-        }
-        Ok(())
+        self.devices.iter().try_for_each(NamedDevice::check_alive)
     }
 }
 
@@ -387,33 +322,26 @@ fn within_bounds(blocks: u64) -> u32 {
 }
 
 /// Whether nothing was written where the start is, as in a file that was just made.
-fn is_blank(device: &dyn PageDevice) -> bool {
+fn is_blank(device: &NamedDevice) -> bool {
     let mut blocks = AlignedBuf::new(2 * BLOCK_BYTES);
     device.len_bytes() == 0
         || device.read_at(0, &mut blocks).is_ok_and(|()| blocks.iter().all(|byte| *byte == 0))
 }
 
 /// The start block of a file, from either copy. `None` if both are unreadable.
-fn read_start(device: &dyn PageDevice, name: &str) -> Result<Option<Start>, FlashError> {
+fn read_start(device: &NamedDevice) -> Result<Option<Start>, FlashError> {
     let mut block = AlignedBuf::new(BLOCK_BYTES);
     for copy in 0..2 {
         if device.read_at(copy * BLOCK_BYTES as u64, &mut block).is_err() {
             continue;
         }
-        match decode_start(&block) {
-            Ok(start) => return Ok(Some(start)),
-            Err(StartFault::NewerVersion(got)) => {
-                return Err(FlashError::NewerVersion {
-                    name: name.to_owned(),
-                    got,
-                    expected: block::VERSION,
-                });
-            }
-            Err(StartFault::None) => {}
+        let start = decode_start(&block).map_err(|got| {
+            let (name, expected) = (device.name().to_owned(), block::VERSION);
+            FlashError::NewerVersion { name, got, expected }
+        })?;
+        if start.is_some() {
+            return Ok(start);
         }
     }
     Ok(None)
 }
-
-#[cfg(test)]
-mod tests;

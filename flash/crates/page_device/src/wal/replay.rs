@@ -9,8 +9,6 @@ use crate::{AlignedBuf, FlashError};
 pub struct WalReport {
     /// Intact commits, including those of the snapshot.
     pub commits: u64,
-    /// Blocks of these commits, plus the start block.
-    pub blocks: u64,
     /// Blocks with one damaged and one intact copy.
     pub repaired_blocks: u64,
     /// The same in the last commit. These are not damage, since its write may have been interrupted. A writer must start a new generation
@@ -69,11 +67,8 @@ impl Wal {
     }
 
     fn read(&self, visit: &mut Visitor<'_>, goes_on: bool) -> Result<(WalReport, u32), FlashError> {
-        let mut report = WalReport {
-            blocks: 1,
-            repaired_blocks: u64::from(self.has_damaged_start()),
-            ..WalReport::default()
-        };
+        let mut report =
+            WalReport { repaired_blocks: u64::from(self.has_damaged_start()), ..WalReport::default() };
         let mut commit = Commit::default();
         // The end of the log, unless a later commit follows before the search is given up.
         let mut end: Option<u32> = None;
@@ -116,7 +111,6 @@ impl Wal {
                 if end.is_none() && commit.read == commit.count {
                     visit(&commit.payload)?;
                     report.commits += 1;
-                    report.blocks += u64::from(commit.count);
                     report.repaired_blocks +=
                         std::mem::replace(&mut repaired_of_last, commit.repaired_blocks);
                     next = index;

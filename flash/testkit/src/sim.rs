@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use crate::{BlockSizes, PageDevice, Storage};
+use springbloom_page_device::{BlockSizes, PageDevice, Storage};
 
 /// Counts writes and syncs. Cuts the power after a set number of them, or makes a single one fail.
 #[derive(Debug)]

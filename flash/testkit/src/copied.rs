@@ -9,7 +9,9 @@ use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 
-use crate::{BlockSizes, PageDevice, SimPower, SimStorage, Storage};
+use springbloom_page_device::{BlockSizes, PageDevice, Storage};
+
+use crate::{SimPower, SimStorage};
 
 /// Bytes that are copied at a time. Others write in between.
 const PIECE_BYTES: usize = 4096;
