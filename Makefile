@@ -12,7 +12,7 @@ LIBRARIES := $(addprefix -p springbloom-,filter format index manager host-core)
 # These and the others that need no RocksDB.
 WITHOUT_ROCKSDB := $(LIBRARIES) $(addprefix -p springbloom-,console testkit workload simulator records experiments)
 
-.PHONY: demo program test check leveldb slatedb flash attack chaos build build-all setup lint msrv deny sanitize fuzz crashtest crashtest-short rocksdb-tests package \
+.PHONY: demo program test check leveldb slatedb flash attack chaos build build-all setup lint msrv deny sanitize fuzz crashtest crashtest-short rocksdb-tests package dist test-dist \
   test-releases test-processors jvm test-jvm jvm-soak jvm-compare jvm-url-frontier setup-jvm
 
 demo:
@@ -116,6 +116,14 @@ test-releases: setup-jvm
 # On other processors, emulated.
 test-processors:
 	@scripts/test-processors
+
+# What users install without Rust, in dist/: programs, C++ library, wheel, jars. Needs Debian and the network.
+dist: setup
+	@scripts/dist
+
+# Installs all of dist/ in empty systems of Debian 12 and 13. Needs root and the network.
+test-dist:
+	@scripts/test-dist
 
 # Packages of all crates that are published, checked away from the checkout.
 package: build

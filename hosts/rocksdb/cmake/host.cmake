@@ -4,6 +4,7 @@ include(${CMAKE_CURRENT_LIST_DIR}/../../core/cmake/cargo.cmake)
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()
+option(ROCKSDB_ASSERTIONS "RocksDB has assertions and type information, as Debian compiles it: both change its classes" OFF)
 set(springbloom_host_folder ${CMAKE_CURRENT_LIST_DIR}/../cpp)
 set(springbloom_scripts ${CMAKE_CURRENT_LIST_DIR}/../../../scripts)
 
@@ -32,9 +33,16 @@ function(springbloom_add_host target release)
   # As system headers: warnings in them are RocksDB's to mend.
   target_include_directories(${target} SYSTEM PRIVATE ${rocksdb} ${rocksdb}/include)
   # As RocksDB's own builds have them, where headers depend on them. Which compressions RocksDB has makes no difference in what is used here.
-  target_compile_definitions(${target} PRIVATE NDEBUG HAVE_UINT128_EXTENSION OS_LINUX ROCKSDB_PLATFORM_POSIX ROCKSDB_LIB_IO_POSIX)
+  target_compile_definitions(${target} PRIVATE HAVE_UINT128_EXTENSION OS_LINUX ROCKSDB_PLATFORM_POSIX ROCKSDB_LIB_IO_POSIX)
+  if(ROCKSDB_ASSERTIONS)
+    target_compile_definitions(${target} PRIVATE ROCKSDB_USE_RTTI)
+    target_compile_options(${target} PRIVATE -UNDEBUG)
+  else()
+    target_compile_definitions(${target} PRIVATE NDEBUG)
+    target_compile_options(${target} PRIVATE -fno-rtti)
+  endif()
   # Option maps name members by offset, as RocksDB's own do.
-  target_compile_options(${target} PRIVATE -fno-rtti -include cstdint -Wall -Wno-invalid-offsetof)
+  target_compile_options(${target} PRIVATE -include cstdint -Wall -Wno-invalid-offsetof)
   # Open tables and our threads run its code until the process ends.
   target_link_options(${target} PRIVATE -Wl,-z,nodelete)
   target_link_libraries(${target} PRIVATE ${springbloom_core} pthread dl m)

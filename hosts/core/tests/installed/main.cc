@@ -108,7 +108,7 @@ int main(int argc, char** argv) {
   std::ofstream(path, std::ios::binary) << block;
 
   const sb_column_family* family = sb_column_family_open(filters, Bytes(session), Bytes(folder), /*is_for_writing=*/1,
-                                                         {nullptr, &Read, &Exists, &Log, &Free, /*file_system=*/0});
+                                                         /*rows=*/{}, {nullptr, &Read, &Exists, &Log, &Free, /*file_system=*/0});
   uint64_t head_bytes = 0;
   uint64_t block_bytes = 0;
   Require(sb_block_extent(Bytes(block), &head_bytes, &block_bytes) == 1 && block_bytes == block.size(),
