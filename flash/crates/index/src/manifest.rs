@@ -49,7 +49,7 @@ pub(crate) struct Manifest {
     pub(crate) replay_page: u64,
     /// First page whose records are not in the counts of the zones.
     pub(crate) counted_page: u64,
-    /// Number of buckets created so far.
+    /// Of the newest bucket.
     pub(crate) bucket_version: u32,
     /// Slots of the bucket device.
     pub(crate) bucket_slots: u32,
