@@ -51,14 +51,14 @@ bool MayWait(const rocksdb::FileSystem& file_system) {
 
 }  // namespace
 
-ColumnFamily::ColumnFamily(FiltersRef given, const TableReaderOptions& options, bool is_for_writing)
+ColumnFamily::ColumnFamily(FiltersRef given, const TableReaderOptions& options, const sb_row_cache& rows, bool is_for_writing)
     : filters(std::move(given)),
       comparator(options.internal_comparator.user_comparator()),
       objects(std::make_shared<const ReadObjects>(options)),
       session_(options.cur_db_session_id),
       column_family_(release::ColumnFamilyOf(options)),
       family_(sb_column_family_open(filters.get(), Bytes(session_), Bytes(FolderOfDatabase(options)), is_for_writing ? 1 : 0,
-                                    RowsOf(options), FileAccess::Make(options))),
+                                    rows, FileAccess::Make(options))),
       verify_below_(sb_filters_verify_below(filters.get())) {}
 
 void ColumnFamily::LogOpening(const TableReaderOptions& options) const {
@@ -122,6 +122,8 @@ void ColumnFamily::WarnOfNoRoom() const {
 
 ColumnFamilyRef::ColumnFamilyRef(const FiltersRef& filters, const TableReaderOptions& options, bool is_for_writing) {
   bool is_new = false;
+  // Without the lock: the cache may be the program's own.
+  const sb_row_cache rows = RowsOf(options);
   {
     std::lock_guard<std::mutex> lock(AllOpenMutex());
     std::list<ColumnFamily>& all = AllOpen();
@@ -129,7 +131,7 @@ ColumnFamilyRef::ColumnFamilyRef(const FiltersRef& filters, const TableReaderOpt
         std::find_if(all.begin(), all.end(), [&](const ColumnFamily& family) { return family.Matches(filters, options); });
     is_new = found == all.end();
     if (is_new) {
-      found = all.emplace(found, filters, options, is_for_writing);
+      found = all.emplace(found, filters, options, rows, is_for_writing);
       found->place_ = found;
     }
     ++found->readers_;

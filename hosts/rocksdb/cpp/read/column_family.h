@@ -21,8 +21,8 @@ namespace springbloom {
 // files any more.
 class ColumnFamily {
  public:
-  // `is_for_writing`: whether the database may have been opened to write.
-  ColumnFamily(FiltersRef filters, const rocksdb::TableReaderOptions& options, bool is_for_writing);
+  // `rows`: the cache of records in the options. `is_for_writing`: whether the database may have been opened to write.
+  ColumnFamily(FiltersRef filters, const rocksdb::TableReaderOptions& options, const sb_row_cache& rows, bool is_for_writing);
   ~ColumnFamily();
   ColumnFamily(const ColumnFamily&) = delete;
   ColumnFamily& operator=(const ColumnFamily&) = delete;
