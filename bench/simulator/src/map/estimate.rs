@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::cache::Reads;
 use super::ours;
-use super::stock::{self, BLOCK_BYTES, Stock};
+use super::stock::{self, BLOCK_BYTES};
 use super::store::{Described, Store};
 
 /// Blocks read per lookup with this memory for block cache, filters and indexes. None where what stays in memory does not fit.
@@ -31,14 +31,13 @@ impl Described {
         let stock = stock::all(&store, memories);
         let ours = ours::reads(&store, BLOCK_BYTES[0], memories);
         let at = |(at, (&memory, ours)): (usize, (&f64, &Option<Reads>))| {
-            let fitting = stock.iter().filter_map(|Stock { name, reads }| Some((reads[at]?, name)));
-            let best = fitting.min_by(|(one, _), (other, _)| one.total_cmp(other));
+            let best = stock::best(&stock, at);
             Estimate {
                 memory_bytes_per_key: memory,
                 recommended: stock[0].reads[at],
                 with_small_index: stock[1].reads[at],
                 best_stock: best.map(|(reads, _)| reads),
-                best_stock_is: best.map_or_else(String::new, |(_, name)| name.clone()),
+                best_stock_is: best.map_or("", |(_, name)| name).to_owned(),
                 springbloom: ours.map(Reads::all),
             }
         };

@@ -4,7 +4,7 @@ use super::cache::{Reads, Requests};
 use super::stock::{PINNED_BYTES, top_bytes};
 use super::store::{Cached, Layout, Passes, Store};
 
-/// Bookkeeping of an open table with a segment, of a further one, and of a manager; measured (6b679189).
+/// Bookkeeping of an open table with a segment, and of a further segment; measured (6b679189).
 const TABLE_BYTES: f64 = 495.0;
 const SEGMENT_BYTES: f64 = 45.0;
 /// Of a table's index in memory, beyond its entries.

@@ -34,10 +34,7 @@ impl Row {
         let store = Store::new(shape, popularity, f64::from(record_bytes));
         let stock = stock::all(&store, &MEMORY);
         let rounded = |reads: Option<f64>| reads.map(|reads| (reads * 1e4).round() / 1e4);
-        let best = |memory: usize| {
-            let fitting = stock.iter().filter_map(|stock| Some((stock.reads[memory]?, stock.name.as_str())));
-            fitting.min_by(|(one, _), (other, _)| one.total_cmp(other))
-        };
+        let best = |memory: usize| stock::best(&stock, memory);
         let memories = || 0..MEMORY.len();
         let all = |reads: Option<Reads>| rounded(reads.map(Reads::all));
         let [small, large] = stock::BLOCK_BYTES.map(|block_bytes| ours::reads(&store, block_bytes, &MEMORY));

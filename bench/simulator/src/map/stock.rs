@@ -38,6 +38,12 @@ pub(super) fn top_bytes(store: &Store, table_metadata: impl Fn(usize) -> f64) ->
     store.levels.iter().copied().enumerate().map(of_level).sum::<f64>()
 }
 
+/// The fewest reads at one of the memories, and with which settings.
+pub(super) fn best(all: &[Stock], memory: usize) -> Option<(f64, &str)> {
+    let fitting = all.iter().filter_map(|stock| Some((stock.reads[memory]?, stock.name.as_str())));
+    fitting.min_by(|(one, _), (other, _)| one.total_cmp(other))
+}
+
 /// RocksDB's recommendation comes first, then the same with a small index. `memories`: bytes for each key.
 pub(super) fn all(store: &Store, memories: &[f64]) -> Vec<Stock> {
     let same = |name: &str, bits: f64, rate: f64| Choice {

@@ -66,6 +66,7 @@ impl Modelled {
             absent: lookups.zero_result,
         };
         let memories = match memory {
+            // The one that there is stands in the middle: `with_memory`.
             Some(bytes) => [0.5, 1.0, 2.0].map(|times| times * bytes as f64 / entries).to_vec(),
             None => MEMORIES.to_vec(),
         };
