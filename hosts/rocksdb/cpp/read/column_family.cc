@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
-#include <random>
 
 #include "read/file_access.h"
 
@@ -79,14 +78,6 @@ ColumnFamily::~ColumnFamily() { sb_column_family_close(filters.get(), family_, M
 bool ColumnFamily::Matches(const FiltersRef& by, const TableReaderOptions& options) const {
   return by.get() == filters.get() && release::ColumnFamilyOf(options) == column_family_ &&
          options.internal_comparator.user_comparator() == comparator && options.cur_db_session_id == session_;
-}
-
-uint32_t ColumnFamily::Random() {
-  static std::atomic<uint32_t> threads{0};
-  // Each thread has a sequence of its own.
-  thread_local std::minstd_rand random(++threads);
-  // Its numbers have 31 bits, of which the lower ones are poor.
-  return (random() >> 15) << 16 | (random() >> 15);
 }
 
 void ColumnFamily::CountVerified(bool was_there, const std::string& path) const {

@@ -13,6 +13,7 @@
 #include "read/read_objects.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb_release.h"
+#include "util/random.h"
 
 namespace springbloom {
 
@@ -37,7 +38,8 @@ class ColumnFamily {
   void CountLookups(uint64_t lookups) const { sb_column_family_count_lookups(family_, lookups); }
 
   // Whether a key that units reject is to be looked up all the same.
-  bool Verifies() const { return verify_below_ != 0 && Random() <= verify_below_; }
+  // By a random number of 31 bits.
+  bool Verifies() const { return verify_below_ != 0 && rocksdb::Random::GetTLSInstance()->Next() <= verify_below_ / 2; }
   // It was looked up. `was_there`: the units of the table at `path` rejected what it holds.
   void CountVerified(bool was_there, const std::string& path) const;
 
@@ -54,8 +56,6 @@ class ColumnFamily {
 
  private:
   friend class ColumnFamilyRef;
-
-  static uint32_t Random();
 
   // Its identity: the opening of the database, and an object that the column family owns.
   const std::string session_;
