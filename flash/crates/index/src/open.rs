@@ -89,8 +89,7 @@ impl FlashIndex {
         FlashIndex::open_watched(storage, memory, &mut Watch::none())
     }
 
-    /// The same with a watch, which is told the bytes that are read. What ends early
-    /// changes nothing: the next opening reads the same.
+    /// The same with a watch, which is told the bytes that are read. What ends early changes nothing: the next opening reads the same.
     pub fn open_watched(
         storage: Arc<dyn Storage>,
         memory: IndexMemory,
