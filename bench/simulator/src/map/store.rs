@@ -140,9 +140,13 @@ impl Store {
     /// One that is known by its tables. Of more keys than are modelled, each stands for its neighbours, and memory and tables are as much
     /// smaller.
     pub(super) fn described(store: &Described) -> Self {
+        Self::reduced(store, KEYS_MAX)
+    }
+
+    fn reduced(store: &Described, keys_max: usize) -> Self {
         let families = store.families.clamp(1, FAMILIES_MAX);
         let of_family = store.keys / store.families.max(1) as f64;
-        let keys = (of_family as usize).clamp(1, KEYS_MAX / families);
+        let keys = (of_family as usize).clamp(1, keys_max / families);
         let part = keys as f64 / (of_family * store.families.max(1) as f64);
         let level = |&(share, tables): &(f64, f64)| Level { share, tables: (tables * part).max(1.0) };
         Self {
@@ -179,11 +183,11 @@ impl Store {
         (self.keys as f64 * level.share * self.record_bytes / block_bytes).max(1.0).ceil()
     }
 
-    /// Parts of this many bytes that metadata of a table is cut into, and their size.
+    /// Parts that metadata of this many bytes is cut into, and their size. Where tables stand for more, a whole number for all of them.
     pub(super) fn parts(level: Level, bytes: f64) -> (f64, f64) {
-        let table = bytes / level.tables;
-        let parts = (table / PARTITION_BYTES).round().max(1.0);
-        ((parts * level.tables).max(1.0), table / parts)
+        let of_table = (bytes / level.tables / PARTITION_BYTES).round().max(1.0);
+        let parts = (of_table * level.tables).round().max(1.0);
+        (parts, bytes / parts)
     }
 
     /// Visits per lookup of each family to tables without the key.
@@ -399,4 +403,35 @@ fn object(objects: &mut [f64], place: f64) -> &mut f64 {
 /// From 0 to 1.
 fn unit(random: u64) -> f64 {
     (random >> 11) as f64 / (1u64 << 53) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::stock;
+    use super::*;
+
+    /// Eight families with 4 and 20 tables each, of which fewer keys leave parts of a table.
+    #[test]
+    fn a_part_of_the_keys_reads_as_much_as_all() {
+        let described = Described {
+            keys: 800_000.0,
+            families: 8,
+            record_bytes: 424.0,
+            runs: vec![(0.17, 32.0), (0.83, 160.0)],
+            index: IndexEntry::OF_24_DIGITS,
+            zipf: 0.99,
+            absent: 0.5,
+        };
+        let reads = |keys_max| {
+            let found = stock::all(&Store::reduced(&described, keys_max), &[2.0]);
+            [0, 1].map(|at| found[at].reads[0].expect("room"))
+        };
+        let all = reads(800_000);
+        for keys_max in [75_000, 150_000, 300_000] {
+            let part = reads(keys_max);
+            for (part, all) in part.iter().zip(all) {
+                assert!((part / all - 1.0).abs() < 0.05, "{keys_max} keys: {part}, all: {all}");
+            }
+        }
+    }
 }
