@@ -11,11 +11,13 @@
 
 mod alphabet;
 mod bits;
+mod block_size;
 mod code;
 mod cursor;
 mod packed;
 mod packer;
 
+pub use block_size::{LARGE_BLOCK_BYTES, wants_large_blocks};
 pub use cursor::{Cursor, Entry};
 pub use packed::PackedIndex;
 pub use packer::Packer;

@@ -146,6 +146,10 @@ int sb_filters_assumes_bytewise_equality(const sb_filters* filters) SB_NOEXCEPT;
 int sb_filters_writes_units(const sb_filters* filters) SB_NOEXCEPT;
 // Whether they get a small index, unless the engine's options ask for another one.
 int sb_filters_shrinks_index(const sb_filters* filters) SB_NOEXCEPT;
+// Bytes of their blocks of data, unless the engine's options ask for another size; 0: the engine's default.
+uint32_t sb_filters_block_bytes(const sb_filters* filters) SB_NOEXCEPT;
+// All tables of the open database with this session take so many bytes now.
+void sb_filters_set_data_bytes(const sb_filters* filters, sb_bytes session, uint64_t bytes) SB_NOEXCEPT;
 // Whether the budget holds tables' indexes.
 int sb_filters_has_indexes(const sb_filters* filters) SB_NOEXCEPT;
 // A key that units reject is to be looked up all the same if a random number is below this; 0: none is.

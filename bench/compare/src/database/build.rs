@@ -95,7 +95,7 @@ impl Folder {
 
     /// Path of the database of `config`: the one that is there, else a new one. Its name tells the settings that its tables depend on.
     pub(crate) fn database(&self, config: &Config, common: &CommonSettings) -> Result<PathBuf> {
-        let path = self.path.join(common.folder(config)?);
+        let path = self.path.join(common.folder(config, &self.shape)?);
         if remove::is_finished(&path) {
             return Ok(path);
         }

@@ -8,6 +8,7 @@ use rocksdb::{
     UniversalCompactOptions, WriteOptions,
 };
 use springbloom_baselines as baselines;
+use springbloom_index::{LARGE_BLOCK_BYTES, wants_large_blocks};
 use springbloom_published_policies::StockFilter;
 use springbloom_rocksdb::{ElasticFilters, Settings};
 use springbloom_workload::edges;
@@ -107,13 +108,14 @@ impl CommonSettings {
         Some((self.block_cache?.bytes as f64 * share) as u64)
     }
 
-    /// Name of the folder for the database of `config`; other units, segments or indexes have other folders.
-    pub(crate) fn folder(&self, config: &Config) -> Result<String> {
+    /// Name of the folder for the database of `config` on a tree of `shape`; other units, segments, indexes or blocks have other folders.
+    pub(crate) fn folder(&self, config: &Config, shape: &Shape) -> Result<String> {
         let name = match config.elastic() {
             Some(elastic) => {
                 let filters = elastic.filters().map_err(Error::msg)?;
                 let Settings { units, segment_data_bytes, .. } = filters.builder.settings();
-                format!("{config}-{units}-{segment_data_bytes}")
+                let blocks = if self.large_blocks(shape) { "-large-blocks" } else { "" };
+                format!("{config}-{units}-{segment_data_bytes}{blocks}")
             }
             None => config.to_string(),
         };
@@ -121,6 +123,12 @@ impl CommonSettings {
         Ok(name
             + if self.one_cache() { "-one-cache" } else { "" }
             + &self.contents().replace(", ", "-").replace(' ', "-"))
+    }
+
+    /// Whether elastic filters choose large blocks for the tables of a tree of `shape`.
+    fn large_blocks(&self, shape: &Shape) -> bool {
+        self.one_cache()
+            && self.block_cache.is_some_and(|cache| wants_large_blocks(shape.bytes(), cache.bytes))
     }
 
     /// The settings of the filters of a configuration on a tree of `shape`, apart from the budget.
@@ -235,6 +243,10 @@ impl CommonSettings {
             if elastic.is_some() && self.prefixes.is_some() {
                 // Units over prefixes are for options with a filter policy.
                 tables.set_bloom_filter(10.0, false);
+            }
+            if elastic.is_some() && self.large_blocks(shape) {
+                // As they would choose, if RocksDB told them of tables that are rewritten one by one.
+                tables.set_block_size(LARGE_BLOCK_BYTES as usize);
             }
             options.set_block_based_table_factory(&tables);
             self.filter(config, family, shape, tables, &mut options)?;

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::cache::Reads;
 use super::ours;
-use super::stock::{self, BLOCK_BYTES};
+use super::stock;
 use super::store::{Described, Store};
 
 /// Blocks read per lookup with this memory for block cache, filters and indexes. None where what stays in memory does not fit.
@@ -29,7 +29,7 @@ impl Described {
     pub fn estimates(&self, memories: &[f64]) -> Vec<Estimate> {
         let store = Store::described(self);
         let stock = stock::all(&store, memories);
-        let ours = ours::reads(&store, BLOCK_BYTES[0], memories);
+        let [ours, _] = ours::reads_of_each(&store, memories);
         let at = |(at, (&memory, ours)): (usize, (&f64, &Option<Reads>))| {
             let best = stock::best(&stock, at);
             Estimate {

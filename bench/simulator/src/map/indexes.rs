@@ -17,10 +17,9 @@ const KEYS: [(&str, f64, f64); 3] = [
 ];
 const RECORD_BYTES: [f64; 5] = [100.0, 400.0, 1000.0, 4000.0, 16000.0];
 const MEMORY_SHOWN: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
-const BLOCK_BYTES: f64 = 4096.0;
 
 /// Models two shapes with the popularity of hot keys, and prints both.
-pub(super) fn print() -> Result<()> {
+pub(super) fn print(table_bytes: f64) -> Result<()> {
     let shapes = [Shape::OneFamily, Shape::Halving];
     let step = Step::start("modelling", (shapes.len() * RECORD_BYTES.len() * KEYS.len()) as u64);
     let memories = MEMORY_SHOWN.map(|memory| format!("{memory} B/key"));
@@ -28,11 +27,10 @@ pub(super) fn print() -> Result<()> {
     let mut table = TextTable::new(titles.chain(memories.iter().map(String::as_str)));
     for shape in shapes {
         for record_bytes in RECORD_BYTES {
-            let mut store = Store::new(shape, Popularity::Zipf99, record_bytes);
+            let mut store = Store::new(shape, Popularity::Zipf99, record_bytes, table_bytes);
             for (key, restart_16, packed) in KEYS {
                 store.index = IndexEntry { restart_16, packed, ..store.index };
-                // A record that is larger than a block has one of its own.
-                let ours = ours::reads(&store, record_bytes.max(BLOCK_BYTES), &MEMORY);
+                let [ours, _] = ours::reads_of_each(&store, &MEMORY);
                 let share = |memory: &f64| {
                     let at = MEMORY.iter().position(|known| known == memory)?;
                     let reads = ours[at].filter(|reads| reads.all() > 0.0)?;

@@ -31,6 +31,7 @@ use std::thread;
 use anyhow::{Context, Result};
 use clap::Args;
 use serde::Serialize;
+use springbloom_console::sizes::{self, Size};
 use springbloom_console::{Step, TextTable, output};
 use springbloom_records::{Clock, Figure, Unit, labels};
 
@@ -52,6 +53,9 @@ pub struct Map {
     /// Write the map as a picture
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
+    /// Size of a table. Of stores with tables of 64 MiB fewer keys are modelled, each for its neighbours
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = sizes::within(2 << 20..=1 << 30, 1))]
+    table_bytes: Size,
     /// Show which part of Springbloom's reads is of indexes, by length of keys and size of records
     #[arg(long, conflicts_with_all = ["quick", "svg", "json"])]
     indexes: bool,
@@ -64,6 +68,7 @@ pub struct Map {
 #[derive(Serialize)]
 struct Settings {
     is_modelled: bool,
+    table_bytes: u64,
     memory_bytes_per_key: [f64; MEMORY.len()],
     rows: Vec<Row>,
 }
@@ -72,7 +77,7 @@ impl Map {
     /// Models all cells, and prints them.
     pub fn run(&self) -> Result<()> {
         if self.indexes {
-            return indexes::print();
+            return indexes::print(self.table_bytes.bytes as f64);
         }
         let clock = Clock::start();
         let mut wanted = Vec::new();
@@ -87,7 +92,7 @@ impl Map {
             }
         }
         let step = Step::start("modelling", wanted.len() as u64);
-        let rows = modelled(&wanted, &step);
+        let rows = modelled(&wanted, self.table_bytes.bytes as f64, &step);
         drop(step);
         if let Some(path) = &self.svg {
             output::write_whole(path, picture::svg(&rows).as_bytes())
@@ -96,8 +101,12 @@ impl Map {
         let figures = counts(&rows);
         output::report(|out| {
             if self.json {
-                let settings =
-                    Settings { is_modelled: true, memory_bytes_per_key: MEMORY, rows: rows.clone() };
+                let settings = Settings {
+                    is_modelled: true,
+                    table_bytes: self.table_bytes.bytes,
+                    memory_bytes_per_key: MEMORY,
+                    rows: rows.clone(),
+                };
                 return clock.write_record(out, 1, &settings, figures);
             }
             writeln!(
@@ -123,14 +132,14 @@ impl Map {
 }
 
 /// The rows of these, as many at a time as the machine has processors.
-fn modelled(wanted: &[(Shape, u32, Popularity)], step: &Step) -> Vec<Row> {
+fn modelled(wanted: &[(Shape, u32, Popularity)], table_bytes: f64, step: &Step) -> Vec<Row> {
     let next = AtomicUsize::new(0);
     let work = || {
         let mut rows = Vec::new();
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(&(shape, record_bytes, popularity)) = wanted.get(at) else { return rows };
-            rows.push((at, Row::of(shape, record_bytes, popularity)));
+            rows.push((at, Row::of(shape, record_bytes, popularity, table_bytes)));
             step.advance(1);
         }
     };
@@ -179,12 +188,13 @@ fn counts(rows: &[Row]) -> Vec<Figure> {
 
 #[cfg(test)]
 mod tests {
+    use super::store::SMALL_TABLE_BYTES;
     use super::*;
 
     /// The store, with three seeds, at 1, 2 and 4 B a key (`total-memory`).
     #[test]
     fn the_model_agrees_with_the_store() {
-        let row = Row::of(Shape::Halving, 424, Popularity::Zipf99);
+        let row = Row::of(Shape::Halving, 424, Popularity::Zipf99, SMALL_TABLE_BYTES);
         for (memory, recommended, ours) in MEASURED {
             let at = MEMORY.iter().position(|&known| known == memory).expect("a memory of the map");
             for (modelled, measured) in [(row.recommended[at], recommended), (row.springbloom[at], ours)] {

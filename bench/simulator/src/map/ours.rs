@@ -1,7 +1,9 @@
 //! Elastic filters, charged to the block cache: the part of it that reads least, with units where most absent keys are met.
 
+use springbloom_index::wants_large_blocks;
+
 use super::cache::{Reads, Requests};
-use super::stock::{PINNED_BYTES, top_bytes};
+use super::stock::{BLOCK_BYTES, PINNED_BYTES, top_bytes};
 use super::store::{Cached, Layout, Passes, Store};
 
 /// Bookkeeping of an open table with a segment, and of a further segment; measured (6b679189).
@@ -32,9 +34,22 @@ impl Passes for Units {
     }
 }
 
+/// Reads per lookup at each memory (bytes for each key), with the blocks that new tables get, and with the best of two sizes.
+pub(super) fn reads_of_each(store: &Store, memories: &[f64]) -> [Vec<Option<Reads>>; 2] {
+    // A record that is larger than a block has one of its own.
+    let [small, large] = BLOCK_BYTES.map(|bytes| reads(store, bytes.max(store.record_bytes), memories));
+    let data_bytes = store.all_keys() * store.record_bytes;
+    let chosen = memories.iter().enumerate().map(|(at, memory)| {
+        let are_large = wants_large_blocks(data_bytes as u64, (memory * store.all_keys()) as u64);
+        if are_large { large[at] } else { small[at] }
+    });
+    let best = small.iter().zip(&large).map(|(&small, &large)| better(small, large));
+    [chosen.collect(), best.collect()]
+}
+
 /// Reads per lookup at each memory (bytes for each key), with the best budget: indexes come and go in parts, or all are packed in the
 /// budget, as is better.
-pub(super) fn reads(store: &Store, block_bytes: f64, memories: &[f64]) -> Vec<Option<Reads>> {
+fn reads(store: &Store, block_bytes: f64, memories: &[f64]) -> Vec<Option<Reads>> {
     let layout = Layout { block_bytes, index_entry_bytes: store.index.restart_16 };
     let met = store.not_there_by_segment();
     let segments = met.iter().map(Vec::len).sum::<usize>() as f64;

@@ -30,26 +30,22 @@ pub(super) const EVEN: f64 = 0.97;
 const READS_MIN: f64 = 0.001;
 
 impl Row {
-    pub(super) fn of(shape: Shape, record_bytes: u32, popularity: Popularity) -> Self {
-        let store = Store::new(shape, popularity, f64::from(record_bytes));
+    pub(super) fn of(shape: Shape, record_bytes: u32, popularity: Popularity, table_bytes: f64) -> Self {
+        let store = Store::new(shape, popularity, f64::from(record_bytes), table_bytes);
         let stock = stock::all(&store, &MEMORY);
         let rounded = |reads: Option<f64>| reads.map(|reads| (reads * 1e4).round() / 1e4);
         let best = |memory: usize| stock::best(&stock, memory);
         let memories = || 0..MEMORY.len();
         let all = |reads: Option<Reads>| rounded(reads.map(Reads::all));
-        let [small, large] = stock::BLOCK_BYTES.map(|block_bytes| ours::reads(&store, block_bytes, &MEMORY));
-        let least = |memory: usize| {
-            let both = [&small, &large].into_iter().filter_map(|ours| all(ours[memory]));
-            both.min_by(f64::total_cmp)
-        };
+        let [chosen, best_of_ours] = ours::reads_of_each(&store, &MEMORY);
         Row {
             shape: shape.name(),
             record_bytes,
             popularity: popularity.name(),
             recommended: stock[0].reads.iter().copied().map(rounded).collect(),
             best_stock: memories().map(|memory| rounded(best(memory).map(|(reads, _)| reads))).collect(),
-            springbloom_by_hand: memories().map(least).collect(),
-            springbloom: small.iter().copied().map(all).collect(),
+            springbloom_by_hand: best_of_ours.into_iter().map(all).collect(),
+            springbloom: chosen.into_iter().map(all).collect(),
             best_stock_is: memories()
                 .map(|memory| best(memory).map_or("", |(_, name)| name).to_owned())
                 .collect(),

@@ -1,5 +1,7 @@
 //! RocksDB's own settings, as recommended and as experts choose them.
 
+use springbloom_index::LARGE_BLOCK_BYTES;
+
 use super::cache::Requests;
 use super::filters::{bloom_rate, ribbon_rate};
 use super::store::{Asked, ByFamily, Cached, Layout, Store};
@@ -23,7 +25,7 @@ struct Choice {
     rates: Vec<f64>,
 }
 
-pub(super) const BLOCK_BYTES: [f64; 2] = [4096.0, 16384.0];
+pub(super) const BLOCK_BYTES: [f64; 2] = [4096.0, LARGE_BLOCK_BYTES as f64];
 /// Families that differ by less in the absent keys that they meet are alike.
 const ALIKE: f64 = 0.05;
 /// That are tried with these blocks.
@@ -55,7 +57,7 @@ pub(super) fn all(store: &Store, memories: &[f64]) -> Vec<Stock> {
     let mut found = Vec::new();
     for (at, block_bytes) in BLOCK_BYTES.into_iter().enumerate() {
         let layout = |restart: usize| Layout {
-            block_bytes,
+            block_bytes: block_bytes.max(store.record_bytes),
             index_entry_bytes: [store.index.plain, store.index.restart_16][restart],
         };
         let blocks = if at == 0 { "" } else { ", 16 KiB blocks" };

@@ -76,11 +76,12 @@ pub struct Described {
 const EDGES: usize = 10;
 /// Of a partition of an index or a filter.
 pub(super) const PARTITION_BYTES: f64 = 4096.0;
-/// As in the preset `families` of `compare`, whose trees are checked against the model.
-const TABLE_BYTES: f64 = 2.0 * 1024.0 * 1024.0;
+/// Of a table in the preset `families` of `compare`, whose trees are checked against the model.
+pub(super) const SMALL_TABLE_BYTES: f64 = 2.0 * 1024.0 * 1024.0;
 /// Of a segment of filter units.
 const SEGMENT_BYTES: f64 = 8.0 * 1024.0 * 1024.0;
-const BASE_BYTES: f64 = 8.0 * 1024.0 * 1024.0;
+/// Of the first level, in tables: as with RocksDB's defaults.
+const BASE_TABLES: f64 = 4.0;
 /// Keys that are modelled of a store.
 const KEYS_MAX: usize = 300_000;
 /// Of more column families that are alike, some stand for all.
@@ -111,14 +112,20 @@ pub(super) struct Asked {
 }
 
 impl Store {
-    pub(super) fn new(shape: Shape, popularity: Popularity, record_bytes: f64) -> Self {
+    /// With tables of `table_bytes`. Where they are larger than small ones, stores are as much larger: each key stands for its neighbours.
+    pub(super) fn new(shape: Shape, popularity: Popularity, record_bytes: f64, table_bytes: f64) -> Self {
         let (families, keys) = shape.families();
+        let scale = if shape == Shape::Stores { 1.0 } else { table_bytes / SMALL_TABLE_BYTES };
         let data_bytes = keys as f64 * record_bytes;
-        let (mut levels, mut left, mut level_bytes) = (Vec::new(), data_bytes, BASE_BYTES);
+        let (mut levels, mut left, mut level_bytes) =
+            (Vec::new(), data_bytes, BASE_TABLES * table_bytes / scale);
         while left > 0.0 {
             // A remainder that is small compared with the level above it is merged with it.
             let bytes = if left < level_bytes * 1.1 { left } else { level_bytes };
-            levels.push(Level { share: bytes / data_bytes, tables: (bytes / TABLE_BYTES).ceil() });
+            levels.push(Level {
+                share: bytes / data_bytes,
+                tables: (bytes * scale / table_bytes).ceil() / scale,
+            });
             left -= bytes;
             level_bytes *= 10.0;
         }
@@ -131,7 +138,7 @@ impl Store {
             keys,
             levels,
             index: IndexEntry::OF_24_DIGITS,
-            ranks: ranks(asked as f64, asked, popularity.exponent()),
+            ranks: ranks(asked as f64 * scale, asked, popularity.exponent()),
             traffic,
             absent,
         }

@@ -7,7 +7,7 @@ use std::{
     slice,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -39,6 +39,8 @@ pub(crate) struct BudgetControl {
     is_auto: AtomicBool,
     /// By iterators that asked no units.
     sought_tables: AtomicU64,
+    /// Capacity of the caches in use, at the last look.
+    cache_bytes: AtomicUsize,
     alarm: Arc<CacheAlarm>,
     caches: ChargedCaches,
     /// Held for a moment.
@@ -68,6 +70,7 @@ impl BudgetControl {
             needs_cache: settings.charge_to_block_cache,
             is_auto: AtomicBool::new(auto.is_some()),
             sought_tables: AtomicU64::new(0),
+            cache_bytes: AtomicUsize::new(0),
             alarm: Arc::default(),
             caches: ChargedCaches::default(),
             charging: Mutex::new(Charging::new()),
@@ -181,12 +184,19 @@ impl BudgetControl {
         }
     }
 
+    /// Capacity of the caches that pay for the budget; 0: none is in use.
+    pub(crate) fn cache_bytes(&self) -> usize {
+        self.cache_bytes.load(Ordering::Relaxed)
+    }
+
     fn in_force(&self) -> usize {
         self.manager.budget().budget_bytes()
     }
 
     /// Moves the budget to what was asked for or is best, or to what the caches in use have room for. Gives how long it took to ask them.
     fn follow(&self, state: &mut State, caches: &[Arc<CacheCharge>]) -> Duration {
+        let capacity = caches.iter().map(|cache| cache.capacity()).sum();
+        self.cache_bytes.store(capacity, Ordering::Relaxed);
         if caches.is_empty() {
             // Nothing that was measured holds for the next cache.
             if let Some(auto) = &mut state.auto {
@@ -201,7 +211,6 @@ impl BudgetControl {
         let rooms: Vec<usize> = caches.iter().map(|cache| cache.room(eighths)).collect();
         let now = Instant::now();
         let room = self.charging.lock().standing.limit(now, budget, rooms.iter().sum());
-        let capacity = caches.iter().map(|cache| cache.capacity()).sum();
         let (row_cache, sought_tables) = (state.row_cache_bytes, self.sought_tables.load(Ordering::Relaxed));
         self.choose(state, CacheLook { capacity, row_cache, room, in_force: self.in_force(), sought_tables });
         let asked = state.asked_bytes;

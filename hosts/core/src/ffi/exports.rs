@@ -258,6 +258,20 @@ extern "C" fn sb_filters_shrinks_index(filters: &Filters) -> c_int {
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn sb_filters_block_bytes(filters: &Filters) -> u32 {
+    guarded(0, || filters.block_bytes().unwrap_or(0))
+}
+
+/// # Safety
+/// `session` is readable.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sb_filters_set_data_bytes(filters: &Filters, session: Bytes, bytes: u64) {
+    // SAFETY: borrowed for the call.
+    let session = unsafe { session.get() };
+    guarded((), || filters.tables.databases.set_data_bytes(session, bytes));
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn sb_filters_verify_below(filters: &Filters) -> u32 {
     // Saturates.
     guarded(0, || (filters.settings.verify_share * f64::from(u32::MAX)).ceil() as u32)

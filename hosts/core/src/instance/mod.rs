@@ -17,6 +17,7 @@ use std::{
     time::Duration,
 };
 
+use springbloom_index::{LARGE_BLOCK_BYTES, wants_large_blocks};
 use springbloom_manager::{Benefit, Manager, ManagerSettings, MemoryCurve, Policy, Stats};
 
 use self::{
@@ -46,6 +47,8 @@ pub struct Filters {
     pub(crate) tables: Arc<Tables>,
     maintenance_panics: Arc<AtomicU64>,
     budget: Arc<BudgetControl>,
+    /// Whether new tables got large blocks lately.
+    writes_large_blocks: AtomicBool,
 }
 
 impl Filters {
@@ -91,6 +94,7 @@ impl Filters {
             tables,
             maintenance_panics,
             budget,
+            writes_large_blocks: AtomicBool::new(false),
         }))
     }
 
@@ -109,6 +113,29 @@ impl Filters {
             text += &format!("; {WITHOUT_EFFECT} was given, which has no effect any more: leave it out");
         }
         text
+    }
+
+    /// Bytes of a block of new tables, where that is not the engine's default: where the caches that pay for the budget are small for the
+    /// data.
+    pub(crate) fn block_bytes(&self) -> Option<u32> {
+        if !self.settings.shrinks_index() {
+            return None;
+        }
+        let databases = &self.tables.databases;
+        let data_bytes = databases.data_bytes();
+        let memory_bytes = (self.budget.cache_bytes() + databases.row_cache_bytes()) as u64;
+        let are_large = wants_large_blocks(data_bytes, memory_bytes);
+        if self.writes_large_blocks.swap(are_large, Ordering::Relaxed) != are_large {
+            let blocks = if are_large {
+                "large blocks, unless their options set a size"
+            } else {
+                "blocks as their options say"
+            };
+            self.tables.manager.notices().tell(format!(
+                "new tables get {blocks}: the caches have {memory_bytes} bytes, the tables {data_bytes}"
+            ));
+        }
+        are_large.then_some(LARGE_BLOCK_BYTES)
     }
 
     /// The budget in force.

@@ -42,6 +42,8 @@ pub(crate) struct Database {
     folder: String,
     is_for_writing: AtomicBool,
     rows: RowCache,
+    /// Of all its tables, when it wrote one last.
+    data_bytes: AtomicU64,
     files: FileAccess,
     /// Of its first table that was opened.
     device: OnceLock<u64>,
@@ -194,6 +196,7 @@ impl Databases {
                 folder: String::from_utf8_lossy(folder).into_owned(),
                 is_for_writing: AtomicBool::new(false),
                 rows,
+                data_bytes: AtomicU64::new(0),
                 files,
                 device: OnceLock::new(),
                 lines: Mutex::default(),
@@ -222,6 +225,18 @@ impl Databases {
         let open = self.open.lock();
         let of = |open: &Open| (open.database.rows.identity, open.database.rows.capacity as usize);
         open.values().map(of).collect::<HashMap<_, _>>().into_values().sum()
+    }
+
+    /// All tables of the database with that session take this many bytes. Not known before one of them is open.
+    pub(crate) fn set_data_bytes(&self, session: &[u8], bytes: u64) {
+        if let Some(open) = self.open.lock().get(session) {
+            open.database.data_bytes.store(bytes, Ordering::Relaxed);
+        }
+    }
+
+    /// Bytes of the tables of all of them, as far as they said.
+    pub(crate) fn data_bytes(&self) -> u64 {
+        self.open.lock().values().map(|open| open.database.data_bytes.load(Ordering::Relaxed)).sum()
     }
 
     /// Database and column family of each scope that may have a table open.

@@ -89,7 +89,7 @@ rocksdb::BlockBasedTableOptions ElasticTableFactory::NewTableOptions() const {
   rocksdb::BlockBasedTableOptions options(TableOptions());
   const FiltersRef filters = Connected();
   if (filters != nullptr && sb_filters_writes_units(filters.get()) && sb_filters_shrinks_index(filters.get())) {
-    ShrinkIndex(&options);
+    ShrinkIndex(sb_filters_block_bytes(filters.get()), &options);
   }
   return options;
 }

@@ -11,6 +11,7 @@ void LevelChangeListener::OnCompactionCompleted(rocksdb::DB* db, const rocksdb::
   if (!job.status.ok()) {
     return;
   }
+  TellDataBytes(db);
   for (size_t i = 0; i < job.output_files.size() && i < job.output_file_infos.size(); ++i) {
     const std::string& path = job.output_files[i];
     const auto written = job.table_properties.find(path);
@@ -32,7 +33,18 @@ void LevelChangeListener::OnCompactionCompleted(rocksdb::DB* db, const rocksdb::
 }
 
 void LevelChangeListener::OnFlushCompleted(rocksdb::DB* db, const rocksdb::FlushJobInfo& job) {
+  TellDataBytes(db);
   CheckWritten(db, job.cf_id, job.cf_name, job.table_properties);
+}
+
+void LevelChangeListener::TellDataBytes(rocksdb::DB* db) const {
+  const FiltersRef filters = filters_ != nullptr ? filters_ : SharedInstance();
+  uint64_t bytes = 0;
+  std::string session;
+  if (filters != nullptr && db->GetAggregatedIntProperty(rocksdb::DB::Properties::kLiveSstFilesSize, &bytes) &&
+      db->GetDbSessionId(session).ok()) {
+    sb_filters_set_data_bytes(filters.get(), Bytes(session), bytes);
+  }
 }
 
 // Among the outputs of compactions are those of workers (DB::OpenAndCompact), whose options are others.

@@ -33,6 +33,8 @@ class LevelChangeListener final : public rocksdb::EventListener {
   void OnFlushCompleted(rocksdb::DB* db, const rocksdb::FlushJobInfo& job) override;
 
  private:
+  // Tells how large the database is.
+  void TellDataBytes(rocksdb::DB* db) const;
   // Tells of a table that has no units.
   void CheckWritten(rocksdb::DB* db, uint32_t family, const std::string& name, const rocksdb::TableProperties& table);
 

@@ -158,3 +158,41 @@ fn tables_keep_their_index_until_they_are_rewritten() {
     check(&db);
     assert_eq!(index_of(&db), stocks);
 }
+
+/// Bytes of data in a block, on average.
+fn block_bytes(db: &DB) -> u64 {
+    let summaries = table_paths(db.path()).into_iter().map(|path| inspect::summary(&path).expect("a table"));
+    let (bytes, blocks) = summaries
+        .fold((0, 0), |(bytes, blocks), summary| (bytes + summary.raw_bytes, blocks + summary.data_blocks));
+    bytes / blocks
+}
+
+/// KiB of a block of tables that are rewritten once the database is there, and whether the log says that new ones have large blocks.
+fn rewritten_blocks(
+    cache: &Cache,
+    change: fn(&mut BlockBasedOptions),
+    elastic: ElasticFiltersBuilder,
+) -> (u64, bool) {
+    let (folder, options) = (folder(), options(cache, change));
+    let db = DB::open(&installed(&build(elastic), &options), folder.path()).expect("open");
+    fill(&db);
+    stock::rewrite(&db);
+    check(&db);
+    let bytes = block_bytes(&db);
+    // The log is told before the database is closed.
+    drop(db);
+    ((bytes + 512) >> 10, log_of(folder.path()).contains("new tables get large blocks"))
+}
+
+#[test]
+fn blocks_are_large_where_the_cache_is_small() {
+    // For 8 MB of data: 2,000 blocks of 4 KiB.
+    let (small, ample) = (Cache::new_lru_cache(16 << 10), Cache::new_lru_cache(24 << 10));
+    let auto = || ElasticFilters::builder().budget_auto();
+    assert_eq!(rewritten_blocks(&small, |_| (), auto()), (16, true));
+    assert_eq!(rewritten_blocks(&small, |_| (), builder()), (16, true));
+    assert_eq!(rewritten_blocks(&ample, |_| (), auto()), (4, false));
+    // What the program set stays, and stock's where it wants that.
+    assert_eq!(rewritten_blocks(&small, |table| table.set_block_size(8 << 10), auto()), (8, true));
+    assert_eq!(rewritten_blocks(&small, |_| (), auto().small_index(false)), (4, false));
+}
