@@ -41,8 +41,9 @@ void LevelChangeListener::TellDataBytes(rocksdb::DB* db) const {
   const FiltersRef filters = filters_ != nullptr ? filters_ : SharedInstance();
   uint64_t bytes = 0;
   std::string session;
-  if (filters != nullptr && db->GetAggregatedIntProperty(rocksdb::DB::Properties::kLiveSstFilesSize, &bytes) &&
-      db->GetDbSessionId(session).ok()) {
+  // To ask costs a look at all files.
+  if (filters != nullptr && sb_filters_shrinks_index(filters.get()) != 0 &&
+      db->GetAggregatedIntProperty(rocksdb::DB::Properties::kLiveSstFilesSize, &bytes) && db->GetDbSessionId(session).ok()) {
     sb_filters_set_data_bytes(filters.get(), Bytes(session), bytes);
   }
 }
