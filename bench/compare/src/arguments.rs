@@ -55,7 +55,7 @@ pub struct Compare {
     /// --preset families: none,ribbon:4,monkey-ribbon:4,elastic:4]
     #[arg(long, value_delimiter = ',', help_heading = "Filters")]
     pub(crate) configs: Option<Vec<Config>>,
-    /// Memory of elastic filters, and of caches for filters alone [default: BITS of the first elastic configuration]
+    /// Memory of elastic filters, and of caches that hold only filters [default: BITS of the first elastic configuration]
     #[arg(long, value_name = "SIZE", value_parser = sizes::within(0..=256 << 40, 1), help_heading = "Filters")]
     pub(crate) budget: Option<Size>,
 

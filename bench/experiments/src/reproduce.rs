@@ -30,7 +30,7 @@ pub struct Reproduce {
     /// List experiments and what they measure: those of the IDs, or all
     #[arg(long, conflicts_with_all = ["quick", "no_run", "again", "any_commit", "records", "dir"])]
     list: bool,
-    /// Small trees and short runs: about an hour in all, instead of a night
+    /// Small trees and short runs: about an hour in total, instead of a night
     #[arg(long)]
     quick: bool,
     /// Measure nothing: use existing records
@@ -39,7 +39,7 @@ pub struct Reproduce {
     /// Repeat runs that have a record
     #[arg(long)]
     again: bool,
-    /// Use records of other commits, too
+    /// Also use records of other commits
     #[arg(long, conflicts_with = "again")]
     any_commit: bool,
     /// Folder of records, made if it is missing [default: springbloom/records in the cache folder of the user]

@@ -11,7 +11,7 @@ pub enum AbsentKeys {
     /// scattered independently, so they are not neighbours of hot present keys.
     #[default]
     Popular,
-    /// Each absent key is read once and never again, as by upserts and deduplication.
+    /// Each absent key is read once and never again, as in upserts and deduplication.
     Fresh,
 }
 

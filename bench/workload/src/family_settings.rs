@@ -22,7 +22,7 @@ pub struct FamilySettings {
     /// last holds for all that follow [default: equal]
     #[arg(id = "family_traffic", long = "family_traffic", value_name = "SHARES")]
     pub traffic: Option<Traffic>,
-    /// Share of absent keys among the reads of each column family, such as 1/0: the first is asked for absent keys alone, the others for
+    /// Share of absent keys among the reads of each column family, such as 1/0: the first is asked only for absent keys, the others for
     /// present ones [default: that of --zero-result]
     #[arg(id = "family_absent", long = "family_absent", value_name = "SHARES")]
     pub absent: Option<Shares>,

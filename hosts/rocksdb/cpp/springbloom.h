@@ -31,7 +31,7 @@ rocksdb::Status SetBudget(uint64_t budget_bytes);
 inline constexpr char kMetricsContentType[] = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 rocksdb::Status GetMetrics(std::string* text);
 
-// What GetStatus tells of a column family.
+// What GetStatus reports of a column family.
 struct FamilyStatus {
   // Whether new tables get filter units, and lookups use the units of existing tables.
   bool is_active = false;

@@ -28,12 +28,12 @@ impl ElasticFilters {
 
     /// Makes column families opened with these options write and use filter units.
     ///
-    /// Call it after the block-based options are set (`set_block_based_table_factory`), which are kept; their filter policy
-    /// goes on serving tables that stock RocksDB wrote. Also makes the id `springbloom` known to option strings.
+    /// Call it after the block-based options are set (`set_block_based_table_factory`), which are kept; their filter policy still serves
+    /// tables that stock RocksDB wrote. Also makes the id `springbloom` known to option strings.
     ///
     /// Errors when the options use a table format other than block-based. A later call that sets the options' table factory
-    /// (`set_block_based_table_factory`, `optimize_for_point_lookup`) undoes it: [`status`](Self::status) tells. Another `ElasticFilters`
-    /// that was installed into these options before is replaced, and the log says so.
+    /// (`set_block_based_table_factory`, `optimize_for_point_lookup`) undoes it, which [`status`](Self::status) shows. Another
+    /// `ElasticFilters` that was installed into these options before is replaced, and the log says so.
     pub fn install(&self, options: &mut rocksdb::Options) -> Result<(), Error> {
         if ffi::is_another_installed(options, &self.filters) {
             log::warn!(
@@ -63,9 +63,9 @@ impl ElasticFilters {
         self.filters.tables_without_units()
     }
 
-    /// Changes the budget and gives the one in force. A smaller one holds when this returns: units are evicted first. The budget in force
+    /// Changes the budget and returns the one in force. A smaller one holds when this returns: units are evicted first. The budget in force
     /// is more than asked for if the bookkeeping of open tables takes more. It is less if the block cache that it is charged to has no
-    /// room. A budget that was [chosen by measuring](ElasticFiltersBuilder::budget_auto) stays as it is set from then on.
+    /// room. This ends [measuring](ElasticFiltersBuilder::budget_auto).
     ///
     /// Errors on more than 256 TiB.
     pub fn set_budget_bytes(&self, budget_bytes: u64) -> Result<u64, Error> {
@@ -122,16 +122,16 @@ impl ElasticFiltersBuilder {
     }
 
     /// Chooses the budget by measuring: the part of the block cache, up to seven eighths, with which lookups read the fewest blocks. The
-    /// cache pays for it. It follows the workload, the data, and a cache that is resized. 64 MiB that no cache pays for where options have
-    /// no block cache. This is the default.
+    /// cache pays for it. It follows the workload, the data, and a cache that is resized. Options without a block cache get 64 MiB of
+    /// separate memory. This is the default.
     pub fn budget_auto(mut self) -> Self {
         self.settings.budget = Budget::Auto;
         self
     }
 
-    /// Key and value bytes that one group of units covers, from 16 KiB to 1 TiB. Where values are large it covers more: at least a key
-    /// for each 2 KiB. Smaller segments follow hot ranges more closely and cost more bookkeeping. A unit of about one page of the device is
-    /// cheapest to load.
+    /// Key and value bytes that one group of units covers, from 16 KiB to 1 TiB. Where values are large, a group covers more: at least one
+    /// key for each 2 KiB. Smaller segments follow hot ranges more closely and cost more bookkeeping. A unit of about one page of the
+    /// device is cheapest to load.
     pub fn segment_data_bytes(mut self, segment_data_bytes: u64) -> Self {
         self.settings.segment_data_bytes = segment_data_bytes;
         self
@@ -153,23 +153,24 @@ impl ElasticFiltersBuilder {
         self
     }
 
-    /// Whether new tables get filter units. Default: yes. `false` is the way back to stock RocksDB without a time without filters: new
-    /// tables get the filter of the options' own filter policy, and tables with units are still filtered by them.
+    /// Whether new tables get filter units. Default: yes. With `false`, new tables get the filter of the options' own filter policy, and
+    /// tables with units are still filtered by them: so a change back to stock RocksDB leaves no gap.
     pub fn write_units(mut self, write: bool) -> Self {
         self.settings.write_units = write;
         self
     }
 
     /// How often the use of tables is saved for a warm start, in a file in the database's folder. It is also saved when a database closes.
-    /// Default: every minute; once a millisecond at most. `None`: neither saved nor read.
+    /// Default: every minute; at most once a millisecond. `None`: neither saved nor read.
     pub fn warm_start_every(mut self, interval: Option<Duration>) -> Self {
         self.settings.warm_start_every = interval;
         self
     }
 
-    /// Charges a budget in bytes, as the default is, to the block caches of the options that this is [installed](ElasticFilters::install)
-    /// into and of the databases opened with them, so that filters and blocks together stay under the caches' capacity. A budget in bytes
-    /// takes at most half of them. It gives way to what is pinned there: memtables, index blocks, iterators.
+    /// Charges a budget in bytes (as the default budget is) to the block caches of the options that this is
+    /// [installed](ElasticFilters::install) into and of the databases opened with them, so that filters and blocks together stay under the
+    /// caches' capacity. A budget in bytes takes at most half of them. It gives way to what is pinned there: memtables, index blocks,
+    /// iterators.
     pub fn charge_to_block_cache(mut self, charge: bool) -> Self {
         self.settings.charge_to_block_cache = charge;
         self
@@ -184,7 +185,7 @@ impl ElasticFiltersBuilder {
     }
 
     /// Whether a new table, such as the output of a compaction, starts with the hotness of the segments whose keys it holds. Default: yes.
-    /// `false` is for measuring what that is worth.
+    /// `false` is for measuring the effect.
     pub fn inherit_hotness(mut self, inherit: bool) -> Self {
         self.settings.inherit_hotness = inherit;
         self
@@ -198,9 +199,9 @@ impl ElasticFiltersBuilder {
         self
     }
 
-    /// Share of the keys rejected by units, from 0 to 1, that are looked up in the table all the same. Default: 0. A key that is found then
-    /// is returned; the LOG tells of the first ones, and the metric `springbloom_rejections_wrong_total` counts them. Each verified key
-    /// costs what the filter would have saved.
+    /// Share of the keys rejected by units, from 0 to 1, that are looked up in the table all the same. Default: 0. A key that is found is
+    /// returned; the LOG has the first ones, and the metric `springbloom_rejections_wrong_total` counts them. Each verified key costs what
+    /// the filter would have saved.
     pub fn verify_share(mut self, share: f64) -> Self {
         self.settings.verify_share = share;
         self

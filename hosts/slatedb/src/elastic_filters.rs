@@ -50,15 +50,15 @@ pub struct Requested {
 }
 
 impl Builder {
-    /// Memory for the units of all databases and all that is kept with them, but for the heads, which are in SlateDB's cache. 0: tables
-    /// get units, for others to read. Default: 64 MiB.
+    /// Memory for the units of all databases and their bookkeeping, except the heads, which are in SlateDB's cache. 0: tables get units,
+    /// but this process reads none. Default: 64 MiB.
     pub fn budget_bytes(self, budget_bytes: usize) -> Self {
         Self { budget_bytes, ..self }
     }
 
     /// Keys, or prefixes, for which units are loaded together, in new tables; 512 to 65,536. A unit takes one bit for each. With fewer,
-    /// units fit small budgets better and follow what is asked; with more, bookkeeping takes less of the budget and a GET brings more.
-    /// A table of more than 4,096 such segments makes a GET for each unit. Default: 8,192.
+    /// units fit small budgets better and follow the lookups more closely; with more, bookkeeping takes less of the budget and a GET brings
+    /// more. A table of more than 4,096 such segments makes a GET for each unit. Default: 8,192.
     pub fn segment_keys(self, segment_keys: u32) -> Self {
         Self { segment_keys: segment_keys.max(SEGMENT_KEYS_MIN), ..self }
     }
@@ -151,13 +151,13 @@ impl ElasticFilters {
         Ok(found)
     }
 
-    /// Changes the budget, and gives the one in force then. A lower one may block the thread for a quarter of a second, for reads of units;
+    /// Changes the budget, and returns the one in force. A lower one may block the thread for a quarter of a second, for reads of units;
     /// it falls further when slower ones end, and not below what is known of tables takes ([`Stats`](crate::Stats)).
     pub fn set_budget_bytes(&self, budget_bytes: usize) -> usize {
         self.filters.manager().set_budget_bytes(budget_bytes)
     }
 
-    /// A reading of all counters.
+    /// A snapshot of all counters.
     pub fn stats(&self) -> Stats {
         self.filters.manager().stats()
     }
@@ -171,8 +171,8 @@ impl ElasticFilters {
         Requested { gets, get_bytes, puts, put_bytes, failed_puts }
     }
 
-    /// Waits until the units of all tables are written that were built so far. Do it before the process ends: what is not written then is
-    /// lost, and its tables have no filters. A PUT that does not end is tried four times for five minutes each.
+    /// Waits until the units of all tables built so far are written. Call it before the process ends: tables whose units are not written
+    /// then have no filters. A PUT that does not end is tried four times for five minutes each.
     pub async fn wait_written(&self) {
         // The sender is in `self`.
         self.filters.counters_and_writing().1.subscribe().wait_for(|writing| *writing == 0).await.ok();

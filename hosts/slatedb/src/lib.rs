@@ -1,11 +1,11 @@
 //! Elastic filters for [SlateDB](slatedb), an LSM store on object storage: one memory budget holds the filter units that save the most
 //! GETs.
 //!
-//! A table's filter block holds a small head alone (`head.rs`). Its units lie in an object of their own next to the tables
-//! (`unit_objects.rs`), and are read in the background, as many as the budget has room for. SlateDB tells a filter neither its table
-//! (`known_tables.rs` sees which ones lookups still ask) nor how a read ended: [`ElasticFilters::get`] does (`reads.rs`), and otherwise
-//! `absent_share.rs` estimates it. What policies of one database share (`database.rs`) ends with the last of them. Invariants: a lookup
-//! waits for no filter I/O; what is absent, damaged or unknown "may match"; budget and faults change cost, never answers.
+//! A table's filter block holds only a small head (`head.rs`). Its units are an object of their own next to the tables (`unit_objects.rs`),
+//! and are read in the background, within the budget. SlateDB tells a filter neither its table (`known_tables.rs` sees which ones lookups
+//! still ask) nor how a read ended: [`ElasticFilters::get`] does (`reads.rs`), and otherwise `absent_share.rs` estimates it. What policies
+//! of one database share (`database.rs`) ends with the last of them. Invariants: a lookup waits for no filter I/O; what is absent, damaged
+//! or unknown "may match"; budget and faults change cost, never answers.
 
 #![warn(missing_docs, unreachable_pub)]
 #![forbid(unsafe_code)]

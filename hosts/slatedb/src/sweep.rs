@@ -72,18 +72,18 @@ pub enum SweepError {
     },
 }
 
-/// Deletes the units in the folder of the database at `path` that are older than `min_age` and whose table is in its folder of tables no
-/// more. Any process may do it, at any time, once a day for example. `min_age` must be longer than a table takes from the end of its filter
-/// to the end of its upload: an hour is. Lists both folders, reads the manifest and those of checkpoints, and makes two GETs for each
-/// table, three where several units may be its own.
+/// Deletes the units in the folder of the database at `path` that are older than `min_age` and whose table is no longer in its folder of
+/// tables. Any process may do it, at any time, once a day for example. `min_age` must be longer than a table takes from the end of its
+/// filter to the end of its upload: an hour suffices. Lists both folders, reads the manifest and those of checkpoints, and makes two GETs
+/// per table, three where several units may be its own.
 ///
 /// Refuses to delete units where it finds no database: with another store or path, all units would look unused.
 ///
-/// Where the filter block does not tell which, as one that is encrypted, damaged or compressed by a codec without a feature here (`lz4`,
-/// `snappy`, `zlib`, `zstd`), all stay whose first and last key are those of the table. Only objects right in the folder are looked at:
-/// another database may lie deeper in it.
+/// If a filter block does not say which units are its own, because it is encrypted, damaged, or compressed by a codec without a feature
+/// here (`lz4`, `snappy`, `zlib`, `zstd`), all units with the table's first and last key stay. Only objects directly in the folder are
+/// looked at: another database may lie deeper in it.
 ///
-/// While the store does not let SlateDB read a manifest, SlateDB tries again and this does not end.
+/// If the store does not let SlateDB read a manifest, SlateDB tries again, and this does not return.
 pub async fn sweep(
     path: impl Into<Path>,
     store: Arc<dyn ObjectStore>,

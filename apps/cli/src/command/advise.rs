@@ -53,7 +53,7 @@ pub(crate) struct Advise {
     /// Block cache trace of the database (`StartBlockCacheTrace`): tells what its lookups read
     #[arg(long, value_name = "FILE")]
     cache_trace: Option<PathBuf>,
-    /// Popularity of keys for the model: exponent of Zipf's law; 0: all alike
+    /// Popularity of keys for the model: exponent of Zipf's law; 0: uniform
     #[arg(long, value_name = "EXPONENT", default_value_t = 0.99, value_parser = sizes::number_within(0.0..=2.0))]
     zipf: f64,
     /// Share of the lookups that find nothing, for the model

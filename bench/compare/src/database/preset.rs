@@ -21,7 +21,7 @@ pub(crate) enum Preset {
     LeveldbSmallFiles,
     /// Universal compaction with up to ten sorted runs
     Tiered,
-    /// 2 million records of 100 B, 1 MiB files, 1 MiB base x10: under a minute in all
+    /// 2 million records of 100 B, 1 MiB files, 1 MiB base x10: under a minute in total
     Small,
     /// 1 million records of 100 B in five sorted runs: for seeks
     Runs,

@@ -1,4 +1,4 @@
-//! The best stock configuration where all have the same memory in all: it is found by trying them, as an expert would.
+//! The best stock configuration where all have the same total memory. It is found by trying them, as an expert would.
 
 use springbloom_records::{Figure, Unit};
 

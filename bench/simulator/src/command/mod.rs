@@ -25,7 +25,7 @@ use crate::Rewriting;
 
 /// Estimate the wasted reads of filters by memory, on trees of any size
 ///
-/// Runs the manager of Springbloom over a modelled tree, without a store. Of a large tree it simulates some thousand segments. Lookups are
+/// Runs the manager of Springbloom over a modelled tree, without a store. For a large tree it simulates some thousand segments. Lookups are
 /// hashed over the keys. Compaction rewrites the tables of the largest level once in each half of a run.
 #[derive(Args, Debug)]
 pub struct Simulate {
@@ -49,7 +49,7 @@ pub struct Simulate {
     #[arg(long, value_name = "SIZE", default_value = "8MiB", value_parser = sizes::within(1 << 12..=1 << 40, 1), help_heading = "Data")]
     segment_data_bytes: Size,
 
-    /// Memory, in bits for each key
+    /// Memory, in bits per key
     #[arg(long, value_delimiter = ',', default_value = "1,2,4,6,10", value_parser = sizes::number_within(0.01..=BITS_MAX),
         help_heading = "Filters")]
     bits: Vec<f64>,

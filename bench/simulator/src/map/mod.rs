@@ -1,4 +1,4 @@
-//! `springbloom map`: where Springbloom reads less than stock RocksDB with the same memory in all, by a model of the block cache.
+//! `springbloom map`: where Springbloom reads less than stock RocksDB with the same total memory, by a model of the block cache.
 //!
 //! - `cells`: what is compared;
 //! - `store`: a modelled store, and what its lookups ask for;
@@ -41,13 +41,13 @@ pub use store::{Described, IndexEntry};
 use cells::{MEMORY, Popularity, RECORD_BYTES, Shape};
 use row::{EVEN, GAIN, LOSS, Row};
 
-/// Show where Springbloom reads less than stock RocksDB with the same memory in all
+/// Show where Springbloom reads less than stock RocksDB with the same total memory
 ///
-/// Models stores of several shapes, with LRU block caches that pay for data, indexes and filters: RocksDB as it is recommended, the best of
+/// Models stores of several shapes, with LRU block caches that pay for data, indexes and filters: RocksDB as recommended, the best of
 /// its settings for each memory, and elastic filters with the default settings. Writes nothing, and takes some minutes.
 #[derive(Args, Debug)]
 pub struct Map {
-    /// One popularity and one size of records alone
+    /// Only one popularity and one record size
     #[arg(long)]
     quick: bool,
     /// Write the map as a picture
@@ -56,7 +56,7 @@ pub struct Map {
     /// Size of a table. Of stores with tables of 64 MiB fewer keys are modelled, each for its neighbours
     #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = sizes::within(2 << 20..=1 << 30, 1))]
     table_bytes: Size,
-    /// Show which part of Springbloom's reads is of indexes, by length of keys and size of records
+    /// Show what share of Springbloom's reads is of indexes, by key length and record size
     #[arg(long, conflicts_with_all = ["quick", "svg", "json"])]
     indexes: bool,
     /// Print JSON instead of a table

@@ -32,7 +32,7 @@ pub(super) fn svg(rows: &[Row]) -> String {
         8,
         20,
         "start",
-        "Blocks read per lookup: Springbloom to the best settings of RocksDB, at the same memory in all (modelled)",
+        "Blocks read per lookup: Springbloom to the best settings of RocksDB, at the same total memory (modelled)",
     );
     for (number, name) in popularities.iter().enumerate() {
         let left = LEFT + number * group;

@@ -74,12 +74,12 @@ def rate(name: str, number: float) -> float:
 
 
 class FilterInfo(NamedTuple):
-    """What :meth:`FlashFilter.info` tells."""
+    """The result of :meth:`FlashFilter.info`."""
 
     keys: int
     """Estimated distinct keys."""
     capacity: int
-    """Distinct keys that it is built for, all layers of a grown one together."""
+    """Distinct keys that it is built for, in all layers together."""
     false_positive_rate: float
     """That of lookups now, 0 to 1, estimated from the bits that are set on disk. Keys that are in memory until a page is written
     cause no false positives, so the rate of a filter that was just filled rises when it is closed."""
@@ -88,7 +88,7 @@ class FilterInfo(NamedTuple):
     is_full: bool
     """Whether a new key finds no room. A filter that was made to grow is never full."""
     layers: int
-    """1, and 1 more for each time that it grew: pages that a lookup of an absent key reads."""
+    """The number of layers: 1, and 1 more each time it grew. A lookup of an absent key reads a page of each."""
     file_bytes: int
     """Size on disk, without the log."""
     memory_bytes: int

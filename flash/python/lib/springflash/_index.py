@@ -15,7 +15,7 @@ _CLEARED_KEYS = 1_000_000
 
 
 class IndexInfo(NamedTuple):
-    """What :meth:`FlashIndex.info` tells."""
+    """The result of :meth:`FlashIndex.info`."""
 
     keys: int
     """Estimated number of keys. ``len`` counts."""
@@ -39,10 +39,10 @@ class FlashIndex(Index, Closes, MutableMapping[bytes, bytes]):
     """A dictionary from bytes to bytes on an SSD, with about one byte of memory per key.
 
     ``path`` is a folder. ``mode`` is one of :mod:`dbm`'s, or ``"x"``: ``"r"`` reads (any number of processes), ``"w"`` reads and writes
-    (one process), ``"c"`` also creates a missing index, ``"x"`` creates one and raises if it exists. ``expected_keys`` is a hint for a
-    new index, which can grow beyond it. ``memory`` is for keys waiting to be written, in bytes; an index of more than four times as many
-    keys takes more, and a small one less, unless ``expected_keys`` is large. More memory means fewer writes, and up to 2 GiB to read after
-    a kill. ``progress(done, total)`` is called as in :meth:`verify` during opening; an interrupt aborts it.
+    (one process), ``"c"`` also creates a missing index, ``"x"`` creates one and raises if it exists. ``expected_keys`` is a hint for a new
+    index, which can grow beyond it. ``memory`` is for keys waiting to be written, in bytes; an index of more than four times as many keys
+    takes more, a small one less, unless ``expected_keys`` is large. More memory means fewer writes, and up to 2 GiB to read after a kill.
+    ``progress(done, total)`` is called as in :meth:`verify` during opening; an interrupt aborts it.
 
     Keys have 1 to 65,536 bytes, values up to 65,536. str is stored as UTF-8 and returned as bytes. Keys have no order.
 
@@ -163,7 +163,7 @@ class FlashIndex(Index, Closes, MutableMapping[bytes, bytes]):
         return _Values(self)
 
     def __len__(self) -> int:
-        """The number of keys. Cost: reads everything and looks each key up, some 10 us a key; :meth:`info` estimates without.
+        """The number of keys. Cost: reads everything and looks each key up, some 10 us per key. :meth:`info` estimates it.
 
         There is no counter, because a put does not read whether its key exists.
         """

@@ -97,7 +97,7 @@ class RotatingFilter(Closes):
         found = sorted(os.listdir(self._folder))
         strange = [name for name in found if not _GENERATION.fullmatch(name) and name not in (CLOCK, NEXT_CLOCK)]
         if strange:
-            reason = f"{self._folder} holds {', '.join(strange[:4])}, expected generations of a RotatingFilter alone"
+            reason = f"{self._folder} holds {', '.join(strange[:4])}, expected only generations of a RotatingFilter"
             raise FileExistsError(errno.EEXIST, reason, str(self._folder))
         #: By name, oldest first.
         self._generations: dict[str, FlashFilter] = {}
@@ -212,7 +212,7 @@ class RotatingFilter(Closes):
         return [generation for name, generation in generations if not self._ages.is_older(name, self._kept) and not generation.closed]
 
     def add(self, key: Key) -> None:
-        """Adds a key to the newest generation, also if an older one has it: it lives from now on."""
+        """Adds a key to the newest generation, even if an older one has it: its age starts again."""
         self.add_many([key])
 
     def add_many(self, keys: Iterable[Key], progress: Progress | None = None) -> None:

@@ -6,8 +6,8 @@ kill loses Scrapy's own queue; the next start schedules these requests again: pa
 and those of the last ``SPRINGFLASH_COMMIT_PAGES`` (100), whose items are delivered again. With 1, a kill repeats a page's items only
 between the pipelines and the commit. Items that Scrapy's feeds keep in memory are lost. A crawl that was stopped repeats nothing.
 
-A page is finished, too, if it redirects to one that the spider has seen, because Scrapy drops that request, or if Scrapy does not pass it
-to the callback because of its status. Failed downloads, redirects that a middleware drops, and callbacks that raise are repeated after each
+A page is also finished if it redirects to one that the spider has seen, because Scrapy drops that request, or if Scrapy does not pass it to
+the callback because of its status. Failed downloads, redirects that a middleware drops, and callbacks that raise are repeated after each
 kill.
 
 Spiders of one process may share a folder; each sees its own requests. Start requests with ``dont_filter``, such as those of ``start_urls``,

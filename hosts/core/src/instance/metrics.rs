@@ -98,7 +98,7 @@ fn by_family(figures: &Figures, samples: impl Fn(&FamilyStats) -> Vec<Sample>) -
 pub const METRICS: &[Metric] = &[
     gauge("springbloom_budget_bytes", "Budget in force", |s| bytes(s.budget_bytes)),
     gauge("springbloom_peak_bytes", "Most bytes ever in use", |s| bytes(s.peak_bytes)),
-    gauge("springbloom_used_bytes", "Bytes in use, by what for", |s| {
+    gauge("springbloom_used_bytes", "Bytes in use, by purpose", |s| {
         let used = s.used;
         by(&[
             ("units", used.units as f64),
@@ -169,11 +169,11 @@ pub const METRICS: &[Metric] = &[
     counter("springbloom_rejections_verified", "Rejected keys that were looked up all the same", |s| {
         one(s.verified)
     }),
-    counter("springbloom_rejections_wrong", "Of them, those that the table holds", |s| {
+    counter("springbloom_rejections_wrong", "Rejected keys that the table holds: a wrong answer", |s| {
         one(s.wrong_rejections)
     }),
     counter("springbloom_visits_dropped", "Visits that the policy never saw", |s| one(s.dropped_visits)),
-    counter("springbloom_thread_panics", "Panics of Springbloom's threads, which go on", |s| {
+    counter("springbloom_thread_panics", "Panics of Springbloom's threads, which continue", |s| {
         one(s.thread_panics)
     }),
     gauge("springbloom_family_tables", "Known tables of a column family", |s| {

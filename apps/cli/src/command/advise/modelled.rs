@@ -88,7 +88,7 @@ impl Modelled {
              (--zero-result), and all column families alike; where they are not, Springbloom reads less:"
         )?;
         let titles =
-            ["memory in all", "bytes per entry", "RocksDB as recommended", "with restart interval 16"];
+            ["total memory", "bytes per entry", "RocksDB as recommended", "with restart interval 16"];
         let titles = titles.into_iter().chain(["Springbloom", "best RocksDB", "which is"]);
         let mut table = TextTable::new(titles).with_names(0);
         for estimate in &self.estimates {

@@ -177,8 +177,8 @@ impl Verdict {
         }
         if self.answer != Answer::NotNeeded {
             self.to_measure.push(
-                "the share of lookups for absent keys, which alone a filter can help, and whether keys are hot: `springbloom compare \
-                 --trace` replays a query trace"
+                "the share of lookups for absent keys, the only ones that a filter can help, and whether keys are hot: \
+                 `springbloom compare --trace` replays a query trace"
                     .to_owned(),
             );
         }

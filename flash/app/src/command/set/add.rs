@@ -25,8 +25,8 @@ use crate::opening::SET;
 /// Keys become durable in batches of at most 8,192 as they are read (with `--line-buffered`, one by one). If the command is
 /// killed, the set keeps the batches that were durable.
 ///
-/// A full set takes no further key: the command stops at the first one with its line and exit code 1. The keys before it are in
-/// the set. So it does on a full disk.
+/// A full set takes no further key: the command stops at the first one with its line and exit code 1. The keys before it are in the set. A
+/// full disk has the same effect.
 #[derive(Args, Debug)]
 pub(crate) struct Add {
     /// Folder of the set
@@ -54,7 +54,7 @@ struct WhenFullOptions {
     /// 1.5 times the one that the set was made for
     #[arg(long)]
     grow: bool,
-    /// When the set is full, go on: the false positive rate rises with every key, and is told at the end
+    /// When the set is full, continue: the false positive rate rises with every key, and is reported at the end
     #[arg(long, conflicts_with = "grow")]
     over_capacity: bool,
 }

@@ -14,7 +14,7 @@ use crate::opening::SET;
 
 /// Add all keys of other sets to a set
 ///
-/// A set of the same size and rate is united with it, if the keys of both find room. Filters of any other set are copied: their
+/// A set of the same size and rate is united with it, if there is room for the keys of both. Filters of any other set are copied: their
 /// sizes and rates add up, a lookup reads a page of each, and there is as much room for new keys as before. A merge that would raise
 /// the rate of the full set to more than 1.5 times the one asked for is refused.
 #[derive(Args, Debug)]
@@ -24,7 +24,7 @@ pub(crate) struct Merge {
     /// Folders of the sets whose keys are added
     #[arg(required = true)]
     from: Vec<PathBuf>,
-    /// Merge more keys than the set was built for: its false positive rate rises, and is told at the end
+    /// Merge more keys than the set was built for: its false positive rate rises, and is reported at the end
     #[arg(long)]
     over_capacity: bool,
     #[command(flatten)]

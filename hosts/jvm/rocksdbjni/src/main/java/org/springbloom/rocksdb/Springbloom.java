@@ -8,7 +8,7 @@ import org.rocksdb.ColumnFamilyHandle;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
 
-/** The elastic filters of this process: one instance, which exists since the first {@link SpringbloomTableConfig} was given to options. */
+/** The elastic filters of this process: one instance, created when options first take a {@link SpringbloomTableConfig}. */
 public final class Springbloom {
   /** The Content-Type with which a program serves {@link #metricsText}. */
   public static final String METRICS_CONTENT_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -20,7 +20,7 @@ public final class Springbloom {
     return SpringbloomStats.parse(metricsText());
   }
 
-  /** The metrics in the OpenMetrics text format ({@link #METRICS_CONTENT_TYPE}); a text without any while no options use Springbloom. */
+  /** The metrics as OpenMetrics text ({@link #METRICS_CONTENT_TYPE}); a text without metrics while no options use Springbloom. */
   public static String metricsText() {
     NativeLibrary.load();
     byte[] text = Native.metrics();
@@ -39,7 +39,7 @@ public final class Springbloom {
     Native.setBudgetBytes(budgetBytes);
   }
 
-  /** Waits until no filter unit is waiting to be loaded; whether that came true in time. For tests and benchmarks. */
+  /** Waits until no filter unit is waiting to be loaded; false on a timeout. For tests and benchmarks. */
   public static boolean waitIdle(Duration timeout) {
     Objects.requireNonNull(timeout, "springbloom: the timeout is null");
     NativeLibrary.load();

@@ -11,7 +11,7 @@ import java.util.stream.Stream;
  * {@code budget}; as a property of a framework it begins with {@value #PREFIX}. Values are checked when a table format takes them.
  */
 public final class SpringbloomSettings {
-  /** With what the names of properties begin. */
+  /** How the names of properties begin. */
   public static final String PREFIX = "springbloom.";
 
   private final TreeMap<String, String> values;

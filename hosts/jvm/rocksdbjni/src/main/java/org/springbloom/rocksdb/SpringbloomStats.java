@@ -57,12 +57,12 @@ public final class SpringbloomStats {
     return valueOf("springbloom_tables");
   }
 
-  /** Opened tables that found no room for their bookkeeping. */
+  /** Opened tables without room for their bookkeeping. */
   public long tablesRefused() {
     return valueOf("springbloom_tables_refused_total");
   }
 
-  /** Lookups that a table did not have to be read for: its units said no. */
+  /** Lookups for which a table was not read, because its units rejected the key. */
   public long avoidedReads() {
     return visits("rejected");
   }

@@ -7,8 +7,8 @@ import org.rocksdb.BlockBasedTableConfig;
  * The block-based table format with elastic filters, for {@code options.setTableFormatConfig(...)}. All options of the block-based format
  * are kept. A filter policy is not needed for new tables; it keeps the filters of tables in use that stock RocksDB wrote.
  *
- * <p>All stores of a process share one instance of Springbloom, and its budget. The first settings make it; later ones may change the
- * budget, and must agree in the rest while a store is open.
+ * <p>All stores of a process share one instance of Springbloom, and its budget. The first settings create it; while a store is open,
+ * later ones may change the budget, and must otherwise agree.
  */
 public class SpringbloomTableConfig extends BlockBasedTableConfig {
   private final SpringbloomSettings settings;
