@@ -36,6 +36,7 @@ const ALLOWED: [(&str, &[&str]); 24] = [
             "springbloom-console",
             "springbloom-filter",
             "springbloom-format",
+            "springbloom-index",
             "springbloom-manager",
             "springbloom-published-policies",
             "springbloom-records",
@@ -47,6 +48,7 @@ const ALLOWED: [(&str, &[&str]); 24] = [
         &[
             "springbloom-baselines",
             "springbloom-console",
+            "springbloom-index",
             "springbloom-published-policies",
             "springbloom-records",
             "springbloom-rocksdb",
