@@ -28,8 +28,8 @@ struct Choice {
 pub(super) const BLOCK_BYTES: [f64; 2] = [4096.0, LARGE_BLOCK_BYTES as f64];
 /// Families that differ by less in the absent keys that they meet are alike.
 const ALIKE: f64 = 0.05;
-/// That are tried with these blocks.
-const RIBBON_BITS: [&[f64]; 2] = [&[1.4, 2.8, 4.2, 5.6, 7.0, 8.5, 10.0], &[2.8, 4.2, 5.6, 7.0, 8.5]];
+/// That are tried for all families.
+const RIBBON_BITS: [f64; 8] = [1.4, 2.1, 2.8, 4.2, 5.6, 7.0, 8.5, 10.0];
 
 /// Bytes of the blocks above partitions of a table, in all tables.
 pub(super) fn top_bytes(store: &Store, table_metadata: impl Fn(usize) -> f64) -> f64 {
@@ -82,8 +82,8 @@ pub(super) fn all(store: &Store, memories: &[f64]) -> Vec<Stock> {
             ));
         }
         let mut choices = vec![same("no filter", 0.0, 1.0)];
-        for bits in RIBBON_BITS[at] {
-            choices.push(same(&format!("Ribbon {bits}"), *bits, ribbon_rate(*bits)));
+        for bits in RIBBON_BITS {
+            choices.push(same(&format!("Ribbon {bits}"), bits, ribbon_rate(bits)));
         }
         choices.extend([2.0, 3.0, 4.5, 6.0].into_iter().filter_map(|bits| by_hand(store, bits)));
         for choice in &choices {
