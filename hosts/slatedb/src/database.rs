@@ -1,13 +1,16 @@
-//! What the policies of one database share. It ends with the last policy or filter that has it, and what it loaded with it.
+//! What the policies of one database share. What it loaded ends with the last policy.
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Weak},
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
 };
 
 use parking_lot::Mutex;
 use slatedb::{
-    FilterContext, PrefixExtractor, PrefixTarget,
+    PrefixExtractor, PrefixTarget,
     object_store::{ObjectStore, path::Path},
 };
 use springbloom_format::Directory;
@@ -19,7 +22,6 @@ use crate::{
     folders::units_text,
     head::Place,
     known_tables::{Known, KnownTables, Open},
-    reads::Token,
     requests::Requests,
     unit_objects::UnitObjects,
 };
@@ -37,6 +39,7 @@ pub(crate) struct Database {
     /// Of the prefixes.
     extractor: Option<Arc<dyn PrefixExtractor>>,
     tables: KnownTables,
+    policies: AtomicUsize,
 }
 
 /// Those that have a policy or a filter, by the folder of their units.
@@ -76,6 +79,7 @@ impl Databases {
                 folders: Mutex::default(),
                 extractor,
                 tables: KnownTables::default(),
+                policies: AtomicUsize::new(0),
             });
             same_folder.push(Arc::downgrade(&database));
             database
@@ -102,6 +106,17 @@ impl Drop for Database {
 }
 
 impl Database {
+    pub(crate) fn policy_begins(&self) {
+        self.policies.fetch_add(1, Relaxed);
+    }
+
+    /// A cache may keep filters when all readers are closed. They know their tables again if a new reader asks them.
+    pub(crate) fn policy_ends(&self) {
+        if self.policies.fetch_sub(1, Relaxed) == 1 {
+            self.tables.close_all();
+        }
+    }
+
     pub(crate) fn segment_keys(&self) -> u32 {
         self.filters.segment_keys()
     }
@@ -162,10 +177,5 @@ impl Database {
         if known.count_question() && self.tables.begins_look() {
             self.tables.look();
         }
-    }
-
-    /// The read that a lookup belongs to, if it will be told how that ended.
-    pub(crate) fn read_of(&self, context: Option<&FilterContext>) -> Option<Token<'_>> {
-        self.filters.reads().token_of(context?)
     }
 }

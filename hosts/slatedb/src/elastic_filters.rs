@@ -14,7 +14,7 @@ use slatedb::{
 use springbloom_manager::{Manager, ManagerSettings, Stats};
 
 use crate::{
-    database::Databases, filters::Filters, known_tables::KNOWN_BYTES, policy::ElasticPolicy,
+    database::Databases, filters::Filters, known_tables::KNOWN_BYTES, policy::ElasticPolicy, reads,
     unit_objects::Counters,
 };
 
@@ -130,8 +130,7 @@ impl ElasticFilters {
         self.get_with_options(db, key, &ReadOptions::default()).await
     }
 
-    /// `db.get_with_options(key, options)`, as [`get`](Self::get). Options with a `filter_context` are left as they are, and then the
-    /// filters are told nothing.
+    /// `db.get_with_options(key, options)`, as [`get`](Self::get).
     ///
     /// # Errors
     /// As `db.get_with_options(key, options)`.
@@ -141,14 +140,7 @@ impl ElasticFilters {
         key: K,
         options: &ReadOptions,
     ) -> Result<Option<Bytes>, slatedb::Error> {
-        if options.filter_context.is_some() {
-            return db.get_with_options(key, options).await;
-        }
-        let read = self.filters.reads().begin();
-        let options = options.clone().with_filter_context(Some(read.context()));
-        let found = db.get_with_options(key, &options).await?;
-        read.end(found.is_some());
-        Ok(found)
+        reads::told(db.get_with_options(key, options)).await
     }
 
     /// Changes the budget, and returns the one in force. A lower one may block the thread for a quarter of a second, for reads of units;
@@ -174,8 +166,10 @@ impl ElasticFilters {
     /// Waits until the units of all tables built so far are written. Call it before the process ends: tables whose units are not written
     /// then have no filters. A PUT that does not end is tried four times for five minutes each.
     pub async fn wait_written(&self) {
+        let mut writes = self.filters.counters_and_writing().1.subscribe();
+        let begun = writes.borrow().begun();
         // The sender is in `self`.
-        self.filters.counters_and_writing().1.subscribe().wait_for(|writing| *writing == 0).await.ok();
+        writes.wait_for(|writes| writes.have_ended(begun)).await.ok();
     }
 
     /// Waits until no unit is waiting to be read. `false` if `timeout` passed first.

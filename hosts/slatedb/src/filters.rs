@@ -8,22 +8,21 @@ use std::sync::{
 use springbloom_manager::Manager;
 use tokio::sync::watch;
 
-use crate::{reads::Reads, unit_objects::Counters};
+use crate::unit_objects::{Counters, Writes};
 
 pub(crate) struct Filters {
     is_closed: Arc<AtomicBool>,
     segment_keys: u32,
     counters: Arc<Counters>,
-    writing: watch::Sender<usize>,
+    writing: watch::Sender<Writes>,
     next_id: AtomicU64,
-    reads: Reads,
     manager: Arc<Manager>,
 }
 
 impl Filters {
     pub(crate) fn new(segment_keys: u32, manager: Arc<Manager>) -> Self {
-        let (is_closed, counters, writing, next_id, reads) = Default::default();
-        Self { is_closed, segment_keys, counters, writing, next_id, reads, manager }
+        let (is_closed, counters, writing, next_id) = Default::default();
+        Self { is_closed, segment_keys, counters, writing, next_id, manager }
     }
 
     pub(crate) fn is_closed(&self) -> &Arc<AtomicBool> {
@@ -34,17 +33,13 @@ impl Filters {
         self.segment_keys
     }
 
-    pub(crate) fn counters_and_writing(&self) -> (Arc<Counters>, watch::Sender<usize>) {
+    pub(crate) fn counters_and_writing(&self) -> (Arc<Counters>, watch::Sender<Writes>) {
         (self.counters.clone(), self.writing.clone())
     }
 
     /// A number that nothing else has, for a database or a table.
     pub(crate) fn next_id(&self) -> u64 {
         self.next_id.fetch_add(1, Relaxed)
-    }
-
-    pub(crate) fn reads(&self) -> &Reads {
-        &self.reads
     }
 
     pub(crate) fn manager(&self) -> &Arc<Manager> {

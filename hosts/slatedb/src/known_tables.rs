@@ -220,6 +220,18 @@ impl KnownTables {
         }
     }
 
+    pub(crate) fn close_all(&self) {
+        let mut tables = self.tables.lock();
+        let close = |known: &Arc<Known>| {
+            known.tries.store(0, Relaxed);
+            known.open.swap(None)
+        };
+        let closed: Vec<_> = tables.by_id.values().filter_map(close).collect();
+        tables.by_id.retain(|_, known| Arc::strong_count(known) > 1);
+        drop(tables);
+        drop(closed);
+    }
+
     /// Whether the caller is to look now.
     pub(crate) fn begins_look(&self) -> bool {
         let (now, next) = (self.micros(), self.next_look_micros.load(Relaxed));

@@ -26,7 +26,14 @@ impl ElasticPolicy {
     pub(crate) fn new(database: Arc<Database>) -> Self {
         let of_prefixes = database.extractor().map(|extractor| format!(":p={}", extractor.name()));
         let name = NAME.to_owned() + &of_prefixes.unwrap_or_default();
+        database.policy_begins();
         Self { database, name }
+    }
+}
+
+impl Drop for ElasticPolicy {
+    fn drop(&mut self) {
+        self.database.policy_ends();
     }
 }
 

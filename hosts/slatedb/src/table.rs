@@ -7,7 +7,7 @@ use slatedb::{Filter, FilterQuery, FilterTarget, PrefixTarget};
 use springbloom_filter::KeyDigest;
 use springbloom_manager::BytewiseOrder;
 
-use crate::{database::Database, head, known_tables::Known, range::shared_prefix, reads::Passed};
+use crate::{database::Database, head, known_tables::Known, range::shared_prefix, reads, reads::Passed};
 
 /// Clones of SlateDB's share it.
 #[derive(Clone)]
@@ -88,21 +88,21 @@ impl Filter for Table {
         let segment = open.handle().segment_of(&entry, &BytewiseOrder);
         let Some(absent) = open.absent(segment) else { return true };
         let units = open.handle().resident_units(segment);
-        let read = shared.database.read_of(query.context.as_ref());
+        let is_told = reads::is_told();
         match open.handle().rejection(segment, KeyDigest::of(&entry)) {
             Some(rejection) => {
-                match read {
-                    Some(_) => absent.told(true),
-                    None if units > 0 => absent.rejected(units),
-                    None => (),
+                match is_told {
+                    true => absent.told(true),
+                    false if units > 0 => absent.rejected(units),
+                    false => (),
                 }
                 open.handle().record(segment, rejection);
                 false
             }
             None => {
-                let passed = Passed { open: open.clone(), segment, units };
-                if read.is_none_or(|read| !read.notes(passed)) {
-                    open.handle().record(segment, absent.passed(units));
+                match is_told {
+                    true => reads::note(Passed { open: open.clone(), segment, units }),
+                    false => open.handle().record(segment, absent.passed(units)),
                 }
                 true
             }

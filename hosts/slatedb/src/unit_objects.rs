@@ -1,7 +1,7 @@
 //! Objects with the units of tables, one for each: written when a table is built, read in pieces when its units are wanted.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     io,
     ops::Range,
     sync::{
@@ -49,8 +49,26 @@ pub(crate) struct UnitObjects {
     /// Units that were just built.
     fresh: Arc<Mutex<HashMap<u128, Bytes>>>,
     missing: Mutex<HashMap<u128, Missing>>,
-    /// Objects that are being written.
-    writing: watch::Sender<usize>,
+    writing: watch::Sender<Writes>,
+}
+
+/// Objects that are being written.
+#[derive(Default)]
+pub(crate) struct Writes {
+    /// So far.
+    begun: u64,
+    under_way: BTreeSet<u64>,
+}
+
+impl Writes {
+    pub(crate) fn begun(&self) -> u64 {
+        self.begun
+    }
+
+    /// Whether all ended that had begun when so many had.
+    pub(crate) fn have_ended(&self, begun: u64) -> bool {
+        self.under_way.first().is_none_or(|&first| first >= begun)
+    }
 }
 
 struct Missing {
@@ -64,7 +82,7 @@ impl UnitObjects {
         folder: &str,
         requests: Requests,
         counters: Arc<Counters>,
-        writing: watch::Sender<usize>,
+        writing: watch::Sender<Writes>,
     ) -> Self {
         let (fresh, missing) = Default::default();
         Self { store, folder: path_of(folder), requests, counters, fresh, missing, writing }
@@ -144,15 +162,21 @@ impl UnitObjects {
 
 /// An object that is being written. Its runtime may end and drop it.
 struct Writing {
-    writing: watch::Sender<usize>,
+    writing: watch::Sender<Writes>,
+    number: u64,
     counters: Arc<Counters>,
     is_written: bool,
 }
 
 impl Writing {
-    fn begin(writing: watch::Sender<usize>, counters: Arc<Counters>) -> Self {
-        writing.send_modify(|writing| *writing += 1);
-        Self { writing, counters, is_written: false }
+    fn begin(writing: watch::Sender<Writes>, counters: Arc<Counters>) -> Self {
+        let mut number = 0;
+        writing.send_modify(|writes| {
+            number = writes.begun;
+            writes.begun += 1;
+            writes.under_way.insert(number);
+        });
+        Self { writing, number, counters, is_written: false }
     }
 
     fn end(&mut self, bytes: usize) {
@@ -166,7 +190,7 @@ impl Drop for Writing {
         if !self.is_written {
             self.counters.failed_puts.fetch_add(1, Relaxed);
         }
-        self.writing.send_modify(|writing| *writing -= 1);
+        self.writing.send_modify(|writes| _ = writes.under_way.remove(&self.number));
     }
 }
 

@@ -7,7 +7,9 @@ use std::{
 
 use crate::support::{Meter, Until, empty_store, flush};
 use slatedb::{
-    Db, DbReader, DbReaderMode, FilterPolicy, Settings, WriteBatch, config::DbReaderOptions,
+    Db, DbReader, DbReaderMode, FilterPolicy, Settings, WriteBatch,
+    config::DbReaderOptions,
+    db_cache::{DbCache, foyer::FoyerCache},
     object_store::ObjectStore,
 };
 use springbloom_slatedb::ElasticFilters;
@@ -100,6 +102,29 @@ async fn a_closed_reader_leaves_nothing_in_the_budget() {
     // What threads keep to record visits stays.
     let stats = elastic.stats();
     assert!(stats.used_bytes <= before + 20_000, "{before} bytes before: {stats:?}");
+}
+
+/// The cache keeps the filters for the next reader, which learn where they are by its questions.
+#[tokio::test(flavor = "multi_thread")]
+async fn filters_in_a_shared_cache_keep_nothing_after_their_readers() {
+    let store = written().await;
+    let elastic = start(200_000);
+    let cache: Arc<dyn DbCache> = Arc::new(FoyerCache::new());
+    for round in 0..3 {
+        let reader = DbReader::builder(PATH, store.clone()).with_reader_mode(DbReaderMode::FollowLatest);
+        let reader = reader.with_filter_policies(vec![elastic.policy(PATH, store.clone())]);
+        let reader = reader.with_db_cache(cache.clone(), 1).build().await.expect("it opens");
+        let before = elastic.stats().outcomes.rejected;
+        look_up_absent(&reader, round * 1000..round * 1000 + 500).await;
+        assert!(elastic.wait_idle(Duration::from_secs(30)).await);
+        look_up_absent(&reader, round * 1000 + 500..(round + 1) * 1000).await;
+        let stats = elastic.stats();
+        assert_eq!(stats.tables as u64, TABLES);
+        assert!(stats.outcomes.rejected - before > 1000, "round {round}: {before} before: {stats:?}");
+        reader.close().await.expect("the store works");
+        drop(reader);
+        until("no tables", || elastic.stats().tables == 0).await;
+    }
 }
 
 /// A policy that is kept keeps what was loaded for the next reader.

@@ -1,9 +1,18 @@
 //! The store fails, refuses or hangs where units are concerned. Answers stay right, and what passes leaves no trace.
 
-use std::{ops::Range, sync::Arc, time::Duration};
+use std::{
+    ops::Range,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 
 use crate::support::{FAULTS, Fault, Meter, flush, unit_objects};
-use slatedb::{Db, Settings, WriteBatch, object_store::memory::InMemory};
+use slatedb::{
+    Db, RowEntry, Settings, ValueDeletable, WriteBatch, bytes::Bytes, object_store::memory::InMemory,
+};
 use springbloom_slatedb::{ElasticFilters, sweep};
 
 const PATH: &str = "db";
@@ -101,6 +110,32 @@ async fn units_that_cannot_be_written_hold_nothing_up() {
         assert_right(&db, 0..KEYS).await;
         db.close().await.expect("the store works");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_for_units_does_not_wait_for_those_of_later_tables() {
+    let store = Meter::new(Arc::new(InMemory::new()));
+    store.delay_micros.store(20_000, Relaxed);
+    let elastic = ElasticFilters::builder().budget_bytes(0).start();
+    let policy = elastic.policy(PATH, store.clone());
+    let built = Arc::new(AtomicUsize::new(0));
+    let counted = built.clone();
+    // Some are being written at any time.
+    let building = tokio::spawn(async move {
+        loop {
+            let mut builder = policy.builder();
+            let (key, value) = (Bytes::from_static(b"key"), ValueDeletable::Tombstone);
+            builder.add_entry(&RowEntry { key, value, seq: 1, create_ts: None, expire_ts: None });
+            builder.build();
+            counted.fetch_add(1, Relaxed);
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    });
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let before = built.load(Relaxed);
+    tokio::time::timeout(Duration::from_secs(30), elastic.wait_written()).await.expect("it ends");
+    assert!(before > 0 && unit_objects(&*store, PATH).await.len() >= before);
+    building.abort();
 }
 
 /// Filters, policies and databases end in any order, in the middle of lookups.

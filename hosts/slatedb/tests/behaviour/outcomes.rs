@@ -4,7 +4,9 @@ use std::{ops::Bound, sync::Arc, time::Duration};
 
 use crate::support::{Meter, Until, flush};
 use slatedb::{
-    Db, FilterContext, Settings, WriteBatch, bytes::Bytes, config::ReadOptions,
+    Db, Filter, FilterBuilder, FilterContext, FilterPolicy, FilterQuery, RowEntry, Settings, WriteBatch,
+    bytes::{BufMut, Bytes},
+    config::ReadOptions,
     object_store::memory::InMemory,
 };
 use springbloom_slatedb::ElasticFilters;
@@ -77,6 +79,73 @@ async fn reads_are_told_as_they_ended() {
     assert!(found.is_some());
     let found = elastic.get(&*db.snapshot().expect("it is open"), key(0)).await;
     assert!(found.expect("the store works").is_some());
+    db.close().await.expect("the store works");
+}
+
+/// A policy of the program's, and its filters: a context means that no table holds the key.
+#[derive(Clone)]
+struct NothingInContext;
+
+impl FilterPolicy for NothingInContext {
+    fn name(&self) -> &str {
+        "context"
+    }
+
+    fn builder(&self) -> Box<dyn FilterBuilder> {
+        Box::new(self.clone())
+    }
+
+    fn decode(&self, _: &[u8]) -> Arc<dyn Filter> {
+        Arc::new(self.clone())
+    }
+
+    fn estimate_size(&self, _: usize) -> usize {
+        0
+    }
+}
+
+impl FilterBuilder for NothingInContext {
+    fn add_entry(&mut self, _: &RowEntry) {}
+
+    fn build(&mut self) -> Arc<dyn Filter> {
+        Arc::new(self.clone())
+    }
+}
+
+impl Filter for NothingInContext {
+    fn might_match(&self, query: &FilterQuery) -> bool {
+        query.context.is_none()
+    }
+
+    fn encode(&self, _: &mut dyn BufMut) {}
+
+    fn size(&self) -> usize {
+        0
+    }
+
+    fn clamp_allocated_size(&self) -> Arc<dyn Filter> {
+        Arc::new(self.clone())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn other_policies_are_asked_as_by_a_plain_get() {
+    let store = Arc::new(InMemory::new());
+    let elastic = ElasticFilters::builder().start();
+    let settings = Settings { min_filter_keys: 0, ..Settings::default() };
+    let policies: Vec<Arc<dyn FilterPolicy>> =
+        vec![Arc::new(NothingInContext), elastic.policy(PATH, store.clone())];
+    let db = Db::builder(PATH, store).with_settings(settings).with_filter_policies(policies);
+    let db = db.build().await.expect("it opens");
+    db.put(key(0), b"value").await.expect("the store works");
+    flush(&db).await;
+    let with_context = ReadOptions::default().with_filter_context(Some(FilterContext::Inline([0; 64])));
+    for (options, is_found) in [(ReadOptions::default(), true), (with_context, false)] {
+        let found = db.get_with_options(key(0), &options).await.expect("the store works");
+        assert_eq!(found.is_some(), is_found, "{options:?}");
+        let told = elastic.get_with_options(&db, key(0), &options).await.expect("the store works");
+        assert_eq!(told, found, "{options:?}");
+    }
     db.close().await.expect("the store works");
 }
 
