@@ -62,12 +62,17 @@ impl Usage {
     /// Looks a table file up; `None` for one without filter units. Reads its properties and its filter block's directory.
     pub fn of_table(&self, path: &Path) -> Result<Option<TableUsage>, Error> {
         let failed = |message: String| Error::Table { path: PathBuf::from(path), message };
-        let inspected = ffi::inspect_table(path).map_err(failed)?;
-        let Some(start) = inspected.head else { return Ok(None) };
-        let directory = Directory::parse(&start).map_err(|error| failed(error.to_string()))?;
-        let head_bytes = BlockHeader::parse(&start).map_or(0, |header| header.head_bytes() as usize);
-        let head = start.get(..head_bytes).unwrap_or_default();
-        let id = stored_id(&inspected.session, inspected.orig_file_number, head);
+        let found = ffi::inspect_table(path, |table| {
+            if table.block_offset == 0 {
+                return Ok(None);
+            }
+            let start = table.head.get();
+            let directory = Directory::parse(start).map_err(|error| failed(error.to_string()))?;
+            let head_bytes = BlockHeader::parse(start).map_or(0, |header| header.head_bytes() as usize);
+            let head = start.get(..head_bytes).unwrap_or_default();
+            Ok(Some((directory, stored_id(table.session.get(), table.orig_file_number, head))))
+        });
+        let Some((directory, id)) = found.map_err(failed)?? else { return Ok(None) };
         let number = ffi::engine().folder_and_number(path).map(|(_, number)| number);
         let same = || self.stored.tables.iter().filter(|table| table.id == id);
         let known = same().find(|table| Some(table.file_number) == number).or_else(|| same().next());

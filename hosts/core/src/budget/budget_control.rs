@@ -174,10 +174,10 @@ impl BudgetControl {
         self.alarm.ring();
     }
 
-    /// An iterator opened a table, and asked no units.
-    pub(crate) fn count_sought_table(&self) {
+    /// Iterators opened tables, and asked no units.
+    pub(crate) fn count_sought_tables(&self, times: u64) {
         if self.is_auto() {
-            self.sought_tables.fetch_add(1, Ordering::Relaxed);
+            self.sought_tables.fetch_add(times, Ordering::Relaxed);
         }
     }
 

@@ -10,7 +10,7 @@ use springbloom_manager::KeyOrder;
 
 use super::bytes::Bytes;
 
-type CompareFn = unsafe extern "C" fn(*const c_void, Bytes, Bytes) -> c_int;
+type CompareFn = unsafe extern "C" fn(*const c_void, Bytes<'_>, Bytes<'_>) -> c_int;
 
 /// An order of user keys: `sb_comparator`. Without a function: the order of their bytes.
 #[repr(C)]

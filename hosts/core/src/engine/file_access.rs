@@ -4,9 +4,9 @@ use std::ffi::{c_int, c_void};
 
 use super::{bytes::Bytes, gate::Gate};
 
-type ReadFn = unsafe extern "C" fn(*const c_void, Bytes, u64, usize, c_int, *mut u8) -> c_int;
-type ExistsFn = unsafe extern "C" fn(*const c_void, Bytes) -> c_int;
-type LogFn = unsafe extern "C" fn(*const c_void, c_int, Bytes);
+type ReadFn = unsafe extern "C" fn(*const c_void, Bytes<'_>, u64, usize, c_int, *mut u8) -> c_int;
+type ExistsFn = unsafe extern "C" fn(*const c_void, Bytes<'_>) -> c_int;
+type LogFn = unsafe extern "C" fn(*const c_void, c_int, Bytes<'_>);
 type FreeFn = unsafe extern "C" fn(*mut c_void);
 
 /// How table files are opened: `sb_file_access`.

@@ -10,16 +10,16 @@ use springbloom_index::{PackedIndex, Packer};
 use super::bytes::Bytes;
 
 type ReadFn = unsafe extern "C" fn(*const File, u64, usize, c_int, *mut u8) -> c_int;
-type TakeHeadFn = unsafe extern "C" fn(*mut c_void, *const Head);
+type TakeHeadFn = unsafe extern "C" fn(*mut c_void, &Head<'_>);
 type ReadHeadFn = unsafe extern "C" fn(*const File, i32, *mut c_void, TakeHeadFn) -> c_int;
-type TakeEntryFn = unsafe extern "C" fn(*mut c_void, *const IndexEntry);
+type TakeEntryFn = unsafe extern "C" fn(*mut c_void, &IndexEntry<'_>);
 type ReadIndexFn = unsafe extern "C" fn(*const File, *mut c_void, TakeEntryFn) -> c_int;
 type ShareFn = unsafe extern "C" fn(*const File);
 
 /// An entry of a table's index: `sb_index_entry`.
 #[repr(C)]
-pub(crate) struct IndexEntry {
-    pub(crate) separator: Bytes,
+pub(crate) struct IndexEntry<'a> {
+    pub(crate) separator: Bytes<'a>,
     pub(crate) offset: u64,
     pub(crate) size: u64,
 }
@@ -45,10 +45,10 @@ pub(crate) struct File {
 /// The head of a block of units, which somebody else owns: `sb_head`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(crate) struct Head {
-    pub(crate) bytes: Bytes,
+pub(crate) struct Head<'a> {
+    pub(crate) bytes: Bytes<'a>,
     pub(crate) block_offset: u64,
-    pub(crate) session: Bytes,
+    pub(crate) session: Bytes<'a>,
 }
 
 /// The same, owned.
@@ -58,12 +58,9 @@ pub(crate) struct OwnedHead {
     pub(crate) session: Vec<u8>,
 }
 
-impl Head {
-    /// # Safety
-    /// What it points to is readable.
-    pub(crate) unsafe fn owned(self) -> OwnedHead {
-        // SAFETY: by the caller's promise.
-        let [bytes, session] = [self.bytes, self.session].map(|bytes| unsafe { bytes.get() }.to_vec());
+impl Head<'_> {
+    pub(crate) fn owned(self) -> OwnedHead {
+        let [bytes, session] = [self.bytes, self.session].map(|bytes| bytes.get().to_vec());
         OwnedHead { bytes, block_offset: self.block_offset, session }
     }
 }
@@ -77,16 +74,14 @@ unsafe impl Send for OpenFile {}
 // SAFETY: as above.
 unsafe impl Sync for OpenFile {}
 
-unsafe extern "C" fn keep(context: *mut c_void, head: *const Head) {
-    // SAFETY: `read_head` passes its own variable; the adapter passes a head that is readable during this call.
-    unsafe { *context.cast::<Option<OwnedHead>>() = Some((*head).owned()) }
+unsafe extern "C" fn keep(context: *mut c_void, head: &Head<'_>) {
+    // SAFETY: `read_head` passes its own variable.
+    unsafe { *context.cast::<Option<OwnedHead>>() = Some(head.owned()) }
 }
 
-unsafe extern "C" fn pack(context: *mut c_void, entry: *const IndexEntry) {
-    // SAFETY: `read_index` passes its own variable; the adapter passes an entry that is readable during this call.
-    let (packer, entry) = unsafe { (&mut *context.cast::<Packer>(), &*entry) };
-    // SAFETY: as above.
-    packer.add(unsafe { entry.separator.get() }, entry.offset, entry.size);
+unsafe extern "C" fn pack(context: *mut c_void, entry: &IndexEntry<'_>) {
+    // SAFETY: `read_index` passes its own variable.
+    unsafe { &mut *context.cast::<Packer>() }.add(entry.separator.get(), entry.offset, entry.size);
 }
 
 impl OpenFile {
@@ -109,12 +104,13 @@ impl OpenFile {
         }
     }
 
-    /// Reads the head of the units with such `contents`. Errs with the header's code.
-    pub(crate) fn read_head(&self, contents: i32) -> Result<OwnedHead, c_int> {
+    /// Reads the head of the units over keys, or over prefixes. Errs with the header's code.
+    pub(crate) fn read_head(&self, of_prefixes: bool) -> Result<OwnedHead, c_int> {
         let mut head: Option<OwnedHead> = None;
         // SAFETY: `keep` takes this variable, during the call.
-        let code =
-            unsafe { (self.calls().read_head)(self.0.as_ptr(), contents, (&raw mut head).cast(), keep) };
+        let code = unsafe {
+            (self.calls().read_head)(self.0.as_ptr(), of_prefixes.into(), (&raw mut head).cast(), keep)
+        };
         head.filter(|_| code == 0).ok_or(code)
     }
 

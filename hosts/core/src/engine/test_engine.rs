@@ -30,15 +30,22 @@ pub(crate) static TEST_ENGINE: Engine = Engine {
     cache: None,
 };
 
-unsafe extern "C" fn no_read(_: *const c_void, _: Bytes, _: u64, _: usize, _: c_int, _: *mut u8) -> c_int {
+unsafe extern "C" fn no_read(
+    _: *const c_void,
+    _: Bytes<'_>,
+    _: u64,
+    _: usize,
+    _: c_int,
+    _: *mut u8,
+) -> c_int {
     1
 }
 
-unsafe extern "C" fn no_file(_: *const c_void, _: Bytes) -> c_int {
+unsafe extern "C" fn no_file(_: *const c_void, _: Bytes<'_>) -> c_int {
     0
 }
 
-unsafe extern "C" fn no_log(_: *const c_void, _: c_int, _: Bytes) {}
+unsafe extern "C" fn no_log(_: *const c_void, _: c_int, _: Bytes<'_>) {}
 
 unsafe extern "C" fn give_back(shares: *mut c_void) {
     // SAFETY: the share that `no_files` made.
@@ -79,7 +86,7 @@ unsafe extern "C" fn read_lent_head(
     file: *const File,
     _: i32,
     context: *mut c_void,
-    take: unsafe extern "C" fn(*mut c_void, *const Head),
+    take: unsafe extern "C" fn(*mut c_void, &Head<'_>),
 ) -> c_int {
     // SAFETY: `lent` keeps the file for each share.
     let file = unsafe { &*file.cast::<LentFile>() };
@@ -88,7 +95,7 @@ unsafe extern "C" fn read_lent_head(
         let OwnedHead { bytes, block_offset, session } = &file.head;
         let head = Head { bytes: Bytes::of(bytes), block_offset: *block_offset, session: Bytes::of(session) };
         // SAFETY: by the caller's promise.
-        unsafe { take(context, &raw const head) };
+        unsafe { take(context, &head) };
     }
     assert!(file.shares.load(Ordering::SeqCst) > 0, "a share was given back during its read");
     code

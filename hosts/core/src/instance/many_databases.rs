@@ -73,7 +73,6 @@ impl<'f> Store<'f> {
             family: self.family.clone(),
             path: path.as_os_str().as_bytes().into(),
             file_number: number,
-            contents: 1,
             is_of_prefixes: false,
             level: Some(1),
             is_bytewise: true,

@@ -29,10 +29,10 @@ use crate::{
     engine::{Cache, CacheUse, Engine},
     error::Error,
     settings::{
-        Budget, Settings,
+        Budget, HostSettings, Settings,
         table::{self, WITHOUT_EFFECT},
     },
-    tables::{Tables, open_table::OpenTable},
+    tables::{Counted, Tables, open_table::OpenTable},
 };
 
 /// Elastic filters under one memory budget.
@@ -41,6 +41,8 @@ pub struct Filters {
     _maintenance: Maintenance,
     /// As they were started. The budget may be another one now.
     pub(crate) settings: Settings,
+    /// Of them, what an engine's adapter asks.
+    pub(crate) host_settings: HostSettings,
     /// Whether anybody gave a setting that has no effect any more.
     pub(crate) has_setting_without_effect: AtomicBool,
     pub(crate) tables: Arc<Tables>,
@@ -87,6 +89,7 @@ impl Filters {
         Ok(Arc::new(Self {
             _maintenance: maintenance,
             has_setting_without_effect: settings.has_one_without_effect.into(),
+            host_settings: HostSettings::of(&settings),
             settings,
             tables,
             maintenance_panics,
@@ -137,9 +140,13 @@ impl Filters {
         self.budget.make_way();
     }
 
-    /// An iterator opened a table, and asked no units: what it reads is not counted.
-    pub(crate) fn count_sought_table(&self) {
-        self.budget.count_sought_table();
+    /// Counts what an engine's adapter saw.
+    pub(crate) fn count(&self, what: Counted, times: u64) {
+        match what {
+            Counted::BlockReads => self.tables.manager.count_block_reads(times),
+            Counted::SoughtTables => self.budget.count_sought_tables(times),
+            other => self.tables.count(other, times),
+        }
     }
 
     /// A cache refused an entry: ends the charge for a while. `false` if there is none.
@@ -186,7 +193,7 @@ impl Filters {
 
     /// Tables without filter units that were opened so far.
     pub fn tables_without_units(&self) -> u64 {
-        self.tables.without_units.load(Ordering::Relaxed)
+        self.tables.counted(Counted::WithoutUnits)
     }
 
     /// Waits until no unit is waiting to be loaded. `false` if `timeout` passed first.
@@ -202,9 +209,9 @@ impl Filters {
         metrics::text_of(Figures {
             stats,
             tables_without_units: self.tables_without_units(),
-            tables_written_without_units: self.tables.written_without_units.load(Ordering::Relaxed),
-            verified: self.tables.verified.load(Ordering::Relaxed),
-            wrong_rejections: self.tables.wrong_rejections.load(Ordering::Relaxed),
+            tables_written_without_units: self.tables.counted(Counted::WrittenWithoutUnits),
+            verified: self.tables.counted(Counted::Verified),
+            wrong_rejections: self.tables.counted(Counted::WrongRejections),
             builder_bytes: self.tables.builder_memory.bytes(),
             families,
         })

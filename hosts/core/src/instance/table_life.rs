@@ -64,7 +64,6 @@ fn open(
         path: format!("/nowhere/{number:06}.sst").into_bytes().into(),
         file_number: number,
         level: Some(1),
-        contents: 1,
         is_of_prefixes: false,
         is_bytewise: true,
         file: lent(file),

@@ -33,8 +33,7 @@ pub(crate) struct Opening {
     pub(crate) path: Box<[u8]>,
     pub(crate) file_number: u64,
     pub(crate) level: Option<u8>,
-    /// Which of its units are meant, in the words of the header, and whether those are the ones over prefixes.
-    pub(crate) contents: i32,
+    /// Whether its units over prefixes are meant.
     pub(crate) is_of_prefixes: bool,
     /// Whether keys are in the order of their bytes. The engine's order is called by the thread that opens the table, and in lookups.
     pub(crate) is_bytewise: bool,
@@ -48,11 +47,11 @@ pub(crate) struct Opening {
 /// Why a table is read without units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OpenError {
-    NoRoom,
-    Unreadable,
-    Corrupt,
+    NoRoom = 1,
+    Corrupt = 2,
+    Unreadable = 4,
     /// The block has other ones.
-    NoSuchUnits,
+    NoSuchUnits = 5,
 }
 
 impl OpenError {
@@ -67,12 +66,7 @@ impl OpenError {
     }
 
     pub(crate) fn code(self) -> i32 {
-        match self {
-            Self::NoRoom => 1,
-            Self::Corrupt => 2,
-            Self::Unreadable => 4,
-            Self::NoSuchUnits => 5,
-        }
+        self as i32
     }
 
     /// What was read may be damaged, and not the file: then it is read again.
@@ -171,7 +165,7 @@ impl WaitingTable for OpenTable {
     fn open(&self) -> Option<WaitsFor> {
         let family = self.while_waiting(|opening| opening.family.clone())?;
         let read = |opening: &Opening| {
-            let head = opening.file.read_head(opening.contents).map_err(OpenError::of_code);
+            let head = opening.file.read_head(opening.is_of_prefixes).map_err(OpenError::of_code);
             head.and_then(|head| Prepared::of(opening, &head)).map_err(OpenError::waits_for)
         };
         let register = |prepared: Prepared, opening: &Opening| {

@@ -33,6 +33,7 @@ class LevelChangeListener final : public rocksdb::EventListener {
   void OnFlushCompleted(rocksdb::DB* db, const rocksdb::FlushJobInfo& job) override;
 
  private:
+  FiltersRef Filters() const { return filters_ != nullptr ? filters_ : SharedInstance(); }
   // Tells of a table that has no units.
   void CheckWritten(rocksdb::DB* db, uint32_t family, const std::string& name, const rocksdb::TableProperties& table);
 

@@ -58,7 +58,7 @@ ColumnFamily::ColumnFamily(FiltersRef given, const TableReaderOptions& options, 
       column_family_(release::ColumnFamilyOf(options)),
       family_(sb_column_family_open(filters.get(), Bytes(session_), Bytes(FolderOfDatabase(options)), is_for_writing ? 1 : 0,
                                     rows, FileAccess::Make(options))),
-      verify_below_(sb_filters_verify_below(filters.get())) {}
+      verify_below_(sb_filters_host_settings(filters.get())->verify_below) {}
 
 void ColumnFamily::LogOpening(const TableReaderOptions& options) const {
   rocksdb::Info(objects->log, "springbloom: filter units are in use: %s", SettingsText(filters.get()).c_str());
@@ -81,7 +81,8 @@ bool ColumnFamily::Matches(const FiltersRef& by, const TableReaderOptions& optio
 }
 
 void ColumnFamily::CountVerified(bool was_there, const std::string& path) const {
-  sb_filters_count_verified(filters.get(), was_there ? 1 : 0);
+  sb_filters_count(filters.get(), SB_VERIFIED, 1);
+  sb_filters_count(filters.get(), SB_WRONG_REJECTIONS, was_there ? 1 : 0);
   if (was_there && told_of_wrong_.fetch_add(1) < kWrongTold) {
     rocksdb::Error(
         objects->log,
