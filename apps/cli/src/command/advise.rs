@@ -1,7 +1,6 @@
 //! `springbloom advise`: whether a database needs Springbloom, and what more or less filter memory would do.
 
 mod advice;
-mod expected;
 mod indexes;
 mod log;
 mod modelled;

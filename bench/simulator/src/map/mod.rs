@@ -35,6 +35,7 @@ use springbloom_console::{Step, TextTable, output};
 use springbloom_records::{Clock, Figure, Unit, labels};
 
 pub use estimate::Estimate;
+pub use ours::{SEGMENT_BOOKKEEPING_BYTES, TABLE_BOOKKEEPING_BYTES};
 pub use store::{Described, IndexEntry};
 
 use cells::{MEMORY, Popularity, RECORD_BYTES, Shape};

@@ -1,6 +1,10 @@
 //! Table files of a database, as the engine opens them.
 
-use std::ffi::{c_int, c_void};
+use std::{
+    ffi::{c_int, c_void},
+    os::unix::ffi::OsStrExt,
+    path::Path,
+};
 
 use super::{bytes::Bytes, gate::Gate};
 
@@ -54,21 +58,19 @@ impl FileAccess {
 
     /// Fills `into` from `offset` within the file. `false` on a failure, and after the database is closed. `verify`: the last read was
     /// corrupt, so the file system should verify and reconstruct what it reads. Few can.
-    pub(crate) fn read(&self, path: &[u8], offset: u64, verify: bool, into: &mut [u8]) -> bool {
+    pub(crate) fn read(&self, path: &Path, offset: u64, verify: bool, into: &mut [u8]) -> bool {
         let read = |&Files(Access { access, read, .. }): &Files| {
             // SAFETY: `into` is writable for its length, the path is borrowed for the call, and `access` is alive until drop.
-            unsafe {
-                read(access, Bytes::of(path), offset, into.len(), verify.into(), into.as_mut_ptr()) == 0
-            }
+            unsafe { read(access, bytes_of(path), offset, into.len(), verify.into(), into.as_mut_ptr()) == 0 }
         };
         self.gate.enter(read).unwrap_or(false)
     }
 
     /// Whether the file exists. `false` after the database is closed. Accesses the file system.
-    pub(crate) fn exists(&self, path: &[u8]) -> bool {
+    pub(crate) fn exists(&self, path: &Path) -> bool {
         let exists = |&Files(Access { access, exists, .. }): &Files| {
             // SAFETY: the path is borrowed for the call, and `access` is alive until drop.
-            unsafe { exists(access, Bytes::of(path)) != 0 }
+            unsafe { exists(access, bytes_of(path)) != 0 }
         };
         self.gate.enter(exists).unwrap_or(false)
     }
@@ -106,6 +108,10 @@ impl FileAccess {
     pub(crate) fn enter<T>(&self, run: impl FnOnce() -> T) -> Option<T> {
         self.gate.enter(|_| run())
     }
+}
+
+fn bytes_of(path: &Path) -> Bytes<'_> {
+    Bytes::of(path.as_os_str().as_bytes())
 }
 
 impl Drop for Files {

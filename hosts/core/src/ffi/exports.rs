@@ -4,9 +4,11 @@
 //! one that is owned, an option for one that may be null, and [`Bytes`] can be read during the call.
 
 use std::{
-    ffi::{c_char, c_int, c_void},
+    ffi::{OsStr, c_char, c_int, c_void},
     mem,
+    os::unix::ffi::OsStrExt,
     panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
     ptr::{self, NonNull},
     slice,
     sync::atomic::AtomicU64,
@@ -58,6 +60,10 @@ unsafe fn told_guarded<T>(
     // SAFETY: the caller's promise.
     let tell = |message: String| unsafe { write_message(error, size, &message) };
     guarded(Err("an internal fault".to_owned()), run).map_err(tell).ok()
+}
+
+fn path_of(bytes: Bytes<'_>) -> &Path {
+    Path::new(OsStr::from_bytes(bytes.get()))
 }
 
 /// Has a text taken.
@@ -163,7 +169,9 @@ unsafe extern "C" fn sb_filters_use_cache(
     // SAFETY: borrowed for the call.
     let cache = unsafe { Cache::at(cache, identity) };
     // SAFETY: the buffer is the caller's.
-    let used = unsafe { told_guarded(error, error_size, || filters.use_cache(&cache)) };
+    let used = unsafe {
+        told_guarded(error, error_size, || filters.budget.use_cache(filters.tables.engine, &cache))
+    };
     let can_pay = used.is_some();
     *charge = Shared::of(used.flatten());
     can_pay.into()
@@ -176,17 +184,17 @@ extern "C" fn sb_cache_use_release(charge: Shared<CacheUse>) {
 
 #[unsafe(no_mangle)]
 extern "C" fn sb_filters_make_way(filters: &Filters) {
-    guarded((), || filters.make_way());
+    guarded((), || filters.budget.make_way());
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn sb_filters_yield_to_cache(filters: &Filters) -> c_int {
-    guarded(false, || filters.yield_to_cache()).into()
+    guarded(false, || filters.budget.yield_to_cache()).into()
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn sb_filters_have_yielded_to_cache(filters: &Filters) {
-    guarded((), || filters.have_yielded_to_cache());
+    guarded((), || filters.budget.has_yielded_to_cache());
 }
 
 #[unsafe(no_mangle)]
@@ -373,7 +381,7 @@ unsafe extern "C" fn sb_table_open(
         let opening = Opening {
             tables: filters.tables.clone(),
             family,
-            path: spec.path.get().into(),
+            path: path_of(spec.path).into(),
             file_number: spec.file_number,
             level: u8::try_from(spec.level).ok(),
             is_of_prefixes,
@@ -395,7 +403,7 @@ extern "C" fn sb_table_stop_waiting(table: &OpenTable) {
 
 #[unsafe(no_mangle)]
 extern "C" fn sb_table_moved(filters: &Filters, path: Bytes<'_>, level: i32) {
-    guarded((), || filters.tables.files.set_level(path.get(), u8::try_from(level).ok()));
+    guarded((), || filters.tables.files.set_level(path_of(path), u8::try_from(level).ok()));
 }
 
 #[unsafe(no_mangle)]

@@ -71,7 +71,7 @@ impl<'f> Store<'f> {
         let opening = Opening {
             tables: self.filters.tables.clone(),
             family: self.family.clone(),
-            path: path.as_os_str().as_bytes().into(),
+            path: path.into(),
             file_number: number,
             is_of_prefixes: false,
             level: Some(1),

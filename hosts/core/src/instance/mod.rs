@@ -26,7 +26,7 @@ use self::{
 };
 use crate::{
     budget::budget_control::BudgetControl,
-    engine::{Cache, CacheUse, Engine},
+    engine::Engine,
     error::Error,
     settings::{
         Budget, HostSettings, Settings,
@@ -47,7 +47,7 @@ pub struct Filters {
     pub(crate) has_setting_without_effect: AtomicBool,
     pub(crate) tables: Arc<Tables>,
     maintenance_panics: Arc<AtomicU64>,
-    budget: Arc<BudgetControl>,
+    pub(crate) budget: Arc<BudgetControl>,
 }
 
 impl Filters {
@@ -119,11 +119,6 @@ impl Filters {
         self.tables.manager.budget().budget_bytes()
     }
 
-    /// Charges the budget to this cache, too, while the result lives, if the settings ask for it. Errors with a message if none can pay.
-    pub(crate) fn use_cache(&self, cache: &Cache<'_>) -> Result<Option<Arc<CacheUse>>, String> {
-        self.budget.use_cache(self.tables.engine, cache)
-    }
-
     /// Changes the budget and gives the one that is in force then. A smaller one holds when this returns: units are evicted first.
     pub fn set_budget(&self, budget: Budget) -> Result<u64, Error> {
         table::check_budget(&self.settings, budget)?;
@@ -135,11 +130,6 @@ impl Filters {
         self.set_budget(Budget::Bytes(budget_bytes))
     }
 
-    /// An operation begins that must not fail for want of room in a cache.
-    pub(crate) fn make_way(&self) {
-        self.budget.make_way();
-    }
-
     /// Counts what an engine's adapter saw.
     pub(crate) fn count(&self, what: Counted, times: u64) {
         match what {
@@ -147,16 +137,6 @@ impl Filters {
             Counted::SoughtTables => self.budget.count_sought_tables(times),
             other => self.tables.count(other, times),
         }
-    }
-
-    /// A cache refused an entry: ends the charge for a while. `false` if there is none.
-    pub(crate) fn yield_to_cache(&self) -> bool {
-        self.budget.yield_to_cache()
-    }
-
-    /// The entry found room then: a good part of the budget is given up.
-    pub(crate) fn have_yielded_to_cache(&self) {
-        self.budget.has_yielded_to_cache();
     }
 
     /// A snapshot of all counters.

@@ -1,6 +1,7 @@
 //! Tables that are opened, read, closed, given up and dropped with their database while the budget moves, in any order.
 
 use std::{
+    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering},
@@ -61,7 +62,7 @@ fn open(
     let opening = Opening {
         tables: filters.tables.clone(),
         family: family.clone(),
-        path: format!("/nowhere/{number:06}.sst").into_bytes().into(),
+        path: PathBuf::from(format!("/nowhere/{number:06}.sst")).into(),
         file_number: number,
         level: Some(1),
         is_of_prefixes: false,

@@ -43,6 +43,21 @@ pub(crate) const BUDGET: &str = "budget";
 /// What it turned on is gone. Option strings still have it.
 pub(crate) const WITHOUT_EFFECT: &str = "negative_cache";
 
+/// A setting that is the field of its name.
+macro_rules! flag {
+    ($field:ident, $default:literal, $help:literal) => {
+        Setting {
+            name: stringify!($field),
+            takes: "true or false",
+            default: $default,
+            help: $help,
+            set: |settings, value| Ok(Settings { $field: yes(value)?, ..settings }),
+            can_work: |_| true,
+            show: |settings| settings.$field.to_string(),
+        }
+    };
+}
+
 /// All settings. A later one may need an earlier one.
 pub const SETTINGS: &[Setting] = &[
     Setting {
@@ -112,51 +127,31 @@ pub const SETTINGS: &[Setting] = &[
         can_work: |_| true,
         show: |_| String::new(),
     },
-    Setting {
-        name: "inherit_hotness",
-        takes: "true or false",
-        default: "true",
-        help: "a new table starts with the hotness of the segments whose keys it holds (`inherit_hotness`)",
-        set: |settings, value| Ok(Settings { inherit_hotness: yes(value)?, ..settings }),
-        can_work: |_| true,
-        show: |settings| settings.inherit_hotness.to_string(),
-    },
-    Setting {
-        name: "assume_bytewise_equality",
-        takes: "true or false",
-        default: "false",
-        help: "assume that keys which a custom comparator calls equal are equal byte for byte (`assume_bytewise_equality`)",
-        set: |settings, value| Ok(Settings { assume_bytewise_equality: yes(value)?, ..settings }),
-        can_work: |_| true,
-        show: |settings| settings.assume_bytewise_equality.to_string(),
-    },
-    Setting {
-        name: "write_units",
-        takes: "true or false",
-        default: "true",
-        help: "new tables get units (`write_units`); see [Switching and rolling back](#switching-and-rolling-back)",
-        set: |settings, value| Ok(Settings { write_units: yes(value)?, ..settings }),
-        can_work: |_| true,
-        show: |settings| settings.write_units.to_string(),
-    },
-    Setting {
-        name: "charge_to_block_cache",
-        takes: "true or false",
-        default: "false",
-        help: "a budget in bytes is charged to the block cache, as `auto` is (`charge_to_block_cache`)",
-        set: |settings, value| Ok(Settings { charge_to_block_cache: yes(value)?, ..settings }),
-        can_work: |_| true,
-        show: |settings| settings.charge_to_block_cache.to_string(),
-    },
-    Setting {
-        name: "small_index",
-        takes: "true or false",
-        default: "true",
-        help: "where the block cache pays for the budget, new tables get [a small index](#a-small-index) (`small_index`)",
-        set: |settings, value| Ok(Settings { small_index: yes(value)?, ..settings }),
-        can_work: |_| true,
-        show: |settings| settings.small_index.to_string(),
-    },
+    flag!(
+        inherit_hotness,
+        "true",
+        "a new table starts with the hotness of the segments whose keys it holds (`inherit_hotness`)"
+    ),
+    flag!(
+        assume_bytewise_equality,
+        "false",
+        "assume that keys which a custom comparator calls equal are equal byte for byte (`assume_bytewise_equality`)"
+    ),
+    flag!(
+        write_units,
+        "true",
+        "new tables get units (`write_units`); see [Switching and rolling back](#switching-and-rolling-back)"
+    ),
+    flag!(
+        charge_to_block_cache,
+        "false",
+        "a budget in bytes is charged to the block cache, as `auto` is (`charge_to_block_cache`)"
+    ),
+    flag!(
+        small_index,
+        "true",
+        "where the block cache pays for the budget, new tables get [a small index](#a-small-index) (`small_index`)"
+    ),
     Setting {
         name: "further_prefixes",
         takes: "none, or up to four with + between: a length such as 12, or a separator and which one, such as 0x7c*2",

@@ -7,6 +7,7 @@
 use std::{
     collections::HashMap,
     mem,
+    path::Path,
     sync::{
         Arc, Weak,
         atomic::{AtomicUsize, Ordering},
@@ -18,7 +19,7 @@ use parking_lot::Mutex;
 use springbloom_manager::{Activity, KnownTable, Manager, SegmentUse, TableId, UnitSource};
 
 use super::{
-    databases::Database,
+    databases::{Database, Once},
     table_location::{TableFile, TableLocation},
 };
 use crate::warm_start::folder::Folder;
@@ -135,7 +136,7 @@ impl TableFiles {
     }
 
     /// The table at `path` moved to another level unchanged. O(known tables): moves are rare.
-    pub(crate) fn set_level(&self, path: &[u8], level: Option<u8>) {
+    pub(crate) fn set_level(&self, path: &Path, level: Option<u8>) {
         let mut moved = Vec::new();
         self.manager.visit_tables(|table| {
             let is_it = location_and_file(table).is_some_and(|(place, file)| place.is_at(&file, path));
@@ -197,17 +198,13 @@ impl TableFiles {
 
     /// Has it found out whether these tables of a database have files, unless others are being looked for.
     fn look_for(&self, database: &Arc<Database>, tables: Vec<Candidate>) {
-        if !database.begin_check() {
-            return;
-        }
         let gone = self.gone.clone();
-        database.run(&self.manager, move |database| {
+        database.run_once(&self.manager, Once::Checking, move |_| {
             for (id, source, file) in tables {
                 if !TableLocation::of_source(&source).is_some_and(|place| place.has(&file)) {
                     gone.lock().push(id);
                 }
             }
-            database.end_check();
         });
     }
 }

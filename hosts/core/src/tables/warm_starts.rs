@@ -5,9 +5,7 @@
 use std::{
     cell::LazyCell,
     collections::{BTreeSet, HashMap},
-    ffi::OsStr,
     mem,
-    os::unix::ffi::OsStrExt,
     path::Path,
     sync::Arc,
 };
@@ -55,21 +53,17 @@ impl WarmStarts {
         Self { engine, manager, files, reader_bytes, folders: Mutex::default(), changed: Arc::default() }
     }
 
-    /// A reader of the database opens a table. Gives the folder, and the table's entry in its file. Gives neither for a file whose name is
-    /// not that of a table.
+    /// A reader of the database opens a table in the folder at `path`. Gives the folder, and the table's entry in its file.
     pub(crate) fn open(
         &self,
         database: &Arc<Database>,
-        path: &[u8],
+        path: &Path,
         stored_id: u128,
-    ) -> (Option<Arc<Folder>>, Option<Vec<SegmentUse>>) {
-        let Some((path, file_number)) = self.engine.folder_and_number(Path::new(OsStr::from_bytes(path)))
-        else {
-            return (None, None);
-        };
+        file_number: u64,
+    ) -> (Arc<Folder>, Option<Vec<SegmentUse>>) {
         let folder = self.folder(database, path);
         let remembered = folder.take(&self.manager, stored_id, file_number);
-        (Some(folder), remembered)
+        (folder, remembered)
     }
 
     /// The database closes: forgets its tables, ends the accesses to its files, and writes its folders where something changed, unless it
