@@ -118,11 +118,6 @@ impl UnitLayout {
         })
     }
 
-    /// Memory of this layout in bytes, without the allocator's rounding.
-    pub fn memory_bytes(&self) -> usize {
-        size_of::<Self>() + size_of_val(&*self.ends)
-    }
-
     fn span_in_row(&self, segment: u32) -> Range<u64> {
         let index = segment as usize;
         let start = if index == 0 { 0 } else { self.ends[index - 1] };

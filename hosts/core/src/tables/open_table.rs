@@ -211,8 +211,9 @@ impl Prepared {
         let (mut folder, mut remembered) = (None, None);
         if let Some(warm_starts) = &tables.warm_starts {
             let (its_folder, its_use) = warm_starts.open(database, path, stored_id, number);
-            if its_use.is_none() && !tables.manager.knows(id) {
-                warm_starts.note_new_table(database, &its_folder);
+            if its_use.is_none() && !tables.manager.knows(id) && its_folder.has_file() {
+                // Its file does not tell of the table.
+                its_folder.note_change();
             }
             (folder, remembered) = (Some(its_folder), its_use);
         }

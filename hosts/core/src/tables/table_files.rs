@@ -6,7 +6,6 @@
 
 use std::{
     collections::HashMap,
-    mem,
     path::Path,
     sync::{
         Arc, Weak,
@@ -39,8 +38,6 @@ pub(crate) struct TableFiles {
     /// Where among the closed tables the next look begins. Most are closed because the table cache is small, and must not hide deleted
     /// ones.
     next_look: AtomicUsize,
-    /// Tables whose files were found to be gone.
-    gone: Arc<Mutex<Vec<TableId>>>,
 }
 
 /// A table whose file is looked for.
@@ -88,7 +85,6 @@ impl TableFiles {
             locations: Mutex::default(),
             obsolete: Mutex::default(),
             next_look: AtomicUsize::new(0),
-            gone: Arc::default(),
         }
     }
 
@@ -160,10 +156,8 @@ impl TableFiles {
         }
     }
 
-    /// Forgets closed tables whose files are gone, as far as that was found out, and has it found out for all obsolete tables and for some
-    /// of the others. Touches no file itself.
+    /// Has closed tables forgotten whose files are gone: looks for those of all obsolete tables and of some others. Touches no file itself.
     pub(crate) fn forget_deleted(&self) {
-        mem::take(&mut *self.gone.lock()).into_iter().for_each(|id| self.forget(id));
         let obsolete = self.obsolete.lock().clone();
         let first = self.next_look.load(Ordering::Relaxed);
         let looked_at = first..first.saturating_add(CHECKED_AT_ONCE);
@@ -198,11 +192,12 @@ impl TableFiles {
 
     /// Has it found out whether these tables of a database have files, unless others are being looked for.
     fn look_for(&self, database: &Arc<Database>, tables: Vec<Candidate>) {
-        let gone = self.gone.clone();
+        // The manager has the chore.
+        let manager = Arc::downgrade(&self.manager);
         database.run_once(&self.manager, Once::Checking, move |_| {
             for (id, source, file) in tables {
                 if !TableLocation::of_source(&source).is_some_and(|place| place.has(&file)) {
-                    gone.lock().push(id);
+                    manager.upgrade().into_iter().for_each(|manager| manager.forget_closed(id));
                 }
             }
         });

@@ -90,11 +90,6 @@ impl Folder {
         self.is_changed.store(true, Ordering::Release);
     }
 
-    /// Whether something changed that its file does not tell.
-    pub(crate) fn is_changed(&self) -> bool {
-        self.is_changed.load(Ordering::Acquire)
-    }
-
     /// Whether the lock file of the database is held here. Accesses the file system, once.
     pub(crate) fn is_lock_held(&self) -> bool {
         *self.is_lock_held.get_or_init(|| lock_file::is_held(self.engine, &self.path))
@@ -156,20 +151,18 @@ impl Folder {
         self.is_saving.load(Ordering::Acquire)
     }
 
-    /// Writes the file, with what is remembered of tables that were not opened, if the lock file is held here. Gives whether that failed:
-    /// then the next save tries again.
-    pub(crate) fn save(&self, notices: &Notices, stored: StoredHotness) -> bool {
+    /// Writes the file, with what is remembered of tables that were not opened, if the lock file is held here.
+    pub(crate) fn save(&self, notices: &Notices, stored: StoredHotness) {
         if self.is_lock_held() {
             self.write(notices, stored);
         }
         self.is_saving.store(false, Ordering::Release);
-        self.is_changed()
     }
 
     /// As [`save`](Self::save), where something changed. The database is closed: no other save is under way, nor will one that was about
     /// to be made.
     pub(crate) fn save_last(&self, notices: &Notices, collect: impl FnOnce() -> StoredHotness) {
-        let is_unsaved = self.is_saving.load(Ordering::Acquire) || self.is_changed();
+        let is_unsaved = self.is_saving.load(Ordering::Acquire) || self.is_changed.load(Ordering::Acquire);
         if is_unsaved && self.is_lock_held() {
             self.write(notices, collect());
         }
