@@ -324,7 +324,7 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
     unit_table = UnitTable::Find(read_options, reader_options.ioptions, reader_options.tail_size, rep.file.get(), file_size);
   }
   if (!unit_table && !is_in) {
-    if (filters != nullptr && ColumnFamilyRef::IsOfDatabase(reader_options)) {
+    if (filters != nullptr && ColumnFamily::IsOfDatabase(reader_options)) {
       sb_filters_count(filters.get(), SB_WITHOUT_UNITS, 1);
       if (!told_of_table_without_units_.exchange(true, std::memory_order_relaxed)) {
         rocksdb::Info(reader_options.ioptions.logger,
@@ -337,7 +337,7 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
     return s;
   }
   // Opened with skip_filters, the reader answers no lookup that a filter may answer. A table with units has no filter of RocksDB's.
-  if (reader_options.skip_filters || !ColumnFamilyRef::IsOfDatabase(reader_options) || rep.filter != nullptr) {
+  if (reader_options.skip_filters || !ColumnFamily::IsOfDatabase(reader_options) || rep.filter != nullptr) {
     return s;
   }
   const ReadObjects objects(reader_options);
@@ -355,7 +355,7 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
   if (why == SB_NO_SUCH_UNITS && why_prefixes == SB_NO_SUCH_UNITS) {
     return s;
   }
-  ColumnFamilyRef family(filters, reader_options, is_for_writing_.load(std::memory_order_relaxed));
+  ColumnFamilyRef family = ColumnFamily::Of(filters, reader_options, is_for_writing_.load(std::memory_order_relaxed));
   if (why == SB_CORRUPT || why_prefixes == SB_CORRUPT) {
     rocksdb::Warn(objects.log, "springbloom: %s is read without filter units: its filter block is damaged or of a newer version",
                   rep.file->file_name().c_str());

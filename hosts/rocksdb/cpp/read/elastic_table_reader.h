@@ -107,6 +107,6 @@ class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader
 };
 
 // There is one for every open table.
-static_assert(sizeof(ElasticTableReader) == 48);
+static_assert(sizeof(ElasticTableReader) == 56);
 
 }  // namespace springbloom

@@ -43,7 +43,7 @@ class TableFilter {
   size_t MemoryBytes() const { return sb_table_memory_bytes(table_); }
 
   // Gives the share in the column family up, after Close.
-  void LeaveFamily() { const ColumnFamilyRef left(std::move(family_)); }
+  void LeaveFamily() { family_.reset(); }
 
   // Gives the units up. `obsolete`: the file is going away. The column family stays until this is destroyed.
   void Close(bool obsolete) {
