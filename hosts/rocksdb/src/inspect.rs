@@ -12,7 +12,7 @@ use crate::{
 pub use ffi::{IndexOptions, IndexSize};
 
 /// One table file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableReport {
     /// Size of the file.
     pub file_bytes: u64,

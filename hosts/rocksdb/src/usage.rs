@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use springbloom_format::{BlockHeader, Directory, StoredHotness};
-use springbloom_host_core::{Unusable, from_stored, hotness_file, stored_id};
+use springbloom_host_core::{from_stored, hotness_file, stored_id};
 use springbloom_manager::{Hotness, Lately, MeasuredUse, MemoryCurve, SegmentDemand, SegmentUse};
 
-use crate::{Error, HOTNESS_FILE_NAME, ffi};
+use crate::{Error, ffi};
 
 /// The hotness file of one folder.
 #[derive(Clone, Debug)]
@@ -35,12 +35,7 @@ pub struct TableUsage {
 impl Usage {
     /// Reads the file of a database's folder; `None` if there is none. Errors on one that cannot be used.
     pub fn of_folder(folder: &Path) -> Result<Option<Self>, Error> {
-        let path = || folder.join(HOTNESS_FILE_NAME);
-        let unusable = |error| match error {
-            Unusable::Io(source) => Error::Io { path: path(), source },
-            other => Error::Table { path: path(), message: other.to_string() },
-        };
-        Ok(hotness_file::read(ffi::engine(), folder).map_err(unusable)?.map(|stored| Self { stored }))
+        Ok(hotness_file::read(ffi::engine(), folder)?.map(|stored| Self { stored }))
     }
 
     /// Budget in force when the file was written.

@@ -31,10 +31,7 @@ use crate::{
         Filters,
         shared::{give_up_shared_instance, shared_instance, shared_instance_if_any},
     },
-    settings::{
-        HostSettings, Settings,
-        table::{self, SETTINGS},
-    },
+    settings::{HostSettings, Settings, table::SETTINGS},
     tables::{
         Counted,
         databases::ColumnFamily,
@@ -52,11 +49,12 @@ pub(super) fn guarded<T>(on_panic: T, run: impl FnOnce() -> T) -> T {
 ///
 /// # Safety
 /// `error` is writable for `size` bytes.
-unsafe fn told_guarded<T>(
+unsafe fn told_guarded<T, E: ToString>(
     error: *mut c_char,
     size: usize,
-    run: impl FnOnce() -> Result<T, String>,
+    run: impl FnOnce() -> Result<T, E>,
 ) -> Option<T> {
+    let run = || run().map_err(|error| error.to_string());
     // SAFETY: the caller's promise.
     let tell = |message: String| unsafe { write_message(error, size, &message) };
     guarded(Err("an internal fault".to_owned()), run).map_err(tell).ok()
@@ -89,7 +87,7 @@ unsafe extern "C" fn sb_setting_can_work(
 ) -> c_int {
     let can_work = || {
         let [name, value] = [setting.name, setting.value].map(|text| String::from_utf8_lossy(text.get()));
-        table::apply(Settings::default(), &[(&*name, &*value)])
+        Settings::default().with(&[(&*name, &*value)])
     };
     // SAFETY: the buffer is the caller's.
     unsafe { told_guarded(error, error_size, can_work) }.is_some().into()

@@ -113,10 +113,9 @@ impl Folder {
             }
             Ok(None) => return,
             Err(error) => {
-                manager.notices().warn(format!(
-                    "{}: what was remembered of filter use is not usable, a cold start: {error}",
-                    self.path.display()
-                ));
+                manager
+                    .notices()
+                    .warn(format!("what was remembered of filter use is not usable, a cold start: {error}"));
                 return;
             }
         };

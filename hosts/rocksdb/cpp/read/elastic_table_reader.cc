@@ -149,9 +149,13 @@ void ElasticTableReader::RecordPrefixPassed(GetContext::GetState before, const S
 void ElasticTableReader::ReadAgainWhereRefused(const ReadOptions& read_options, const Slice& internal_key,
                                                GetContext::GetState before, GetContext* get_context,
                                                const SliceTransform* prefix_extractor, Status* s) {
-  GetWhileFiltersGiveWay(units_.Family().filters.get(), before, *get_context, s, [&] {
-    return Inner().Get(read_options, internal_key, get_context, prefix_extractor, /*skip_filters=*/false);
-  });
+  // Of a lookup that found something a second try would find it twice.
+  const auto is_refused = [&] {
+    return s->IsMemoryLimit() && before == GetContext::kNotFound && get_context->State() == GetContext::kNotFound;
+  };
+  TryWhileFiltersGiveWay(
+      units_.Family().filters.get(), is_refused, [&] { return s->ok(); },
+      [&] { *s = Inner().Get(read_options, internal_key, get_context, prefix_extractor, /*skip_filters=*/false); });
 }
 
 rocksdb::InternalIterator* ElasticTableReader::NewIterator(const ReadOptions& read_options,
@@ -175,34 +179,30 @@ rocksdb::InternalIterator* ElasticTableReader::NewIterator(const ReadOptions& re
 bool ElasticTableReader::MayMatch(const Slice& internal_key, sb_batch_key* sought) const {
   const Slice key = rocksdb::ExtractUserKeyAndStripTimestamp(internal_key, TimestampBytes());
   *sought = {Bytes(key), LookupDigest(key, units_.Family()), 0, 1};
-  if (!units_.MayMatch(ComparatorOf(Comparator()), sought->digest, key, &sought->segment)) {
-    CountAnswers(/*rejected=*/1, /*passed=*/0);
-    return false;
-  }
-  CountAnswers(/*rejected=*/0, /*passed=*/1);
-  return true;
+  const bool may_match = units_.MayMatch(ComparatorOf(Comparator()), sought->digest, key, &sought->segment);
+  CountAnswers(/*rejected=*/may_match ? 0 : 1, /*passed=*/may_match ? 1 : 0);
+  return may_match;
 }
 
 Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& internal_key, GetContext* get_context,
                                const SliceTransform* prefix_extractor, bool skip_filters) {
   const GetContext::GetState before = get_context->State();
   const uint64_t misses_before = get_context->get_context_stats_.num_cache_miss;
-  if (skip_filters || !HasUnits()) {
-    PrefixFilter::ForgetQuestion();
-    Status s = Inner().Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
-    ReadAgainWhereRefused(read_options, internal_key, before, get_context, prefix_extractor, &s);
-    CountBlockReads(misses_before, *get_context);
-    RecordPrefixPassed(before, s, *get_context);
-    return s;
-  }
+  const bool is_filtered = !skip_filters && HasUnits();
   sb_batch_key sought;
-  if (!MayMatch(internal_key, &sought)) {
+  if (!is_filtered) {
+    PrefixFilter::ForgetQuestion();
+  } else if (!MayMatch(internal_key, &sought)) {
     return Verified(read_options, internal_key, get_context, prefix_extractor);
   }
   Status s = Inner().Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
   ReadAgainWhereRefused(read_options, internal_key, before, get_context, prefix_extractor, &s);
   CountBlockReads(misses_before, *get_context);
-  RecordPassed(sought.segment, read_options, before, s, *get_context);
+  if (is_filtered) {
+    RecordPassed(sought.segment, read_options, before, s, *get_context);
+  } else {
+    RecordPrefixPassed(before, s, *get_context);
+  }
   return s;
 }
 
