@@ -32,7 +32,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use serde::Serialize;
 use springbloom_console::{Step, TextTable, output};
-use springbloom_records::{Clock, Figure, Unit, labels};
+use springbloom_records::{Clock, Figure, Unit, labels, write_whole};
 
 pub use estimate::Estimate;
 pub use ours::{SEGMENT_BOOKKEEPING_BYTES, TABLE_BOOKKEEPING_BYTES};
@@ -91,7 +91,7 @@ impl Map {
         let rows = modelled(&wanted, &step);
         drop(step);
         if let Some(path) = &self.svg {
-            output::write_whole(path, picture::svg(&rows).as_bytes())
+            write_whole(path, picture::svg(&rows).as_bytes())
                 .with_context(|| format!("cannot write {}", path.display()))?;
         }
         let figures = counts(&rows);

@@ -119,42 +119,36 @@ impl CacheCharge {
 
     /// Bytes that are charged.
     pub(crate) fn bytes(&self) -> usize {
-        // SAFETY: `charge` is alive until drop.
-        self.ask(|of| unsafe { (of.calls.charged)(of.charge) }).unwrap_or(0)
+        self.ask(|of| (of.calls.charged)(of.charge)).unwrap_or(0)
     }
 
     /// Capacity of the cache.
     pub(crate) fn capacity(&self) -> usize {
-        // SAFETY: as above.
-        self.ask(|of| unsafe { (of.calls.capacity)(of.charge) }).unwrap_or(0)
+        self.ask(|of| (of.calls.capacity)(of.charge)).unwrap_or(0)
     }
 
     /// Bytes that the charge may take, this many eighths of the capacity at most. Some caches walk over all their entries for it.
     pub(crate) fn room(&self, eighths: u32) -> usize {
-        // SAFETY: as above.
-        self.ask(|of| unsafe { (of.calls.room)(of.charge, eighths) }).unwrap_or(0)
+        self.ask(|of| (of.calls.room)(of.charge, eighths)).unwrap_or(0)
     }
 
     /// Changes the charge to `bytes`, as long as none is [ended](Self::end) that was made by this permit. Gives what the cache grants of
     /// them: less only if its limit is strict.
     pub(crate) fn update(&self, bytes: usize, permit: u64) -> usize {
-        // SAFETY: as above.
-        let granted = self.ask(|of| unsafe { (of.calls.update)(of.charge, bytes as u64, permit) });
+        let granted = self.ask(|of| (of.calls.update)(of.charge, bytes as u64, permit));
         granted.map_or(0, |granted| granted.min(bytes))
     }
 
     /// Gives all bytes back at once, and charges no more that were permitted before `permit`; or only if the cache `is_refusing` entries
     /// for want of room. `false` if none were charged.
     pub(crate) fn end(&self, permit: u64, if_refusing: bool) -> bool {
-        // SAFETY: as above.
-        self.ask(|of| unsafe { (of.calls.end)(of.charge, permit, if_refusing.into()) }) > Some(0)
+        self.ask(|of| (of.calls.end)(of.charge, permit, if_refusing.into())) > Some(0)
     }
 }
 
 impl Drop for Charge {
     fn drop(&mut self) {
-        // SAFETY: owned and not used again.
-        unsafe { (self.calls.release)(self.charge) }
+        (self.calls.release)(self.charge);
     }
 }
 
@@ -169,8 +163,8 @@ impl CacheUse {
     pub(crate) fn of(engine: &Engine, cache: &Cache<'_>, alarm: &Arc<CacheAlarm>) -> Option<Self> {
         let calls = engine.cache.filter(|_| !cache.cache.is_null())?;
         let context = Arc::into_raw(alarm.clone()).cast_mut().cast();
-        // SAFETY: the cache is alive by `Cache`'s promise; the charge shares it. `ring` and `forget` take a share of the alarm.
-        let charge = unsafe { (calls.charge)(cache.cache, ring, forget, context) };
+        // The charge shares the cache. `ring` and `forget` take a share of the alarm.
+        let charge = (calls.charge)(cache.cache, ring, forget, context);
         let charge = Arc::new(CacheCharge(Gate::new(Charge { calls, charge })));
         Some(Self { charge, alarm: alarm.clone() })
     }

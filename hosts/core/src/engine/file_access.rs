@@ -8,10 +8,10 @@ use std::{
 
 use super::{bytes::Bytes, gate::Gate};
 
-type ReadFn = unsafe extern "C" fn(*const c_void, Bytes<'_>, u64, usize, c_int, *mut u8) -> c_int;
-type ExistsFn = unsafe extern "C" fn(*const c_void, Bytes<'_>) -> c_int;
-type LogFn = unsafe extern "C" fn(*const c_void, c_int, Bytes<'_>);
-type FreeFn = unsafe extern "C" fn(*mut c_void);
+type ReadFn = extern "C" fn(*const c_void, Bytes<'_>, u64, usize, c_int, *mut u8) -> c_int;
+type ExistsFn = extern "C" fn(*const c_void, Bytes<'_>) -> c_int;
+type LogFn = extern "C" fn(*const c_void, c_int, Bytes<'_>);
+type FreeFn = extern "C" fn(*mut c_void);
 
 /// How table files are opened: `sb_file_access`.
 #[repr(C)]
@@ -60,18 +60,14 @@ impl FileAccess {
     /// corrupt, so the file system should verify and reconstruct what it reads. Few can.
     pub(crate) fn read(&self, path: &Path, offset: u64, verify: bool, into: &mut [u8]) -> bool {
         let read = |&Files(Access { access, read, .. }): &Files| {
-            // SAFETY: `into` is writable for its length, the path is borrowed for the call, and `access` is alive until drop.
-            unsafe { read(access, bytes_of(path), offset, into.len(), verify.into(), into.as_mut_ptr()) == 0 }
+            read(access, bytes_of(path), offset, into.len(), verify.into(), into.as_mut_ptr()) == 0
         };
         self.gate.enter(read).unwrap_or(false)
     }
 
     /// Whether the file exists. `false` after the database is closed. Accesses the file system.
     pub(crate) fn exists(&self, path: &Path) -> bool {
-        let exists = |&Files(Access { access, exists, .. }): &Files| {
-            // SAFETY: the path is borrowed for the call, and `access` is alive until drop.
-            unsafe { exists(access, bytes_of(path)) != 0 }
-        };
+        let exists = |&Files(Access { access, exists, .. }): &Files| exists(access, bytes_of(path)) != 0;
         self.gate.enter(exists).unwrap_or(false)
     }
 
@@ -87,9 +83,9 @@ impl FileAccess {
 
     /// Adds a line to the database's log. Not once the database is closed.
     pub(crate) fn log(&self, level: LogLevel, text: &str) {
+        let is_warning = (level == LogLevel::Warning).into();
         let log = |&Files(Access { access, log, .. }): &Files| {
-            // SAFETY: the text is borrowed for the call, and `access` is alive until drop.
-            unsafe { log(access, (level == LogLevel::Warning).into(), Bytes::of(text.as_bytes())) }
+            log(access, is_warning, Bytes::of(text.as_bytes()));
         };
         self.gate.enter(log);
     }
@@ -116,7 +112,6 @@ fn bytes_of(path: &Path) -> Bytes<'_> {
 
 impl Drop for Files {
     fn drop(&mut self) {
-        // SAFETY: `access` is owned and not used again.
-        unsafe { (self.0.free)(self.0.access) }
+        (self.0.free)(self.0.access);
     }
 }

@@ -1,4 +1,5 @@
-//! The engine as the core knows it: what its adapter describes and lends. The core calls it from here alone.
+//! The engine as the core knows it: what its adapter describes and lends. The core calls it from here alone, with what it lent: by the
+//! header, its functions take that.
 
 #![allow(unsafe_code)]
 

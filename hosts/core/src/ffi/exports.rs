@@ -238,7 +238,7 @@ extern "C" fn sb_builder_new(
     session: Bytes<'_>,
     file_number: u64,
 ) -> Option<Box<UnitBuilder>> {
-    let (settings, memory) = (&filters.settings, &filters.tables.builder_memory);
+    let (settings, memory) = (&filters.settings, &filters.tables.builder_bytes);
     guarded(None, || {
         Some(Box::new(UnitBuilder::new(settings, memory, bytewise != 0, session.get(), file_number)))
     })

@@ -60,7 +60,7 @@ impl<'f> Store<'f> {
         let session = folder.path().as_os_str().as_bytes();
         let mut builder = UnitBuilder::new(
             &self.filters.settings,
-            &self.filters.tables.builder_memory,
+            &self.filters.tables.builder_bytes,
             true,
             session,
             number,

@@ -173,7 +173,7 @@ impl Filters {
 
     /// Tables without filter units that were opened so far.
     pub fn tables_without_units(&self) -> u64 {
-        self.tables.counted(Counted::WithoutUnits)
+        self.tables.counts()[Counted::WithoutUnits as usize]
     }
 
     /// Waits until no unit is waiting to be loaded. `false` if `timeout` passed first.
@@ -188,11 +188,8 @@ impl Filters {
         let families = self.families_of(&stats);
         metrics::text_of(Figures {
             stats,
-            tables_without_units: self.tables_without_units(),
-            tables_written_without_units: self.tables.counted(Counted::WrittenWithoutUnits),
-            verified: self.tables.counted(Counted::Verified),
-            wrong_rejections: self.tables.counted(Counted::WrongRejections),
-            builder_bytes: self.tables.builder_memory.bytes(),
+            counts: self.tables.counts(),
+            builder_bytes: self.tables.builder_bytes.load(Ordering::Relaxed),
             families,
         })
     }

@@ -34,7 +34,7 @@ const SESSION: &[u8] = b"session";
 
 /// Header and directory of a table.
 fn head(filters: &Filters, number: u64) -> OwnedHead {
-    let memory = &filters.tables.builder_memory;
+    let memory = &filters.tables.builder_bytes;
     let mut builder = UnitBuilder::new(&filters.settings, memory, true, SESSION, number);
     (0..100u32).for_each(|key| builder.add(&key.to_be_bytes(), 100));
     let block = builder.finish();

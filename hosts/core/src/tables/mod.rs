@@ -1,6 +1,5 @@
 //! Known tables: how they are written, opened and read, where they lie, and when they are forgotten.
 
-pub(crate) mod builder_memory;
 pub(crate) mod databases;
 pub(crate) mod open_table;
 mod table_files;
@@ -17,7 +16,6 @@ use std::sync::{
 use springbloom_manager::Manager;
 
 use self::{
-    builder_memory::BuilderMemory,
     databases::{ColumnFamily, Databases},
     table_files::TableFiles,
     warm_starts::WarmStarts,
@@ -29,7 +27,8 @@ pub(crate) struct Tables {
     pub(crate) engine: &'static Engine,
     pub(crate) manager: Arc<Manager>,
     pub(crate) databases: Databases,
-    pub(crate) builder_memory: BuilderMemory,
+    /// That tables take which are being written.
+    pub(crate) builder_bytes: Arc<AtomicU64>,
     /// `None`: there are no warm starts.
     pub(crate) warm_starts: Option<WarmStarts>,
     pub(crate) files: Arc<TableFiles>,
@@ -67,7 +66,7 @@ impl Tables {
         Self {
             engine,
             databases: Databases::default(),
-            builder_memory: BuilderMemory::default(),
+            builder_bytes: Arc::default(),
             warm_starts: has_warm_starts
                 .then(|| WarmStarts::new(engine, manager.clone(), files.clone(), reader_bytes)),
             files,
@@ -76,17 +75,13 @@ impl Tables {
         }
     }
 
-    /// One of the first four.
-    fn count_of(&self, what: Counted) -> Option<&AtomicU64> {
-        self.counts.get(what as usize)
-    }
-
     pub(crate) fn count(&self, what: Counted, times: u64) {
-        self.count_of(what).into_iter().for_each(|count| _ = count.fetch_add(times, Relaxed));
+        self.counts.get(what as usize).into_iter().for_each(|count| _ = count.fetch_add(times, Relaxed));
     }
 
-    pub(crate) fn counted(&self, what: Counted) -> u64 {
-        self.count_of(what).map_or(0, |count| count.load(Relaxed))
+    /// By the first four of [`Counted`].
+    pub(crate) fn counts(&self) -> [u64; 4] {
+        self.counts.each_ref().map(|count| count.load(Relaxed))
     }
 
     /// No table of the column family is open any more. With the database's last one, no file of it is accessed from here on. `may_wait`:

@@ -1,9 +1,6 @@
 // Handles events that RocksDB tells only to listeners. It tells the manager of trivial moves: the readers of moved tables stay open and are
-// told nothing. It tells the log of column families whose tables get no units.
-//
-// No listener is told of moves at the end of CompactRange with change_level (ReFitLevel). Polling the database for its files would hold its
-// mutex again and again. That is too much for what is lost: the assumed use of new tables, the metrics by level and the order of
-// inheritance.
+// told nothing. It tells the log of column families whose tables get no units. No listener is told of moves at the end of CompactRange with
+// change_level.
 #pragma once
 
 #include <mutex>
