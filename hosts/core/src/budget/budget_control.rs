@@ -95,11 +95,7 @@ impl BudgetControl {
     }
 
     /// Charges the budget to `cache`, too, while what this gives lives: `None` if it is not to be charged to this one.
-    pub(crate) fn use_cache(
-        &self,
-        engine: &Engine,
-        cache: &Cache<'_>,
-    ) -> Result<Option<Arc<CacheUse>>, String> {
+    pub(crate) fn use_cache(&self, engine: &Engine, cache: &Cache) -> Result<Option<Arc<CacheUse>>, String> {
         if !self.is_charged {
             return Ok(None);
         }

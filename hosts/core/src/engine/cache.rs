@@ -2,7 +2,6 @@
 
 use std::{
     ffi::c_void,
-    marker::PhantomData,
     sync::{
         Arc, OnceLock,
         atomic::{AtomicUsize, Ordering},
@@ -15,25 +14,11 @@ use super::{
     gate::Gate,
 };
 
-/// A cache of the engine, or none.
-pub(crate) struct Cache<'a> {
-    /// Null: none.
-    cache: *const c_void,
-    identity: *const c_void,
-    alive: PhantomData<&'a ()>,
-}
-
-impl Cache<'_> {
-    /// # Safety
-    /// `cache` is null or what the engine's [`CacheCalls`] take, alive as long as the result. No other cache has the same `identity`
-    /// while the cache lives.
-    pub(crate) unsafe fn at(cache: *const c_void, identity: *const c_void) -> Self {
-        Self { cache, identity, alive: PhantomData }
-    }
-
-    pub(crate) fn identity(&self) -> usize {
-        self.identity as usize
-    }
+/// A cache of the engine, borrowed for a call: what its [`CacheCalls`] take, or null.
+pub(crate) struct Cache {
+    pub(crate) cache: *const c_void,
+    /// No other cache has the same while it lives.
+    pub(crate) identity: *const c_void,
 }
 
 /// A cache of records that the engine asks before its tables: `sb_row_cache`.
@@ -160,7 +145,7 @@ pub(crate) struct CacheUse {
 
 impl CacheUse {
     /// A charge of 0 bytes; `None` if there is no cache.
-    pub(crate) fn of(engine: &Engine, cache: &Cache<'_>, alarm: &Arc<CacheAlarm>) -> Option<Self> {
+    pub(crate) fn of(engine: &Engine, cache: &Cache, alarm: &Arc<CacheAlarm>) -> Option<Self> {
         let calls = engine.cache.filter(|_| !cache.cache.is_null())?;
         let context = Arc::into_raw(alarm.clone()).cast_mut().cast();
         // The charge shares the cache. `ring` and `forget` take a share of the alarm.

@@ -50,9 +50,8 @@ unsafe impl Send for Files {}
 unsafe impl Sync for Files {}
 
 impl FileAccess {
-    /// # Safety
-    /// `access.access` belongs to the result from here on, and the functions take it.
-    pub(crate) unsafe fn new(access: Access) -> Self {
+    /// `access.access` belongs to the result from here on.
+    pub(crate) fn new(access: Access) -> Self {
         Self { file_system: access.file_system, gate: Gate::new(Files(access)) }
     }
 

@@ -85,9 +85,8 @@ extern "C" fn pack(context: *mut c_void, entry: &IndexEntry<'_>) {
 }
 
 impl OpenFile {
-    /// # Safety
     /// It is a share that belongs to the result from here on.
-    pub(crate) unsafe fn new(share: NonNull<File>) -> Self {
+    pub(crate) fn new(share: NonNull<File>) -> Self {
         Self(share)
     }
 

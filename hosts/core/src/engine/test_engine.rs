@@ -111,8 +111,7 @@ pub(crate) fn lent(file: &Arc<LentFile>) -> OpenFile {
     file.shares.fetch_add(1, Ordering::SeqCst);
     std::mem::forget(file.clone());
     let share = NonNull::from(&**file).cast();
-    // SAFETY: the functions take such a file, and a count of it was left to the result.
-    unsafe { OpenFile::new(share) }
+    OpenFile::new(share)
 }
 
 /// Access to no file, counted as a share until it is given back.
@@ -126,8 +125,7 @@ pub(crate) fn no_files(shares: &Arc<AtomicI64>) -> FileAccess {
         free: give_back,
         file_system: 0,
     };
-    // SAFETY: the functions use nothing that they are given, but for the last one.
-    unsafe { FileAccess::new(access) }
+    FileAccess::new(access)
 }
 
 /// A cache of a MiB, which grants everything.
@@ -170,10 +168,9 @@ impl LentCache {
 }
 
 /// As an adapter gives it.
-pub(crate) fn lent_cache(cache: &Arc<LentCache>) -> Cache<'_> {
+pub(crate) fn lent_cache(cache: &Arc<LentCache>) -> Cache {
     let at = Arc::as_ptr(cache).cast();
-    // SAFETY: it is alive.
-    unsafe { Cache::at(at, at) }
+    Cache { cache: at, identity: at }
 }
 
 type Alarm = extern "C" fn(*mut c_void);

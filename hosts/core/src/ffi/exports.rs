@@ -154,7 +154,7 @@ extern "C" fn sb_filters_set_budget_bytes(filters: &Filters, budget_bytes: u64) 
 }
 
 /// # Safety
-/// `cache` and `identity` are those of [`Cache::at`], `error` is writable for `error_size` bytes.
+/// `error` is writable for `error_size` bytes.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_filters_use_cache(
     filters: &Filters,
@@ -164,8 +164,7 @@ unsafe extern "C" fn sb_filters_use_cache(
     error: *mut c_char,
     error_size: usize,
 ) -> c_int {
-    // SAFETY: borrowed for the call.
-    let cache = unsafe { Cache::at(cache, identity) };
+    let cache = Cache { cache, identity };
     // SAFETY: the buffer is the caller's.
     let used = unsafe {
         told_guarded(error, error_size, || filters.budget.use_cache(filters.tables.engine, &cache))
@@ -321,10 +320,8 @@ extern "C" fn sb_table_further_prefix_of_range(table: &OpenTable, from: Bytes<'_
     guarded(0, || table.further_prefixes().of_range(from.get(), end.get()).map_or(0, <[u8]>::len))
 }
 
-/// # Safety
-/// `files.access` belongs to the callee from here on.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_column_family_open(
+extern "C" fn sb_column_family_open(
     filters: &Filters,
     session: Bytes<'_>,
     folder: Bytes<'_>,
@@ -332,8 +329,7 @@ unsafe extern "C" fn sb_column_family_open(
     rows: RowCache,
     files: Access,
 ) -> Shared<ColumnFamily> {
-    // SAFETY: the caller gives the access away.
-    let files = unsafe { FileAccess::new(files) };
+    let files = FileAccess::new(files);
     let databases = &filters.tables.databases;
     let open = || databases.open(session.get(), folder.get(), is_for_writing != 0, rows, files);
     Shared::of(guarded(None, || Some(open())))
@@ -354,10 +350,8 @@ extern "C" fn sb_column_family_count_lookups(family: Option<&ColumnFamily>, look
     guarded((), || family.into_iter().for_each(|family| family.database.count_lookups(lookups)));
 }
 
-/// # Safety
-/// The order of keys is valid for the call; a share in `file` belongs to the callee from here on.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_table_open(
+extern "C" fn sb_table_open(
     filters: &Filters,
     family: Shared<ColumnFamily>,
     spec: &TableSpec<'_>,
@@ -366,8 +360,7 @@ unsafe extern "C" fn sb_table_open(
     file: NonNull<File>,
     table: &mut Shared<OpenTable>,
 ) -> c_int {
-    // SAFETY: the caller gives the share away.
-    let file = unsafe { OpenFile::new(file) };
+    let file = OpenFile::new(file);
     let never = || (None, Err(OpenError::NoSuchUnits));
     let (opened, result) = guarded(never(), || {
         let Some(family) = family.again() else { return never() }; // opening it failed

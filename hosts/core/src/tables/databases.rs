@@ -48,7 +48,7 @@ pub(crate) struct Database {
     /// What its log is to be told.
     lines: Mutex<VecDeque<Notice>>,
     /// By [`Once`].
-    under_way: [AtomicBool; 2],
+    under_way: [AtomicBool; 3],
     lookups: AtomicU64,
     lookups_of_all: Arc<AtomicU64>,
 }
@@ -58,6 +58,7 @@ pub(crate) struct Database {
 pub(crate) enum Once {
     Telling,
     Checking,
+    SeekingLocks,
 }
 
 /// A column family of a database, while one of its tables is open.

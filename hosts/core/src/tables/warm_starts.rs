@@ -9,7 +9,7 @@ use springbloom_format::{StoredHotness, StoredTable};
 use springbloom_manager::{Activity, Lately, Manager, MemoryKind, SegmentUse};
 
 use super::{
-    databases::Database,
+    databases::{Database, Once},
     table_files::{DatabaseUse, TableFiles, TableUse},
 };
 use crate::{
@@ -123,15 +123,13 @@ impl WarmStarts {
     /// Has it found out for each folder that may be written whether its lock file is held. A close would look through all open files, and
     /// closing many stores through many times as many.
     pub(crate) fn look_for_locks(&self) {
-        let mut unknown = Vec::new();
-        for Folders { database, folders } in
-            self.folders.lock().values().filter(|of| of.database.is_for_writing())
-        {
-            let asking = folders.iter().filter(|folder| folder.asks_for_lock());
-            unknown.extend(asking.map(|folder| (database.clone(), folder.clone())));
-        }
-        for (database, folder) in unknown {
-            database.run(&self.manager, move |_| _ = folder.is_lock_held());
+        let is_sought = |of: &&Folders| {
+            of.database.is_for_writing() && of.folders.iter().any(|folder| folder.known_lock().is_none())
+        };
+        let sought: Vec<_> = self.folders.lock().values().filter(is_sought).cloned().collect();
+        for Folders { database, folders } in sought {
+            let seek = move |_: &Database| folders.iter().for_each(|folder| _ = folder.is_lock_held());
+            database.run_once(&self.manager, Once::SeekingLocks, seek);
         }
     }
 

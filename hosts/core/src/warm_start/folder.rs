@@ -35,7 +35,6 @@ pub(crate) struct Folder {
     is_saving: AtomicBool,
     /// Whether the lock file of the database is held here. Empty: not known yet.
     is_lock_held: OnceLock<bool>,
-    is_lock_sought: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -58,7 +57,6 @@ impl Folder {
             is_changed: AtomicBool::new(false),
             is_saving: AtomicBool::new(false),
             is_lock_held: OnceLock::new(),
-            is_lock_sought: AtomicBool::new(false),
         }
     }
 
@@ -98,11 +96,6 @@ impl Folder {
     /// The same, if that is known.
     pub(crate) fn known_lock(&self) -> Option<bool> {
         self.is_lock_held.get().copied()
-    }
-
-    /// Whether somebody is to find it out, who was not asked yet.
-    pub(crate) fn asks_for_lock(&self) -> bool {
-        self.known_lock().is_none() && !self.is_lock_sought.swap(true, Ordering::AcqRel)
     }
 
     fn load(&self, manager: &Manager, state: &mut State) {

@@ -66,20 +66,13 @@ pub(crate) fn memory(given: Option<u64>, survey: &Survey, log: Option<&Log>) -> 
     if let Some(bytes) = given {
         return Some(Memory { bytes, of: "as given by --memory", is_beside_cache: false });
     }
-    let log = log?;
-    let cache_bytes = log.block_cache_bytes()?;
-    match log.are_filters_cached()? {
-        true => Some(Memory {
-            bytes: cache_bytes,
-            of: "the block cache, which holds filters and indexes",
-            is_beside_cache: false,
-        }),
-        false => Some(Memory {
-            bytes: cache_bytes + survey.filter_bytes + survey.index_bytes,
-            of: "the block cache, and filters and indexes outside it",
-            is_beside_cache: true,
-        }),
+    let bytes = log?.block_cache_bytes()?;
+    if log?.are_filters_cached()? {
+        let of = "the block cache, which holds filters and indexes";
+        return Some(Memory { bytes, of, is_beside_cache: false });
     }
+    let bytes = bytes + survey.filter_bytes + survey.index_bytes;
+    Some(Memory { bytes, of: "the block cache, and filters and indexes outside it", is_beside_cache: true })
 }
 
 impl Verdict {
