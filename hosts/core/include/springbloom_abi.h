@@ -204,7 +204,8 @@ typedef struct sb_file sb_file;
 typedef struct {
   // As in sb_file_access.
   int (*read)(const sb_file* file, uint64_t offset, size_t size, int verify, uint8_t* into) SB_NOEXCEPT;
-  // Reads the head of the units over keys or over prefixes, and passes it to `take` once. Errors: SB_CORRUPT, SB_UNREADABLE, SB_NO_SUCH_UNITS.
+  // Reads the head of the units over keys, or over prefixes, and passes it to `take` once. Errors: SB_CORRUPT, SB_UNREADABLE,
+  // SB_NO_SUCH_UNITS.
   int (*read_head)(const sb_file* file, int32_t contents, void* context,
                    void (*take)(void* context, const sb_head* head) SB_NOEXCEPT) SB_NOEXCEPT;
   // Reads the table's whole index, and passes its entries to `take` in order. Separators are compared byte by byte. Null: not supported.

@@ -8,7 +8,8 @@ namespace springbloom {
 
 class ColumnFamily;
 
-// Remembers the last key of this thread, and compares it, which costs a fraction of hashing. `family` is the one that is asked, for which a lookup is counted with each digest that is computed.
+// Remembers the last key of this thread, and compares it, which costs a fraction of hashing. `family` is the one that is asked, for which a
+// lookup is counted with each digest that is computed.
 sb_digest LookupDigest(const rocksdb::Slice& key, const ColumnFamily& family);
 
 // The same for a batch, whose keys meet a table one after the other before they meet the next one. `index` is the key's place
