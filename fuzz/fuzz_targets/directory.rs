@@ -44,7 +44,8 @@ fuzz_target!(|input: Input<'_>| {
 
 fn check(block: &[u8]) {
     let Ok(directory) = Directory::parse(block) else { return };
-    assert!(directory.memory_bytes() < 1024 + 4 * block.len());
+    // What it takes is bounded by the bytes.
+    assert!(directory.segment_count() as usize * 20 < block.len());
     let (mut fences, mut at) = (0, directory.row_span(0).start);
     for unit in 0..directory.unit_count() {
         for segment in 0..directory.segment_count() {
@@ -66,5 +67,5 @@ fn check(block: &[u8]) {
     let (first, last) = (directory.fence(0), directory.last_key());
     let shared = directory.further_prefixes().of_range(first, last);
     assert!(shared.is_none_or(|shared| directory.contents().are_prefixes() && first.starts_with(shared)));
-    assert_eq!(fences, directory.packed_fences().0.len());
+    assert!(fences + last.len() < block.len());
 }

@@ -3,13 +3,13 @@
 use std::fs;
 
 use anyhow::{Context, Result};
-use springbloom_console::signals::Ending;
 use springbloom_console::{folder, output};
 use springbloom_records::Clock;
 
 use crate::arguments::Compare;
 use crate::database::build::Folder;
 use crate::database::elastic::Elastic;
+use crate::ending::Ending;
 use crate::inputs::Inputs;
 use crate::place;
 use crate::report::{Header, Loads, Lookups, comparison, loads};

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use anyhow::Result;
+use springbloom_console::bad_input;
 use springbloom_console::sizes::Size;
-use springbloom_console::{bad_input, repeated};
-use springbloom_records::Clock;
+use springbloom_records::{Clock, repeated};
 use springbloom_workload::{FileKeys, KeySpace, Mix, Movement, OperationStream, StreamSettings};
 
 use crate::arguments::{Compare, VALUE_BYTES};

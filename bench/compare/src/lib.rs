@@ -5,7 +5,7 @@
 //! - `recorded`: a trace as a workload;
 //! - `comparison`: the steps;
 //! - `database`: the databases that are compared, all of one tree;
-//! - `run`: loads and lookups, measured and verified;
+//! - `ending`: what a signal does; `run`: loads and lookups, measured and verified;
 //! - `report`: tables and JSON of what was measured.
 
 #![deny(unsafe_code)]
@@ -13,6 +13,7 @@
 mod arguments;
 mod comparison;
 mod database;
+mod ending;
 mod families;
 mod inputs;
 mod place;

@@ -8,8 +8,9 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use rustix::fs::OFlags;
 use springbloom_console::bad_input;
-use springbloom_console::signals::{Ending, before_a_signal_ends_us};
 use springbloom_console::sizes::Size;
+
+use crate::ending::{Ending, before_a_signal_ends_us};
 
 /// Removes the temporary folder when a signal ends the process.
 pub(crate) fn remove_when_ended(dir: &Path) -> Result<Ending> {

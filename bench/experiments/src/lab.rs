@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use anyhow::{Context, Result};
-use springbloom_console::{distinct, output, require_regular};
-use springbloom_records::Record;
+use springbloom_records::{Record, distinct, require_regular, write_whole};
 
 use crate::run::{Run, Size};
 
@@ -45,7 +44,7 @@ pub(crate) fn save(folder: &Path, run: &Run, size: Size, record: &Record) -> Res
 
 fn write_lines(path: &Path, records: &BTreeMap<String, Record>) -> Result<()> {
     let lines = records.iter().map(|(run, record)| record.line(run)).collect::<Result<String>>()?;
-    output::write_whole(path, lines.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
+    write_whole(path, lines.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Writes the records of `runs` in the present form, with the figures of each run alone.

@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::ops::Range;
 
 use anyhow::{Context, Result};
-use springbloom_console::{bad_input, distinct};
-use springbloom_records::Record;
+use springbloom_console::bad_input;
+use springbloom_records::{Record, distinct};
 
 use crate::catalogue;
 use crate::experiment::{Experiment, Here, Whose};

@@ -1,8 +1,7 @@
 //! Why figures do not hold, in words.
 
-use springbloom_console::distinct;
-
 use crate::experiment::Shown;
+use springbloom_records::distinct;
 
 /// Why a figure does not hold.
 #[derive(Clone, Debug, PartialEq)]

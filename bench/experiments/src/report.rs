@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use springbloom_console::{bad_input, output, require_regular};
+use springbloom_console::{bad_input, output};
+use springbloom_records::{require_regular, write_whole};
 
 use crate::lab::Lab;
 use crate::markdown;
@@ -57,7 +58,7 @@ impl Report {
             for id in kept {
                 output::warn(format_args!("{id} has no records: its table stays as it is"));
             }
-            output::write_whole(document, text.as_bytes())
+            write_whole(document, text.as_bytes())
                 .with_context(|| format!("cannot write {}", document.display()))?;
         }
         Ok(())

@@ -6,7 +6,9 @@
 
 mod bench;
 mod command_line;
+mod distinct;
 mod figure;
+mod files;
 mod machine;
 mod other_work;
 mod record;
@@ -14,7 +16,9 @@ mod run;
 
 pub use bench::{Bench, Figures, RECORD_VARIABLE};
 pub use command_line::command_line;
+pub use distinct::{distinct, repeated};
 pub use figure::{Figure, Labels, Unit, labels};
+pub use files::{require_regular, write_whole};
 pub use machine::{Build, Machine};
 pub use record::{FORMAT, Record};
 pub use run::Clock;

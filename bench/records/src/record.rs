@@ -8,8 +8,9 @@ use std::{fs, io};
 use anyhow::{Context, Result, anyhow};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use springbloom_console::{bad_input, output, require_regular};
+use springbloom_console::bad_input;
 
+use crate::files::{require_regular, write_whole};
 use crate::{Build, Figure, Labels, Machine, Unit};
 
 /// The form of records that this release writes and reads.
@@ -123,7 +124,7 @@ impl Record {
     pub fn save(&self, path: &Path) -> Result<()> {
         let mut text = Vec::new();
         self.write(&mut text)?;
-        output::write_whole(path, &text).with_context(|| format!("cannot write {}", path.display()))
+        write_whole(path, &text).with_context(|| format!("cannot write {}", path.display()))
     }
 
     /// Reads the file at `path`; `None` if there is none.

@@ -3,7 +3,6 @@
 #![deny(unsafe_code)]
 
 mod bad_input;
-mod distinct;
 pub mod failure;
 pub mod folder;
 pub mod output;
@@ -11,16 +10,13 @@ mod percent;
 pub mod proc;
 pub mod program;
 mod progress;
-mod regular_file;
 pub mod signals;
 pub mod sizes;
 mod text_table;
 mod unprintable;
 
 pub use bad_input::{BadInput, bad_input};
-pub use distinct::{distinct, repeated};
 pub use percent::percent;
 pub use progress::Step;
-pub use regular_file::require_regular;
 pub use text_table::TextTable;
 pub use unprintable::{escaped, is_unprintable};

@@ -5,7 +5,6 @@
 
 use std::env;
 use std::fmt::Display;
-use std::fs;
 use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
 use std::path::Path;
 
@@ -36,33 +35,6 @@ impl Write for Output {
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
-}
-
-/// Writes a file that is whole, or as it was, at any time: next to it, and then in its place. Its permissions stay. What is no file
-/// (`/dev/stdout`) is written to.
-///
-/// # Errors
-/// Those of the file system.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    if path.exists() && !path.is_file() {
-        return fs::write(path, bytes);
-    }
-    // Through a link, so that the link stays.
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let mut part = path.clone().into_os_string();
-    part.push(".part");
-    let write = || -> io::Result<()> {
-        let mode = fs::metadata(&path).ok().map(|there| there.permissions());
-        let mut file = fs::File::create(&part)?;
-        mode.map_or(Ok(()), |mode| file.set_permissions(mode))?;
-        file.write_all(bytes)?;
-        fs::rename(&part, &path)
-    };
-    let written = write();
-    if written.is_err() {
-        let _ = fs::remove_file(&part);
-    }
-    written
 }
 
 /// Prints a report on standard output.
@@ -130,23 +102,6 @@ impl<W: Write> Write for Reader<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_file_is_whole_or_as_it_was() {
-        let folder = tempfile::tempdir().expect("folder");
-        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
-        fs::write(&file, "old").expect("written");
-        std::os::unix::fs::symlink(&file, &link).expect("link");
-        for text in ["new", "newer"] {
-            write_whole(&link, text.as_bytes()).expect("written");
-            assert_eq!(fs::read_to_string(&file).expect("text"), text);
-            assert!(link.is_symlink());
-        }
-        // What cannot be written next to it does not touch it.
-        fs::create_dir(folder.path().join("file.part")).expect("in the way");
-        write_whole(&file, b"newest").expect_err("in the way");
-        assert_eq!(fs::read_to_string(&file).expect("text"), "newer");
-    }
 
     /// Fails with the same error, always.
     struct Failing(ErrorKind);

@@ -4,6 +4,7 @@
 use xxhash_rust::xxh3::{xxh3_128, xxh3_128_with_seed};
 
 /// XXH3-128 of a user key with seed 0, as two halves. Part of the on-disk format: it never changes.
+#[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyDigest {
     /// Low 64 bits of the 128-bit hash.

@@ -64,18 +64,4 @@ pub enum FormatError {
         #[source]
         source: FilterError,
     },
-    /// The block has no such unit.
-    #[error(
-        "no unit {unit} of segment {segment}: the block has {segment_count} segments of {unit_count} units"
-    )]
-    NoSuchUnit {
-        /// Segment asked for.
-        segment: u32,
-        /// Unit asked for.
-        unit: u8,
-        /// Segments of the block.
-        segment_count: u32,
-        /// Units of each segment.
-        unit_count: u8,
-    },
 }

@@ -134,30 +134,34 @@ void sb_filters_metrics_text(const sb_filters* filters, void* context,
 // Calls `take` with the settings in force, for a log.
 void sb_filters_settings_text(const sb_filters* filters, void* context,
                               void (*take)(void* context, sb_bytes text) SB_NOEXCEPT) SB_NOEXCEPT;
-// A table without filter units was opened.
-void sb_filters_count_table_without_units(const sb_filters* filters) SB_NOEXCEPT;
-// A database into whose options filters were installed wrote a table without units.
-void sb_filters_count_written_without_units(const sb_filters* filters) SB_NOEXCEPT;
+// What a host counts: tables without filter units that were opened; tables written without units by a database into whose options filters
+// were installed; rejected keys that were looked up all the same (verify_below), and those of them that the table holds; blocks of a table,
+// with units or waiting, that a lookup read because no cache had them; tables opened by an iterator that asks no units.
+typedef enum {
+  SB_WITHOUT_UNITS,
+  SB_WRITTEN_WITHOUT_UNITS,
+  SB_VERIFIED,
+  SB_WRONG_REJECTIONS,
+  SB_BLOCK_READS,
+  SB_SOUGHT_TABLES,
+} sb_counted;
+void sb_filters_count(const sb_filters* filters, sb_counted what, uint64_t times) SB_NOEXCEPT;
 // Expected wasted reads per lookup at a budget; below 0 before anything was measured.
 double sb_filters_wasted_reads_per_lookup(const sb_filters* filters, uint64_t budget_bytes) SB_NOEXCEPT;
-// Whether to assume that keys which a custom comparator calls equal are equal byte for byte.
-int sb_filters_assumes_bytewise_equality(const sb_filters* filters) SB_NOEXCEPT;
-// Whether new tables get units.
-int sb_filters_writes_units(const sb_filters* filters) SB_NOEXCEPT;
-// Whether they get a small index, unless the engine's options ask for another one.
-int sb_filters_shrinks_index(const sb_filters* filters) SB_NOEXCEPT;
-// Bytes of their blocks of data, unless the engine's options ask for another size; 0: the engine's default.
+// The settings that a host follows. They stay.
+typedef struct {
+  int writes_units;               // whether new tables get units
+  int writes_further_prefixes;    // and units over further prefixes
+  int shrinks_index;              // whether new tables get an index that needs little memory
+  int has_indexes;                // whether the budget may hold indexes of tables
+  int assumes_bytewise_equality;  // whether keys that a custom comparator calls equal are equal byte for byte
+  uint32_t verify_below;          // a key that units reject is looked up all the same if a random number is below this
+} sb_host_settings;
+const sb_host_settings* sb_filters_host_settings(const sb_filters* filters) SB_NOEXCEPT;
+// Bytes of a block of data in new tables that get such an index, unless the engine's options ask for a size; 0: the engine's default.
 uint32_t sb_filters_block_bytes(const sb_filters* filters) SB_NOEXCEPT;
 // All tables of the open database with this session take so many bytes now.
 void sb_filters_set_data_bytes(const sb_filters* filters, sb_bytes session, uint64_t bytes) SB_NOEXCEPT;
-// Whether the budget holds tables' indexes.
-int sb_filters_has_indexes(const sb_filters* filters) SB_NOEXCEPT;
-// A key that units reject is to be looked up all the same if a random number is below this; 0: none is.
-uint32_t sb_filters_verify_below(const sb_filters* filters) SB_NOEXCEPT;
-// It was. `was_there`: the table holds it, so the rejection was wrong.
-void sb_filters_count_verified(const sb_filters* filters, int was_there) SB_NOEXCEPT;
-// Whether new tables get units over further prefixes.
-int sb_filters_writes_further_prefixes(const sb_filters* filters) SB_NOEXCEPT;
 
 // ---- writing --------------------------------------------------------------------------------------------------------
 
@@ -204,7 +208,8 @@ typedef struct sb_file sb_file;
 typedef struct {
   // As in sb_file_access.
   int (*read)(const sb_file* file, uint64_t offset, size_t size, int verify, uint8_t* into) SB_NOEXCEPT;
-  // Reads the head of the units with these contents, and passes it to `take` once. Errors: SB_CORRUPT, SB_UNREADABLE, SB_NO_SUCH_UNITS.
+  // Reads the head of the units over keys, or over prefixes, and passes it to `take` once. Errors: SB_CORRUPT, SB_UNREADABLE,
+  // SB_NO_SUCH_UNITS.
   int (*read_head)(const sb_file* file, int32_t contents, void* context,
                    void (*take)(void* context, const sb_head* head) SB_NOEXCEPT) SB_NOEXCEPT;
   // Reads the table's whole index, and passes its entries to `take` in order. Separators are compared byte by byte. Null: not supported.
@@ -249,18 +254,17 @@ void sb_column_family_count_lookups(const sb_column_family* family, uint64_t loo
 
 // From the first bytes of a filter block: 1, and the sizes of the head (header and directory) and of the block; 0: no block of units.
 int sb_block_extent(sb_bytes start, uint64_t* head_bytes, uint64_t* block_bytes) SB_NOEXCEPT;
-// What the units of a block with this head are over. A block of prefixes may follow the block of keys, `prefixes_at` bytes after its start;
-// the extent of the first includes it. The prefixes of a table are opened, probed and closed like another table of the same file, with the
-// prefixes as its keys in byte order.
-enum { SB_UNKNOWN_CONTENTS = 0, SB_KEYS = 1, SB_KEYS_BEFORE_PREFIXES = 2, SB_PREFIXES = 3 };
-int sb_block_contents(sb_bytes head, uint64_t* prefixes_at) SB_NOEXCEPT;
+// The units of a table over its keys, and those over its prefixes: these are opened, probed and closed like another table of the same file,
+// with the prefixes as its keys in byte order.
+enum { SB_KEYS = 0, SB_PREFIXES = 1 };
 // Length of the longest further prefix, by the rules of an open table's units, that all keys from `from` to below `end` share in byte
 // order; 0: none.
 size_t sb_table_further_prefix_of_range(const sb_table* table, sb_bytes from, sb_bytes end) SB_NOEXCEPT;
 // Results of checking a head and of opening a table.
 enum { SB_OPENED = 0, SB_NO_ROOM = 1, SB_CORRUPT = 2, SB_UNREADABLE = 4, SB_NO_SUCH_UNITS = 5 };
-// SB_OPENED: the head is valid and has these contents; or SB_CORRUPT, SB_NO_SUCH_UNITS.
-int sb_head_check(sb_bytes head, int32_t contents) SB_NOEXCEPT;
+// SB_OPENED: the head is valid, and its block has these units. `units_at` is 0 if the head is theirs; otherwise they follow the block's
+// units over keys, and begin with a head of their own so many bytes after the block's start. Or SB_CORRUPT, SB_NO_SUCH_UNITS.
+int sb_block_units(sb_bytes head, int32_t contents, uint64_t* units_at) SB_NOEXCEPT;
 // Opens a table; close it with sb_table_close. `head` is null if `why` has a reason: SB_NO_ROOM, SB_CORRUPT, SB_UNREADABLE. Returns
 // SB_OPENED, or why lookups pass unfiltered. With SB_NO_SUCH_UNITS that is final and `*table` is null; otherwise the table waits, and
 // another thread opens it when there is room and it can be read. Takes a share in `file`.
@@ -277,13 +281,9 @@ void sb_table_close(const sb_filters* filters, const sb_table* table, int obsole
 
 // Bytes that the host keeps for lookups of the calling thread until it ends; the budget pays for them.
 void sb_set_thread_bytes(size_t bytes) SB_NOEXCEPT;
-// Blocks of a table, with units or waiting, that a lookup read because no cache had them.
-void sb_filters_count_block_reads(const sb_filters* filters, uint64_t reads) SB_NOEXCEPT;
-// An iterator opened a table without asking units: its reads are not counted.
-void sb_filters_count_sought_table(const sb_filters* filters) SB_NOEXCEPT;
 sb_digest sb_digest_of(sb_bytes key) SB_NOEXCEPT;
 // The hot path, for an open table, like the functions below: whether the table may hold the key, and the segment that would. No lock, no
-// allocation, no I/O. Records a "no"; report how a "maybe" ended with sb_table_record_*.
+// allocation, no I/O. Records a "no"; report how a "maybe" ended with sb_table_record.
 int sb_table_may_match(const sb_table* table, const sb_comparator* comparator, sb_digest digest, sb_bytes key,
                        uint32_t* segment) SB_NOEXCEPT;
 // A key of a batch and its result: the segment that would hold it, and whether the table may hold it (1) or does not (0).
@@ -296,23 +296,19 @@ typedef struct {
 // The same for each key of a batch. Faster for keys in the table's order, because neighbours may share a segment.
 void sb_table_may_match_batch(const sb_table* table, const sb_comparator* comparator, sb_batch_key* keys,
                               size_t count) SB_NOEXCEPT;
-// How a lookup after a "maybe" ended in the table: it found nothing, or its key.
-void sb_table_record_missing(const sb_table* table, uint32_t segment) SB_NOEXCEPT;
-void sb_table_record_found(const sb_table* table, uint32_t segment) SB_NOEXCEPT;
-// The lookup did not find out, because it was not allowed to read a block that is not in memory.
-void sb_table_record_not_read(const sb_table* table, uint32_t segment) SB_NOEXCEPT;
+// How a lookup after a "maybe" ended in the table: it found nothing, or its key, or did not find out, because it was not allowed to read a
+// block that is not in memory.
+typedef enum { SB_MISSING, SB_FOUND, SB_NOT_READ } sb_ended;
+void sb_table_record(const sb_table* table, uint32_t segment, sb_ended ended) SB_NOEXCEPT;
 // A cursor over the table's index, with the entries of `read_index`, if it is resident; else null. The index stays in memory until the
 // cursor is freed. No lock, no I/O. One thread at a time.
 typedef struct sb_index_cursor sb_index_cursor;
 sb_index_cursor* sb_table_index(const sb_table* table) SB_NOEXCEPT;
 void sb_index_cursor_free(sb_index_cursor* cursor) SB_NOEXCEPT;
-// Each returns 1 and an entry, whose separator is valid until the next call, or 0 if there is none: the first, the last, the first whose
-// separator is at least `key`, the next and the previous one of the last call, which returned one.
-int sb_index_first(sb_index_cursor* cursor, sb_index_entry* entry) SB_NOEXCEPT;
-int sb_index_last(sb_index_cursor* cursor, sb_index_entry* entry) SB_NOEXCEPT;
-int sb_index_seek(sb_index_cursor* cursor, sb_bytes key, sb_index_entry* entry) SB_NOEXCEPT;
-int sb_index_next(sb_index_cursor* cursor, sb_index_entry* entry) SB_NOEXCEPT;
-int sb_index_previous(sb_index_cursor* cursor, sb_index_entry* entry) SB_NOEXCEPT;
+// Moves to the first entry, the last, the first whose separator is at least `key` (used for SB_SEEK alone), or the next or previous one of
+// the last move, which gave one. Returns 1 and the entry, whose separator is valid until the next move, or 0 if there is none.
+typedef enum { SB_FIRST, SB_LAST, SB_SEEK, SB_NEXT, SB_PREVIOUS } sb_move;
+int sb_index_move(sb_index_cursor* cursor, sb_move to, sb_bytes key, sb_index_entry* entry) SB_NOEXCEPT;
 
 #ifdef __cplusplus
 }

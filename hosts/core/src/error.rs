@@ -6,17 +6,7 @@ use std::{io, path::PathBuf};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A setting has a value that cannot work.
-    #[error("setting {name}: got {got}, expected {expected}")]
-    Setting {
-        /// Name of the setting.
-        name: &'static str,
-        /// The value given.
-        got: String,
-        /// What is accepted.
-        expected: String,
-    },
-    /// A setting, given by name, is unknown or does not take its value.
+    /// A setting is unknown or does not take its value.
     #[error("{0}")]
     Settings(String),
     /// The options do not take filter units.

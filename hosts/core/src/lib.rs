@@ -26,4 +26,4 @@ pub use settings::{
     table::{SETTINGS, Setting},
 };
 pub use springbloom_format::FurtherPrefixes;
-pub use warm_start::hotness_file::{self, Unusable, from_stored};
+pub use warm_start::hotness_file::{self, from_stored};

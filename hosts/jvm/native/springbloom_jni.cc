@@ -9,7 +9,6 @@
 
 #include "owners.h"
 #include "install/elastic_table_factory.h"
-#include "install/status.h"
 #include "springbloom.h"
 
 namespace springbloom {

@@ -139,7 +139,7 @@ void Database::Learn(uint64_t number, uint64_t file_size, const OpenedFile& file
     return;
   }
   if (why == SB_NO_SUCH_UNITS) {
-    sb_filters_count_table_without_units(selected_.filters.get());
+    sb_filters_count(selected_.filters.get(), SB_WITHOUT_UNITS, 1);
     if (!has_told_of_none_.exchange(true)) {
       leveldb::Log(log_,
                    "springbloom: %s has no filter units, and lookups read it unfiltered; others are not told of here, the metric "
@@ -183,9 +183,9 @@ bool Database::Lookup::MayMatch() { return sb_table_may_match(table_.units, &ord
 
 void Database::Lookup::Record(bool is_found) const {
   if (is_found) {
-    sb_table_record_found(table_.units, segment_);
+    sb_table_record(table_.units, segment_, SB_FOUND);
   } else {
-    sb_table_record_missing(table_.units, segment_);
+    sb_table_record(table_.units, segment_, SB_MISSING);
   }
 }
 

@@ -119,7 +119,9 @@ Status Parse(const std::string& settings, std::vector<std::pair<std::string, std
 
 bool Selected::IsBytewise() const { return user_comparator == leveldb::BytewiseComparator(); }
 
-bool Selected::MayFilter() const { return IsBytewise() || sb_filters_assumes_bytewise_equality(filters.get()) != 0; }
+bool Selected::MayFilter() const {
+  return IsBytewise() || sb_filters_host_settings(filters.get())->assumes_bytewise_equality != 0;
+}
 
 Selected SelectedBy(const leveldb::Options& options) {
   Selected selected;

@@ -45,7 +45,7 @@ class UnitWriter {
   Slice Finish() {
     const sb_bytes units = sb_builder_finish(builder_.get());
     if (units.size == 0 || !is_sound_) {
-      sb_filters_count_written_without_units(filters_);
+      sb_filters_count(filters_, SB_WRITTEN_WITHOUT_UNITS, 1);
       return Slice();
     }
     return Slice(reinterpret_cast<const char*>(units.data), units.size);
@@ -118,12 +118,12 @@ struct TableBuilder::Rep {
     if (selected.filters == nullptr) {
       filter.emplace(options.filter_policy);
       filter->StartBlock(0);
-    } else if (!sb_filters_writes_units(selected.filters.get())) {
+    } else if (!sb_filters_host_settings(selected.filters.get())->writes_units) {
       return;
     } else if (selected.MayFilter()) {
       units.emplace(selected);
     } else {
-      sb_filters_count_written_without_units(selected.filters.get());
+      sb_filters_count(selected.filters.get(), SB_WRITTEN_WITHOUT_UNITS, 1);
     }
   }
 

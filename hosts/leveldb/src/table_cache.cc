@@ -113,7 +113,7 @@ struct TableCache::Rep {
     if (is_new) {
       database->Learn(number, file_size, reader->file);
     } else if (!database && selected.filters != nullptr) {
-      sb_filters_count_table_without_units(selected.filters.get());
+      sb_filters_count(selected.filters.get(), SB_WITHOUT_UNITS, 1);
     }
     *handle = cache->Insert(key, reader.release(), 1, &Delete);
     return s;

@@ -2,6 +2,8 @@
 // leaves a function ends the process. A pointer is borrowed for the call unless the comment says that it is owned.
 #pragma once
 
+#include <stdbool.h>
+
 #include "springbloom_abi.h"
 
 #ifdef __cplusplus
@@ -20,7 +22,7 @@ int springbloom_install(void* rocksdb_options, const sb_filters* filters, char* 
 const sb_filters* springbloom_installed(void* rocksdb_options) SB_NOEXCEPT;
 // Of a column family: whether it writes and reads filter units, and its tables.
 typedef struct {
-  int is_active;
+  bool is_active;
   uint64_t tables_with_units;
   uint64_t tables_without_units;
   uint64_t index_block_restart_interval;  // of new tables; 0 if they are stock RocksDB's
@@ -44,18 +46,15 @@ typedef struct {
   uint64_t block_bytes;
   uint64_t raw_bytes;  // of keys and values
   uint64_t data_blocks;
+  sb_bytes head;  // the first bytes of that block: its header and directory, if it is sound
 } springbloom_table_info;
-typedef struct {
-  void* context;
-  void (*table)(void* context, const springbloom_table_info* info);
-  void (*head)(void* context, sb_bytes head);  // the first bytes of that block: its header and directory, if it is sound
-} springbloom_inspect_sink;
-// Reads one table file on its own. 0 on success.
-int springbloom_inspect_table(sb_bytes path, const springbloom_inspect_sink* sink, char* error, size_t error_size) SB_NOEXCEPT;
+// Reads one table file on its own, and passes what it says to `take`. 0 on success.
+int springbloom_inspect_table(sb_bytes path, void* context, void (*take)(void* context, const springbloom_table_info* table),
+                              char* error, size_t error_size) SB_NOEXCEPT;
 
 // Options of an index, and what it takes with them.
 typedef struct {
-  int restart_interval;
+  uint32_t restart_interval;
   uint64_t block_bytes;
 } springbloom_index_options;
 typedef struct {

@@ -1,11 +1,13 @@
 // Owners of the Rust objects, so that C++ cannot leak or free them twice.
 #pragma once
 
+#include <cstdio>
 #include <memory>
 #include <string>
 
 #include "abi.h"
 #include "rocksdb/slice.h"
+#include "rocksdb/status.h"
 
 namespace springbloom {
 
@@ -39,12 +41,21 @@ inline rocksdb::Slice ToSlice(const sb_bytes& bytes) {
   return rocksdb::Slice(reinterpret_cast<const char*>(bytes.data), bytes.size);
 }
 
+// 0 if `s` is OK; else 1, and the buffer says why not.
+inline int Told(const rocksdb::Status& s, char* error, size_t error_size) {
+  if (!s.ok()) {
+    std::snprintf(error, error_size, "%s", s.ToString().c_str());
+  }
+  return s.ok() ? 0 : 1;
+}
+
+// `into` is a std::string*.
+inline void TakeText(void* into, sb_bytes text) noexcept { *static_cast<std::string*>(into) = ToSlice(text).ToString(); }
+
 // The settings in force, for a log.
 inline std::string SettingsText(const sb_filters* filters) {
   std::string text;
-  sb_filters_settings_text(filters, &text, [](void* context, sb_bytes bytes) noexcept {
-    *static_cast<std::string*>(context) = ToSlice(bytes).ToString();
-  });
+  sb_filters_settings_text(filters, &text, &TakeText);
   return text;
 }
 

@@ -12,7 +12,7 @@ namespace springbloom {
 // prefixes it finds the others, too, and programs rely on that. So it takes options that have asked for filters over prefixes: by a filter
 // policy, as with stock tables, or by further prefixes.
 inline bool FiltersPrefixes(const sb_filters* filters, const rocksdb::BlockBasedTableOptions& options) {
-  return options.filter_policy != nullptr || sb_filters_writes_further_prefixes(filters) != 0;
+  return options.filter_policy != nullptr || sb_filters_host_settings(filters)->writes_further_prefixes != 0;
 }
 
 }  // namespace springbloom

@@ -211,8 +211,7 @@ impl ElasticFiltersBuilder {
     ///
     /// Errors on an unknown name, and on a value that the setting does not take.
     pub fn set(self, name: &str, value: &str) -> Result<Self, Error> {
-        let settings = self.settings.with(&[(name, value)]).map_err(Error::Settings)?;
-        Ok(Self { settings })
+        Ok(Self { settings: self.settings.with(&[(name, value)])? })
     }
 
     /// The settings so far.

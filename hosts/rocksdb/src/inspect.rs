@@ -4,12 +4,15 @@ use std::{fs::File, io, os::unix::fs::FileExt, path::Path};
 
 use springbloom_format::{Directory, FormatError};
 
-use crate::{Error, ffi};
+use crate::{
+    Error,
+    ffi::{self, TableInfo},
+};
 
 pub use ffi::{IndexOptions, IndexSize};
 
 /// One table file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableReport {
     /// Size of the file.
     pub file_bytes: u64,
@@ -79,18 +82,17 @@ impl UnitsReport {
 
 /// Reads what a table file says of itself, without its database.
 pub fn summary(path: &Path) -> Result<TableSummary, Error> {
-    let inspected =
-        ffi::inspect_table(path).map_err(|message| Error::Table { path: path.to_owned(), message })?;
-    Ok(TableSummary {
-        file_bytes: inspected.file_bytes,
-        entries: inspected.entries,
-        filter_bytes: inspected.filter_bytes,
-        index_bytes: inspected.index_bytes,
-        raw_bytes: inspected.raw_bytes,
-        data_blocks: inspected.data_blocks,
-        filter_policy: inspected.filter_policy,
-        has_units: inspected.head.is_some(),
-    })
+    let summary = ffi::inspect_table(path, |table| TableSummary {
+        file_bytes: table.file_bytes,
+        entries: table.entries,
+        filter_bytes: table.filter_bytes,
+        index_bytes: table.index_bytes,
+        raw_bytes: table.raw_bytes,
+        data_blocks: table.data_blocks,
+        filter_policy: String::from_utf8_lossy(table.filter_policy.get()).into_owned(),
+        has_units: table.block_offset > 0,
+    });
+    summary.map_err(|message| Error::Table { path: path.to_owned(), message })
 }
 
 /// Rewrites the first `data_bytes` of a table in memory with each of the options, and tells what the indexes take. Reads as much of the
@@ -108,30 +110,22 @@ pub fn measure_indexes(
 
 /// Reads a table file on its own, without its database, and checks every unit of it, one at a time.
 pub fn table(path: &Path) -> Result<TableReport, Error> {
-    let inspected =
-        ffi::inspect_table(path).map_err(|message| Error::Table { path: path.to_owned(), message })?;
-    let units = match &inspected.head {
-        Some(head) => Some(units_of(path, head, inspected.block_offset, inspected.block_bytes)?),
-        None => None,
-    };
-    Ok(TableReport {
-        file_bytes: inspected.file_bytes,
-        entries: inspected.entries,
-        data_bytes: inspected.data_bytes,
-        filter_bytes: inspected.filter_bytes,
-        filter_policy: inspected.filter_policy,
-        units,
-    })
+    let report = ffi::inspect_table(path, |table| {
+        Ok(TableReport {
+            file_bytes: table.file_bytes,
+            entries: table.entries,
+            data_bytes: table.data_bytes,
+            filter_bytes: table.filter_bytes,
+            filter_policy: String::from_utf8_lossy(table.filter_policy.get()).into_owned(),
+            units: (table.block_offset > 0).then(|| units_of(path, table)).transpose()?,
+        })
+    });
+    report.map_err(|message| Error::Table { path: path.to_owned(), message })?
 }
 
-/// Of the block of `block_bytes` bytes at `block_offset` of a file.
-fn units_of(
-    path: &Path,
-    head: &[u8],
-    block_offset: u64,
-    block_bytes: u64,
-) -> Result<Result<UnitsReport, FormatError>, Error> {
-    let directory = match Directory::parse(head) {
+/// The units of a table that has them.
+fn units_of(path: &Path, table: &TableInfo<'_>) -> Result<Result<UnitsReport, FormatError>, Error> {
+    let directory = match Directory::parse(table.head.get()) {
         Ok(directory) => directory,
         Err(error) => return Ok(Err(error)),
     };
@@ -140,11 +134,11 @@ fn units_of(
     let mut bytes = Vec::new();
     let mut is_corrupt = |segment, unit| -> io::Result<bool> {
         let span = directory.unit_span(segment, unit);
-        if span.end > block_bytes {
+        if span.end > table.block_bytes {
             return Ok(true);
         }
         bytes.resize((span.end - span.start) as usize, 0);
-        file.read_exact_at(&mut bytes, block_offset + span.start)?;
+        file.read_exact_at(&mut bytes, table.block_offset + span.start)?;
         Ok(directory.decode_unit(segment, unit, &bytes).is_err())
     };
     let segments = (0..directory.segment_count()).map(|segment| {

@@ -3,6 +3,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use crate::{Error, ffi};
@@ -20,10 +21,14 @@ impl ListedTable {
 pub fn of_database(folder: &Path) -> Result<Vec<ListedTable>, Error> {
     let mut manifest = current_manifest(folder)?;
     loop {
-        let message = match ffi::list_tables(&manifest) {
-            Ok(tables) => return Ok(tables),
-            Err(message) => message,
-        };
+        let mut tables: Vec<ListedTable> = Vec::new();
+        let read = ffi::list_tables(&manifest, |table| {
+            let family = String::from_utf8_lossy(table.family.get());
+            let same = tables.last().map(|last| &last.column_family).filter(|last| ***last == *family);
+            let column_family = same.map_or_else(|| Arc::from(&*family), Arc::clone);
+            tables.push(ListedTable { column_family, level: table.level, number: table.number });
+        });
+        let Err(message) = read else { return Ok(tables) };
         // A process that writes begins a new MANIFEST now and then, and deletes the old one.
         let newer = current_manifest(folder)?;
         if newer == manifest {

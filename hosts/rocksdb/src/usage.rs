@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use springbloom_format::{BlockHeader, Directory, StoredHotness};
-use springbloom_host_core::{Unusable, from_stored, hotness_file, stored_id};
+use springbloom_host_core::{from_stored, hotness_file, stored_id};
 use springbloom_manager::{Hotness, Lately, MeasuredUse, MemoryCurve, SegmentDemand, SegmentUse};
 
-use crate::{Error, HOTNESS_FILE_NAME, ffi};
+use crate::{Error, ffi};
 
 /// The hotness file of one folder.
 #[derive(Clone, Debug)]
@@ -35,12 +35,7 @@ pub struct TableUsage {
 impl Usage {
     /// Reads the file of a database's folder; `None` if there is none. Errors on one that cannot be used.
     pub fn of_folder(folder: &Path) -> Result<Option<Self>, Error> {
-        let path = || folder.join(HOTNESS_FILE_NAME);
-        let unusable = |error| match error {
-            Unusable::Io(source) => Error::Io { path: path(), source },
-            other => Error::Table { path: path(), message: other.to_string() },
-        };
-        Ok(hotness_file::read(ffi::engine(), folder).map_err(unusable)?.map(|stored| Self { stored }))
+        Ok(hotness_file::read(ffi::engine(), folder)?.map(|stored| Self { stored }))
     }
 
     /// Budget in force when the file was written.
@@ -62,12 +57,17 @@ impl Usage {
     /// Looks a table file up; `None` for one without filter units. Reads its properties and its filter block's directory.
     pub fn of_table(&self, path: &Path) -> Result<Option<TableUsage>, Error> {
         let failed = |message: String| Error::Table { path: PathBuf::from(path), message };
-        let inspected = ffi::inspect_table(path).map_err(failed)?;
-        let Some(start) = inspected.head else { return Ok(None) };
-        let directory = Directory::parse(&start).map_err(|error| failed(error.to_string()))?;
-        let head_bytes = BlockHeader::parse(&start).map_or(0, |header| header.head_bytes() as usize);
-        let head = start.get(..head_bytes).unwrap_or_default();
-        let id = stored_id(&inspected.session, inspected.orig_file_number, head);
+        let found = ffi::inspect_table(path, |table| {
+            if table.block_offset == 0 {
+                return Ok(None);
+            }
+            let start = table.head.get();
+            let directory = Directory::parse(start).map_err(|error| failed(error.to_string()))?;
+            let head_bytes = BlockHeader::parse(start).map_or(0, |header| header.head_bytes() as usize);
+            let head = start.get(..head_bytes).unwrap_or_default();
+            Ok(Some((directory, stored_id(table.session.get(), table.orig_file_number, head))))
+        });
+        let Some((directory, id)) = found.map_err(failed)?? else { return Ok(None) };
         let number = ffi::engine().folder_and_number(path).map(|(_, number)| number);
         let same = || self.stored.tables.iter().filter(|table| table.id == id);
         let known = same().find(|table| Some(table.file_number) == number).or_else(|| same().next());

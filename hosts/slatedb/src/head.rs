@@ -91,7 +91,7 @@ pub(crate) fn decode(bytes: &[u8], over_prefixes: bool) -> Option<(Place, Direct
     let (place, directory) = place(bytes)?;
     let directory = Directory::parse(directory).ok()?;
     (directory.contents().are_prefixes() == over_prefixes
-        && directory.layout().identity() == place.name.identity())
+        && directory.identity() == place.name.identity())
     .then_some((place, directory))
 }
 
@@ -159,7 +159,7 @@ mod tests {
         [b"a", b"b"].into_iter().for_each(|key| writer.add(key, 100));
         let place = Place { folder: "db/springbloom".into(), name };
         let block = writer.finish();
-        let units_at = Directory::parse(&block).expect("it was just written").layout().units_at();
+        let units_at = Directory::parse(&block).expect("it was just written").units_at();
         (place.clone(), encode(&place, &block[..units_at as usize]))
     }
 

@@ -124,7 +124,7 @@ impl FilterBuilder for Builder {
     fn build(&mut self) -> Arc<dyn Filter> {
         let head = self.writer.take().zip(self.first_key.take()).and_then(|(writer, first_key)| {
             let block = Bytes::from(writer.end().into_bytes().ok()?);
-            let units_at = Directory::parse(&block).ok()?.layout().units_at() as usize;
+            let units_at = Directory::parse(&block).ok()?.units_at() as usize;
             let name = UnitsName { keys: UnitsName::keys_of(&first_key, &self.last_key), id: self.id };
             let place = Place { folder: self.database.folder().to_owned(), name };
             self.database.objects(&place.folder).write(name, block.slice(units_at..));

@@ -1,7 +1,6 @@
 //! `springbloom advise`: whether a database needs Springbloom, and what more or less filter memory would do.
 
 mod advice;
-mod expected;
 mod indexes;
 mod log;
 mod modelled;
@@ -88,13 +87,9 @@ impl Advise {
         let Tables { survey, read, used, damaged } = self.read_tables(usage.as_ref())?;
         let traced = self.cache_trace.as_deref().map(Traced::read).transpose()?;
         let indexes = self.measure_indexes(&survey, &read)?;
-        let (measured, not_measured) = match self.measured(usage.as_ref(), &used) {
-            Ok(advice) => (Some(advice), None),
-            Err(why) => (None, Some(why)),
-        };
-        if let Some(why) = &not_measured
-            && let Some(flag) = self.flag_for_measured()
-        {
+        let measured = self.measured(usage.as_ref(), &used);
+        let flag = self.budget.map(|_| "--budget").or(self.target.map(|_| "--target"));
+        if let (Err(why), Some(flag)) = (&measured, flag) {
             let folder = self.database.folder().display();
             return Err(bad_input(format!(
                 "{flag} needs measured use, and {folder} {why}: open it with elastic filters and look keys up first"
@@ -108,7 +103,7 @@ impl Advise {
         let lookups = Lookups { zipf: self.zipf, zero_result: self.zero_result };
         let modelled = Modelled::of(&survey, indexes, memory.map(|memory| memory.bytes), lookups);
         let verdict = Verdict::of(&survey, log.as_ref(), memory, modelled.as_ref());
-        let not_measured = not_measured.map(|why| format!("it {why}"));
+        let not_measured = measured.as_ref().err().map(|why| format!("it {why}"));
         let report = Report {
             database: survey,
             indexes,
@@ -117,7 +112,7 @@ impl Advise {
             log_fault,
             modelled,
             verdict,
-            measured,
+            measured: measured.ok(),
             not_measured,
         };
         output::report(|out| if self.json { report.write_json(out) } else { report.write_text(out) })?;
@@ -129,12 +124,6 @@ impl Advise {
             (None, Some(error)) => Err(error),
             (None, None) => Ok(()),
         }
-    }
-
-    /// A flag that was given and asks for what was measured.
-    fn flag_for_measured(&self) -> Option<&'static str> {
-        let flags = [("--budget", self.budget.is_some()), ("--target", self.target.is_some())];
-        flags.into_iter().find(|flag| flag.1).map(|flag| flag.0)
     }
 
     /// What the tables say of themselves, and their saved use, one after the other.

@@ -7,7 +7,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
-use springbloom_console::{bad_input, output};
+use springbloom_console::bad_input;
+use springbloom_records::write_whole;
 
 use crate::database::preset::TreeShape;
 
@@ -49,7 +50,7 @@ impl TreeManifest {
     /// Writes it atomically.
     pub(crate) fn write(&self, path: &Path) -> Result<()> {
         let text = serde_json::to_string_pretty(self).context("manifest")?;
-        output::write_whole(path, (text + "\n").as_bytes())
+        write_whole(path, (text + "\n").as_bytes())
             .with_context(|| format!("cannot write {}", path.display()))
     }
 

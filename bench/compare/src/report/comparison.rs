@@ -3,8 +3,7 @@
 use std::io::Write;
 
 use anyhow::Result;
-use springbloom_console::distinct;
-use springbloom_records::{Figure, Unit};
+use springbloom_records::{Figure, Unit, distinct};
 
 use crate::report::{Header, summary, table, total_memory};
 use crate::run::{Row, labels_of};

@@ -3,8 +3,7 @@
 use std::io::Write;
 
 use anyhow::Result;
-use springbloom_console::distinct;
-use springbloom_records::{Figure, Unit, labels};
+use springbloom_records::{Figure, Unit, distinct, labels};
 
 use crate::report::{Header, table};
 use crate::run::LoadRow;

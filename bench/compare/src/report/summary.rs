@@ -1,7 +1,6 @@
 //! A comparison in words, below its table.
 
-use springbloom_console::distinct;
-use springbloom_records::{Figure, Labels, Unit};
+use springbloom_records::{Figure, Labels, Unit, distinct};
 
 use crate::database::open::UNITS;
 use crate::run::{Row, labels_of};

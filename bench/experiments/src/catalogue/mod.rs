@@ -10,7 +10,8 @@ mod template;
 
 use std::sync::LazyLock;
 
-use springbloom_console::{bad_input, distinct};
+use springbloom_console::bad_input;
+use springbloom_records::distinct;
 
 use crate::experiment::Experiment;
 use crate::run::Run;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail, ensure};
-use springbloom_console::distinct;
+use springbloom_records::distinct;
 
 use super::file::{ClaimEntry, ExperimentEntry, File, RunEntry};
 use super::template::{Row, combinations, filled, flags};

@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Display};
 
-use springbloom_console::{distinct, is_unprintable};
-use springbloom_records::{Figure, Record, Unit};
+use springbloom_console::is_unprintable;
+use springbloom_records::{Figure, Record, Unit, distinct};
 
 /// Cells in Markdown.
 pub(crate) struct Table {

@@ -1,8 +1,7 @@
 //! Runs one by one, filters side by side.
 
-use springbloom_console::distinct;
 use springbloom_console::sizes::Size as Bytes;
-use springbloom_records::{Figure, Record};
+use springbloom_records::{Figure, Record, distinct};
 
 use super::cells::{Table, called, cell, columns, configs};
 

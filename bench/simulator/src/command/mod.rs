@@ -10,9 +10,9 @@ mod shape;
 use anyhow::Result;
 use clap::Args;
 use springbloom_console::sizes::{self, Size};
-use springbloom_console::{Step, bad_input, distinct, output, repeated};
+use springbloom_console::{Step, bad_input, output};
 use springbloom_filter::UnitSettings;
-use springbloom_records::Clock;
+use springbloom_records::{Clock, distinct, repeated};
 use springbloom_workload::{AbsentKeys, Distribution, Mix, Set, StreamSettings, WorkloadError};
 
 use contender::{BITS_MAX, Contender, Load};

@@ -5,8 +5,8 @@ use std::io::Write;
 use anyhow::Result;
 use serde::Serialize;
 use springbloom_console::sizes::Size;
-use springbloom_console::{TextTable, distinct, percent};
-use springbloom_records::{Build, Clock, Figure, Unit, labels};
+use springbloom_console::{TextTable, percent};
+use springbloom_records::{Build, Clock, Figure, Unit, distinct, labels};
 
 use crate::FamilyRun;
 

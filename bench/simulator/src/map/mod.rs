@@ -33,9 +33,10 @@ use clap::Args;
 use serde::Serialize;
 use springbloom_console::sizes::{self, Size};
 use springbloom_console::{Step, TextTable, output};
-use springbloom_records::{Clock, Figure, Unit, labels};
+use springbloom_records::{Clock, Figure, Unit, labels, write_whole};
 
 pub use estimate::Estimate;
+pub use ours::{SEGMENT_BOOKKEEPING_BYTES, TABLE_BOOKKEEPING_BYTES};
 pub use store::{Described, IndexEntry};
 
 use cells::{MEMORY, Popularity, RECORD_BYTES, Shape};
@@ -95,7 +96,7 @@ impl Map {
         let rows = modelled(&wanted, self.table_bytes.bytes as f64, &step);
         drop(step);
         if let Some(path) = &self.svg {
-            output::write_whole(path, picture::svg(&rows).as_bytes())
+            write_whole(path, picture::svg(&rows).as_bytes())
                 .with_context(|| format!("cannot write {}", path.display()))?;
         }
         let figures = counts(&rows);

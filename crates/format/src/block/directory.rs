@@ -94,11 +94,6 @@ impl Directory {
         self.segments.iter().map(|segment| u64::from(segment.shape.key_count())).sum()
     }
 
-    /// All fences, packed, and the end of each.
-    pub fn packed_fences(&self) -> (&[u8], impl ExactSizeIterator<Item = u32>) {
-        (&self.fence_bytes, self.segments.iter().map(|segment| segment.fence_end))
-    }
-
     /// What the units are over. The *keys* of a directory of prefixes are these prefixes, in byte order.
     pub fn contents(&self) -> Contents {
         self.contents
@@ -112,20 +107,6 @@ impl Directory {
     /// Where in the block the block of prefixes begins, if one follows.
     pub fn prefixes_at(&self) -> Option<u64> {
         (self.contents == Contents::KeysBeforePrefixes).then(|| self.layout.block_bytes())
-    }
-
-    /// The part of the directory that is needed to read units.
-    pub fn layout(&self) -> &UnitLayout {
-        &self.layout
-    }
-
-    /// Memory of this directory and its layout in bytes, without the allocator's rounding.
-    pub fn memory_bytes(&self) -> usize {
-        size_of::<Self>() - size_of::<UnitLayout>()
-            + self.layout.memory_bytes()
-            + size_of_val(&*self.segments)
-            + self.fence_bytes.len()
-            + self.last_key.len()
     }
 
     fn fence_span(&self, index: usize) -> Range<usize> {

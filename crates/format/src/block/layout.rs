@@ -82,12 +82,8 @@ impl UnitLayout {
         start..start + self.row_bytes()
     }
 
-    /// Verifies the checksum of the bytes of [`unit_span`](Self::unit_span) and returns the unit.
+    /// Verifies the checksum of the bytes of [`unit_span`](Self::unit_span) and returns the unit. Panics if there is no such segment.
     pub fn decode_unit<'b>(&self, segment: u32, unit: u8, bytes: &'b [u8]) -> Result<&'b [u8], FormatError> {
-        if segment >= self.segment_count() || unit >= self.unit_count {
-            let (segment_count, unit_count) = (self.segment_count(), self.unit_count);
-            return Err(FormatError::NoSuchUnit { segment, unit, segment_count, unit_count });
-        }
         let span = self.span_in_row(segment);
         let (got, expected) = (bytes.len() as u64, span.end - span.start);
         if got < expected {
@@ -116,11 +112,6 @@ impl UnitLayout {
             let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
             (segment, self.decode_unit(segment, unit, &bytes[at(span.start)..at(span.end)]))
         })
-    }
-
-    /// Memory of this layout in bytes, without the allocator's rounding.
-    pub fn memory_bytes(&self) -> usize {
-        size_of::<Self>() + size_of_val(&*self.ends)
     }
 
     fn span_in_row(&self, segment: u32) -> Range<u64> {

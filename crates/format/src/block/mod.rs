@@ -6,7 +6,6 @@ mod further_prefixes;
 mod header;
 mod layout;
 mod prefixes;
-mod rows;
 mod writer;
 
 pub use directory::Directory;

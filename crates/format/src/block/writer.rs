@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use springbloom_filter::{GroupBuilder, KeyDigest, UnitSettings};
 
 use super::directory::{self, SegmentEntry};
-use super::rows::Rows;
+use super::finished::Rows;
 use super::{BlockHeader, Contents, FinishedBlock, FurtherPrefixes, HEADER_BYTES};
 
 /// Maximum number of keys in a segment. The last segment of a table may have a quarter more. Bounds the memory of the open segment (16

@@ -98,11 +98,7 @@ impl BudgetControl {
     }
 
     /// Charges the budget to `cache`, too, while what this gives lives: `None` if it is not to be charged to this one.
-    pub(crate) fn use_cache(
-        &self,
-        engine: &Engine,
-        cache: &Cache<'_>,
-    ) -> Result<Option<Arc<CacheUse>>, String> {
+    pub(crate) fn use_cache(&self, engine: &Engine, cache: &Cache) -> Result<Option<Arc<CacheUse>>, String> {
         if !self.is_charged {
             return Ok(None);
         }
@@ -177,10 +173,10 @@ impl BudgetControl {
         self.alarm.ring();
     }
 
-    /// An iterator opened a table, and asked no units.
-    pub(crate) fn count_sought_table(&self) {
+    /// Iterators opened tables, and asked no units.
+    pub(crate) fn count_sought_tables(&self, times: u64) {
         if self.is_auto() {
-            self.sought_tables.fetch_add(1, Ordering::Relaxed);
+            self.sought_tables.fetch_add(times, Ordering::Relaxed);
         }
     }
 

@@ -80,10 +80,10 @@ impl ChargedCaches {
     pub(crate) fn share(
         &self,
         engine: &Engine,
-        cache: &Cache<'_>,
+        cache: &Cache,
         alarm: &Arc<CacheAlarm>,
     ) -> Option<(Arc<CacheUse>, bool)> {
-        let identity = cache.identity();
+        let identity = cache.identity as usize;
         let shared = |known: &[Known]| {
             known.iter().filter(|known| known.identity == identity).find_map(|known| known.users.upgrade())
         };

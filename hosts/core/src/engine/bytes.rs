@@ -1,36 +1,29 @@
 //! Bytes that cross the C interface.
 
-use std::{ptr, slice};
+use std::{marker::PhantomData, slice};
 
-/// Bytes that somebody else owns: `sb_bytes`.
+/// Bytes that somebody else owns: `sb_bytes`. By the header, those that the engine's adapter gives are readable while they are lent.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub struct Bytes {
+pub struct Bytes<'a> {
     /// May be null when `size` is 0.
-    pub data: *const u8,
-    /// How many there are.
-    pub size: usize,
+    pub(crate) data: *const u8,
+    pub(crate) size: usize,
+    lent: PhantomData<&'a [u8]>,
 }
 
-impl Bytes {
-    pub(crate) fn empty() -> Self {
-        Self { data: ptr::null(), size: 0 }
-    }
-
-    /// These bytes, which outlive it.
-    pub fn of(bytes: &[u8]) -> Self {
-        Self { data: bytes.as_ptr(), size: bytes.len() }
+impl<'a> Bytes<'a> {
+    /// These bytes.
+    pub fn of(bytes: &'a [u8]) -> Self {
+        Self { data: bytes.as_ptr(), size: bytes.len(), lent: PhantomData }
     }
 
     /// The bytes.
-    ///
-    /// # Safety
-    /// `data` points to `size` readable bytes that nobody writes while the result is in use; it may be null when `size` is 0.
-    pub unsafe fn get<'a>(self) -> &'a [u8] {
+    pub fn get(self) -> &'a [u8] {
         if self.size == 0 {
             return &[];
         }
-        // SAFETY: by the caller's promise.
+        // SAFETY: made of such bytes by `of`, or by the adapter, which lends them.
         unsafe { slice::from_raw_parts(self.data, self.size) }
     }
 }

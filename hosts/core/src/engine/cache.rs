@@ -2,7 +2,6 @@
 
 use std::{
     ffi::c_void,
-    marker::PhantomData,
     sync::{
         Arc, OnceLock,
         atomic::{AtomicUsize, Ordering},
@@ -15,25 +14,11 @@ use super::{
     gate::Gate,
 };
 
-/// A cache of the engine, or none.
-pub(crate) struct Cache<'a> {
-    /// Null: none.
-    cache: *const c_void,
-    identity: *const c_void,
-    alive: PhantomData<&'a ()>,
-}
-
-impl Cache<'_> {
-    /// # Safety
-    /// `cache` is null or what the engine's [`CacheCalls`] take, alive as long as the result. No other cache has the same `identity`
-    /// while the cache lives.
-    pub(crate) unsafe fn at(cache: *const c_void, identity: *const c_void) -> Self {
-        Self { cache, identity, alive: PhantomData }
-    }
-
-    pub(crate) fn identity(&self) -> usize {
-        self.identity as usize
-    }
+/// A cache of the engine, borrowed for a call: what its [`CacheCalls`] take, or null.
+pub(crate) struct Cache {
+    pub(crate) cache: *const c_void,
+    /// No other cache has the same while it lives.
+    pub(crate) identity: *const c_void,
 }
 
 /// A cache of records that the engine asks before its tables: `sb_row_cache`.
@@ -119,42 +104,36 @@ impl CacheCharge {
 
     /// Bytes that are charged.
     pub(crate) fn bytes(&self) -> usize {
-        // SAFETY: `charge` is alive until drop.
-        self.ask(|of| unsafe { (of.calls.charged)(of.charge) }).unwrap_or(0)
+        self.ask(|of| (of.calls.charged)(of.charge)).unwrap_or(0)
     }
 
     /// Capacity of the cache.
     pub(crate) fn capacity(&self) -> usize {
-        // SAFETY: as above.
-        self.ask(|of| unsafe { (of.calls.capacity)(of.charge) }).unwrap_or(0)
+        self.ask(|of| (of.calls.capacity)(of.charge)).unwrap_or(0)
     }
 
     /// Bytes that the charge may take, this many eighths of the capacity at most. Some caches walk over all their entries for it.
     pub(crate) fn room(&self, eighths: u32) -> usize {
-        // SAFETY: as above.
-        self.ask(|of| unsafe { (of.calls.room)(of.charge, eighths) }).unwrap_or(0)
+        self.ask(|of| (of.calls.room)(of.charge, eighths)).unwrap_or(0)
     }
 
     /// Changes the charge to `bytes`, as long as none is [ended](Self::end) that was made by this permit. Gives what the cache grants of
     /// them: less only if its limit is strict.
     pub(crate) fn update(&self, bytes: usize, permit: u64) -> usize {
-        // SAFETY: as above.
-        let granted = self.ask(|of| unsafe { (of.calls.update)(of.charge, bytes as u64, permit) });
+        let granted = self.ask(|of| (of.calls.update)(of.charge, bytes as u64, permit));
         granted.map_or(0, |granted| granted.min(bytes))
     }
 
     /// Gives all bytes back at once, and charges no more that were permitted before `permit`; or only if the cache `is_refusing` entries
     /// for want of room. `false` if none were charged.
     pub(crate) fn end(&self, permit: u64, if_refusing: bool) -> bool {
-        // SAFETY: as above.
-        self.ask(|of| unsafe { (of.calls.end)(of.charge, permit, if_refusing.into()) }) > Some(0)
+        self.ask(|of| (of.calls.end)(of.charge, permit, if_refusing.into())) > Some(0)
     }
 }
 
 impl Drop for Charge {
     fn drop(&mut self) {
-        // SAFETY: owned and not used again.
-        unsafe { (self.calls.release)(self.charge) }
+        (self.calls.release)(self.charge);
     }
 }
 
@@ -166,11 +145,11 @@ pub(crate) struct CacheUse {
 
 impl CacheUse {
     /// A charge of 0 bytes; `None` if there is no cache.
-    pub(crate) fn of(engine: &Engine, cache: &Cache<'_>, alarm: &Arc<CacheAlarm>) -> Option<Self> {
+    pub(crate) fn of(engine: &Engine, cache: &Cache, alarm: &Arc<CacheAlarm>) -> Option<Self> {
         let calls = engine.cache.filter(|_| !cache.cache.is_null())?;
         let context = Arc::into_raw(alarm.clone()).cast_mut().cast();
-        // SAFETY: the cache is alive by `Cache`'s promise; the charge shares it. `ring` and `forget` take a share of the alarm.
-        let charge = unsafe { (calls.charge)(cache.cache, ring, forget, context) };
+        // The charge shares the cache. `ring` and `forget` take a share of the alarm.
+        let charge = (calls.charge)(cache.cache, ring, forget, context);
         let charge = Arc::new(CacheCharge(Gate::new(Charge { calls, charge })));
         Some(Self { charge, alarm: alarm.clone() })
     }

@@ -10,7 +10,7 @@ use springbloom_manager::KeyOrder;
 
 use super::bytes::Bytes;
 
-type CompareFn = unsafe extern "C" fn(*const c_void, Bytes, Bytes) -> c_int;
+type CompareFn = extern "C" fn(*const c_void, Bytes<'_>, Bytes<'_>) -> c_int;
 
 /// An order of user keys: `sb_comparator`. Without a function: the order of their bytes.
 #[repr(C)]
@@ -33,9 +33,7 @@ impl KeyOrder for Comparator {
     #[inline]
     fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
         let Some(compare) = self.compare else { return a.cmp(b) };
-        // SAFETY: the comparator is alive for the call that the order came with, and both keys are readable.
-        let order = unsafe { compare(self.comparator, Bytes::of(a), Bytes::of(b)) };
-        order.cmp(&0)
+        compare(self.comparator, Bytes::of(a), Bytes::of(b)).cmp(&0)
     }
 
     fn is_bytewise(&self) -> bool {

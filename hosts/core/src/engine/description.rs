@@ -43,24 +43,24 @@ impl fmt::Debug for Name {
 pub struct CacheCalls {
     /// Begins a charge of 0 bytes, which keeps the cache alive. The first function is called when the cache may have run short of room, the
     /// second after its last call, each with the last argument.
-    pub charge: unsafe extern "C" fn(
+    pub charge: extern "C" fn(
         *const c_void,
         extern "C" fn(*mut c_void),
         extern "C" fn(*mut c_void),
         *mut c_void,
     ) -> *mut c_void,
     /// Capacity of the cache.
-    pub capacity: unsafe extern "C" fn(charge: *mut c_void) -> u64,
+    pub capacity: extern "C" fn(charge: *mut c_void) -> u64,
     /// Bytes that the charge may take, this many eighths of the capacity at most.
-    pub room: unsafe extern "C" fn(charge: *mut c_void, eighths: c_uint) -> u64,
+    pub room: extern "C" fn(charge: *mut c_void, eighths: c_uint) -> u64,
     /// Bytes that are charged.
-    pub charged: unsafe extern "C" fn(charge: *mut c_void) -> u64,
+    pub charged: extern "C" fn(charge: *mut c_void) -> u64,
     /// Changes a charge by a permit. Gives what the cache grants.
-    pub update: unsafe extern "C" fn(charge: *mut c_void, bytes: u64, permit: u64) -> u64,
+    pub update: extern "C" fn(charge: *mut c_void, bytes: u64, permit: u64) -> u64,
     /// Gives all bytes of a charge back at once, and takes none by an earlier permit; or only if the cache refuses entries. Gives how many.
-    pub end: unsafe extern "C" fn(charge: *mut c_void, permit: u64, if_refusing: c_int) -> u64,
+    pub end: extern "C" fn(charge: *mut c_void, permit: u64, if_refusing: c_int) -> u64,
     /// Ends a charge.
-    pub release: unsafe extern "C" fn(charge: *mut c_void),
+    pub release: extern "C" fn(charge: *mut c_void),
 }
 
 /// An engine, as the host that knows it describes it: `sb_engine`.

@@ -1,13 +1,17 @@
 //! Table files of a database, as the engine opens them.
 
-use std::ffi::{c_int, c_void};
+use std::{
+    ffi::{c_int, c_void},
+    os::unix::ffi::OsStrExt,
+    path::Path,
+};
 
 use super::{bytes::Bytes, gate::Gate};
 
-type ReadFn = unsafe extern "C" fn(*const c_void, Bytes, u64, usize, c_int, *mut u8) -> c_int;
-type ExistsFn = unsafe extern "C" fn(*const c_void, Bytes) -> c_int;
-type LogFn = unsafe extern "C" fn(*const c_void, c_int, Bytes);
-type FreeFn = unsafe extern "C" fn(*mut c_void);
+type ReadFn = extern "C" fn(*const c_void, Bytes<'_>, u64, usize, c_int, *mut u8) -> c_int;
+type ExistsFn = extern "C" fn(*const c_void, Bytes<'_>) -> c_int;
+type LogFn = extern "C" fn(*const c_void, c_int, Bytes<'_>);
+type FreeFn = extern "C" fn(*mut c_void);
 
 /// How table files are opened: `sb_file_access`.
 #[repr(C)]
@@ -46,30 +50,23 @@ unsafe impl Send for Files {}
 unsafe impl Sync for Files {}
 
 impl FileAccess {
-    /// # Safety
-    /// `access.access` belongs to the result from here on, and the functions take it.
-    pub(crate) unsafe fn new(access: Access) -> Self {
+    /// `access.access` belongs to the result from here on.
+    pub(crate) fn new(access: Access) -> Self {
         Self { file_system: access.file_system, gate: Gate::new(Files(access)) }
     }
 
     /// Fills `into` from `offset` within the file. `false` on a failure, and after the database is closed. `verify`: the last read was
     /// corrupt, so the file system should verify and reconstruct what it reads. Few can.
-    pub(crate) fn read(&self, path: &[u8], offset: u64, verify: bool, into: &mut [u8]) -> bool {
+    pub(crate) fn read(&self, path: &Path, offset: u64, verify: bool, into: &mut [u8]) -> bool {
         let read = |&Files(Access { access, read, .. }): &Files| {
-            // SAFETY: `into` is writable for its length, the path is borrowed for the call, and `access` is alive until drop.
-            unsafe {
-                read(access, Bytes::of(path), offset, into.len(), verify.into(), into.as_mut_ptr()) == 0
-            }
+            read(access, bytes_of(path), offset, into.len(), verify.into(), into.as_mut_ptr()) == 0
         };
         self.gate.enter(read).unwrap_or(false)
     }
 
     /// Whether the file exists. `false` after the database is closed. Accesses the file system.
-    pub(crate) fn exists(&self, path: &[u8]) -> bool {
-        let exists = |&Files(Access { access, exists, .. }): &Files| {
-            // SAFETY: the path is borrowed for the call, and `access` is alive until drop.
-            unsafe { exists(access, Bytes::of(path)) != 0 }
-        };
+    pub(crate) fn exists(&self, path: &Path) -> bool {
+        let exists = |&Files(Access { access, exists, .. }): &Files| exists(access, bytes_of(path)) != 0;
         self.gate.enter(exists).unwrap_or(false)
     }
 
@@ -85,9 +82,9 @@ impl FileAccess {
 
     /// Adds a line to the database's log. Not once the database is closed.
     pub(crate) fn log(&self, level: LogLevel, text: &str) {
+        let is_warning = (level == LogLevel::Warning).into();
         let log = |&Files(Access { access, log, .. }): &Files| {
-            // SAFETY: the text is borrowed for the call, and `access` is alive until drop.
-            unsafe { log(access, (level == LogLevel::Warning).into(), Bytes::of(text.as_bytes())) }
+            log(access, is_warning, Bytes::of(text.as_bytes()));
         };
         self.gate.enter(log);
     }
@@ -108,9 +105,12 @@ impl FileAccess {
     }
 }
 
+fn bytes_of(path: &Path) -> Bytes<'_> {
+    Bytes::of(path.as_os_str().as_bytes())
+}
+
 impl Drop for Files {
     fn drop(&mut self) {
-        // SAFETY: `access` is owned and not used again.
-        unsafe { (self.0.free)(self.0.access) }
+        (self.0.free)(self.0.access);
     }
 }

@@ -1,4 +1,5 @@
-//! The engine as the core knows it: what its adapter describes and lends. The core calls it from here alone.
+//! The engine as the core knows it: what its adapter describes and lends. The core calls it from here alone, with what it lent: by the
+//! header, its functions take that.
 
 #![allow(unsafe_code)]
 
@@ -15,9 +16,11 @@ pub(crate) mod test_engine;
 
 pub use bytes::Bytes;
 pub use description::{CacheCalls, Engine, Name};
+#[cfg(test)]
+pub(crate) use open_file::FileCalls;
 pub(crate) use {
     cache::{Cache, CacheAlarm, CacheCharge, CacheUse, RowCache},
     comparator::Comparator,
     file_access::{Access, FileAccess, LogLevel},
-    open_file::{File, FileCalls, Head, IndexEntry, OpenFile, OwnedHead},
+    open_file::{File, Head, IndexEntry, OpenFile, OwnedHead},
 };

@@ -9,17 +9,17 @@ use springbloom_index::{PackedIndex, Packer};
 
 use super::bytes::Bytes;
 
-type ReadFn = unsafe extern "C" fn(*const File, u64, usize, c_int, *mut u8) -> c_int;
-type TakeHeadFn = unsafe extern "C" fn(*mut c_void, *const Head);
-type ReadHeadFn = unsafe extern "C" fn(*const File, i32, *mut c_void, TakeHeadFn) -> c_int;
-type TakeEntryFn = unsafe extern "C" fn(*mut c_void, *const IndexEntry);
-type ReadIndexFn = unsafe extern "C" fn(*const File, *mut c_void, TakeEntryFn) -> c_int;
-type ShareFn = unsafe extern "C" fn(*const File);
+type ReadFn = extern "C" fn(*const File, u64, usize, c_int, *mut u8) -> c_int;
+type TakeHeadFn = extern "C" fn(*mut c_void, &Head<'_>);
+type ReadHeadFn = extern "C" fn(*const File, i32, *mut c_void, TakeHeadFn) -> c_int;
+type TakeEntryFn = extern "C" fn(*mut c_void, &IndexEntry<'_>);
+type ReadIndexFn = extern "C" fn(*const File, *mut c_void, TakeEntryFn) -> c_int;
+type ShareFn = extern "C" fn(*const File);
 
 /// An entry of a table's index: `sb_index_entry`.
 #[repr(C)]
-pub(crate) struct IndexEntry {
-    pub(crate) separator: Bytes,
+pub(crate) struct IndexEntry<'a> {
+    pub(crate) separator: Bytes<'a>,
     pub(crate) offset: u64,
     pub(crate) size: u64,
 }
@@ -45,10 +45,10 @@ pub(crate) struct File {
 /// The head of a block of units, which somebody else owns: `sb_head`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(crate) struct Head {
-    pub(crate) bytes: Bytes,
+pub(crate) struct Head<'a> {
+    pub(crate) bytes: Bytes<'a>,
     pub(crate) block_offset: u64,
-    pub(crate) session: Bytes,
+    pub(crate) session: Bytes<'a>,
 }
 
 /// The same, owned.
@@ -58,12 +58,9 @@ pub(crate) struct OwnedHead {
     pub(crate) session: Vec<u8>,
 }
 
-impl Head {
-    /// # Safety
-    /// What it points to is readable.
-    pub(crate) unsafe fn owned(self) -> OwnedHead {
-        // SAFETY: by the caller's promise.
-        let [bytes, session] = [self.bytes, self.session].map(|bytes| unsafe { bytes.get() }.to_vec());
+impl Head<'_> {
+    pub(crate) fn owned(self) -> OwnedHead {
+        let [bytes, session] = [self.bytes, self.session].map(|bytes| bytes.get().to_vec());
         OwnedHead { bytes, block_offset: self.block_offset, session }
     }
 }
@@ -77,22 +74,19 @@ unsafe impl Send for OpenFile {}
 // SAFETY: as above.
 unsafe impl Sync for OpenFile {}
 
-unsafe extern "C" fn keep(context: *mut c_void, head: *const Head) {
-    // SAFETY: `read_head` passes its own variable; the adapter passes a head that is readable during this call.
-    unsafe { *context.cast::<Option<OwnedHead>>() = Some((*head).owned()) }
+extern "C" fn keep(context: *mut c_void, head: &Head<'_>) {
+    // SAFETY: `read_head` passes its own variable.
+    unsafe { *context.cast::<Option<OwnedHead>>() = Some(head.owned()) }
 }
 
-unsafe extern "C" fn pack(context: *mut c_void, entry: *const IndexEntry) {
-    // SAFETY: `read_index` passes its own variable; the adapter passes an entry that is readable during this call.
-    let (packer, entry) = unsafe { (&mut *context.cast::<Packer>(), &*entry) };
-    // SAFETY: as above.
-    packer.add(unsafe { entry.separator.get() }, entry.offset, entry.size);
+extern "C" fn pack(context: *mut c_void, entry: &IndexEntry<'_>) {
+    // SAFETY: `read_index` passes its own variable.
+    unsafe { &mut *context.cast::<Packer>() }.add(entry.separator.get(), entry.offset, entry.size);
 }
 
 impl OpenFile {
-    /// # Safety
     /// It is a share that belongs to the result from here on.
-    pub(crate) unsafe fn new(share: NonNull<File>) -> Self {
+    pub(crate) fn new(share: NonNull<File>) -> Self {
         Self(share)
     }
 
@@ -103,18 +97,14 @@ impl OpenFile {
 
     /// Fills `into` from `offset` on. `false` on a failure. `verify`: the last read was corrupt.
     pub(crate) fn read(&self, offset: u64, verify: bool, into: &mut [u8]) -> bool {
-        // SAFETY: `into` is writable for its length, and the file is alive until drop.
-        unsafe {
-            (self.calls().read)(self.0.as_ptr(), offset, into.len(), verify.into(), into.as_mut_ptr()) == 0
-        }
+        (self.calls().read)(self.0.as_ptr(), offset, into.len(), verify.into(), into.as_mut_ptr()) == 0
     }
 
-    /// Reads the head of the units with such `contents`. Errs with the header's code.
-    pub(crate) fn read_head(&self, contents: i32) -> Result<OwnedHead, c_int> {
+    /// Reads the head of the units over keys, or over prefixes. Errs with the header's code.
+    pub(crate) fn read_head(&self, of_prefixes: bool) -> Result<OwnedHead, c_int> {
         let mut head: Option<OwnedHead> = None;
-        // SAFETY: `keep` takes this variable, during the call.
         let code =
-            unsafe { (self.calls().read_head)(self.0.as_ptr(), contents, (&raw mut head).cast(), keep) };
+            (self.calls().read_head)(self.0.as_ptr(), of_prefixes.into(), (&raw mut head).cast(), keep);
         head.filter(|_| code == 0).ok_or(code)
     }
 
@@ -122,23 +112,20 @@ impl OpenFile {
     pub(crate) fn read_index(&self) -> Option<PackedIndex> {
         let read_index = self.calls().read_index?;
         let mut packer = Packer::default();
-        // SAFETY: `pack` takes this variable, during the call; the file is alive until drop.
-        let code = unsafe { read_index(self.0.as_ptr(), (&raw mut packer).cast(), pack) };
+        let code = read_index(self.0.as_ptr(), (&raw mut packer).cast(), pack);
         packer.finish().filter(|_| code == 0)
     }
 }
 
 impl Clone for OpenFile {
     fn clone(&self) -> Self {
-        // SAFETY: the file is alive until drop.
-        unsafe { (self.calls().share)(self.0.as_ptr()) };
+        (self.calls().share)(self.0.as_ptr());
         Self(self.0)
     }
 }
 
 impl Drop for OpenFile {
     fn drop(&mut self) {
-        // SAFETY: the share is owned and not used again.
-        unsafe { (self.calls().release)(self.0.as_ptr()) }
+        (self.calls().release)(self.0.as_ptr());
     }
 }

@@ -2,27 +2,17 @@
 
 use std::{
     ffi::OsStr,
-    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
 
 use super::description::{Engine, Name};
 
 impl Engine {
-    /// Folder and number of a table file; `None` for a name that the engine gives no table of a database.
+    /// Folder and number of a table file; `None` for a name that the engine gives no new table of a database.
     pub fn folder_and_number<'a>(&self, path: &'a Path) -> Option<(&'a Path, u64)> {
-        let extension = path.extension()?;
         let number = path.file_stem()?.to_str()?.parse().ok()?;
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        self.extensions().any(|known| known == extension).then_some((folder, number))
-    }
-
-    /// Number of a table file with the name that the engine gives new ones, and the length of the folder's path before it.
-    pub(crate) fn number_and_folder(&self, path: &[u8]) -> Option<(u64, usize)> {
-        let slash = path.iter().rposition(|&byte| byte == b'/')?;
-        let name = Path::new(OsStr::from_bytes(&path[slash + 1..]));
-        let number = name.file_stem()?.to_str()?.parse().ok()?;
-        (name.as_os_str() == self.name_of(number).as_os_str()).then_some((number, slash))
+        (path.file_name()? == self.name_of(number).as_os_str()).then_some((folder, number))
     }
 
     /// The name of a new table file.
@@ -55,8 +45,12 @@ mod tests {
             TEST_ENGINE.folder_and_number(Path::new(path)).map(|(folder, number)| (folder.to_owned(), number))
         };
         assert_eq!(place("/db/000012.sst"), Some(("/db".into(), 12)));
-        assert_eq!(place("7.ldb"), Some((".".into(), 7)));
-        for other in ["/db/new.sst", "/db/000012.log", "/db/", ""] {
+        assert_eq!(place("/db//1234567.sst"), Some(("/db".into(), 1_234_567)));
+        assert_eq!(place("/000001.sst"), Some(("/".into(), 1)));
+        assert_eq!(place("000007.sst"), Some((".".into(), 7)));
+        for other in
+            ["/db/new.sst", "/db/12.sst", "/db/+00012.sst", "/db/000012.ldb", "/db/000012.log", "/db/", ""]
+        {
             assert_eq!(place(other), None, "{other}");
         }
     }

@@ -30,17 +30,17 @@ pub(crate) static TEST_ENGINE: Engine = Engine {
     cache: None,
 };
 
-unsafe extern "C" fn no_read(_: *const c_void, _: Bytes, _: u64, _: usize, _: c_int, _: *mut u8) -> c_int {
+extern "C" fn no_read(_: *const c_void, _: Bytes<'_>, _: u64, _: usize, _: c_int, _: *mut u8) -> c_int {
     1
 }
 
-unsafe extern "C" fn no_file(_: *const c_void, _: Bytes) -> c_int {
+extern "C" fn no_file(_: *const c_void, _: Bytes<'_>) -> c_int {
     0
 }
 
-unsafe extern "C" fn no_log(_: *const c_void, _: c_int, _: Bytes) {}
+extern "C" fn no_log(_: *const c_void, _: c_int, _: Bytes<'_>) {}
 
-unsafe extern "C" fn give_back(shares: *mut c_void) {
+extern "C" fn give_back(shares: *mut c_void) {
     // SAFETY: the share that `no_files` made.
     let shares = unsafe { Arc::from_raw(shares.cast::<AtomicI64>()) };
     shares.fetch_sub(1, Ordering::SeqCst);
@@ -71,15 +71,15 @@ static LENT_FILE_CALLS: FileCalls = FileCalls {
     release: release_lent,
 };
 
-unsafe extern "C" fn no_open_read(_: *const File, _: u64, _: usize, _: c_int, _: *mut u8) -> c_int {
+extern "C" fn no_open_read(_: *const File, _: u64, _: usize, _: c_int, _: *mut u8) -> c_int {
     1
 }
 
-unsafe extern "C" fn read_lent_head(
+extern "C" fn read_lent_head(
     file: *const File,
     _: i32,
     context: *mut c_void,
-    take: unsafe extern "C" fn(*mut c_void, *const Head),
+    take: extern "C" fn(*mut c_void, &Head<'_>),
 ) -> c_int {
     // SAFETY: `lent` keeps the file for each share.
     let file = unsafe { &*file.cast::<LentFile>() };
@@ -87,21 +87,20 @@ unsafe extern "C" fn read_lent_head(
     if code == 0 {
         let OwnedHead { bytes, block_offset, session } = &file.head;
         let head = Head { bytes: Bytes::of(bytes), block_offset: *block_offset, session: Bytes::of(session) };
-        // SAFETY: by the caller's promise.
-        unsafe { take(context, &raw const head) };
+        take(context, &head);
     }
     assert!(file.shares.load(Ordering::SeqCst) > 0, "a share was given back during its read");
     code
 }
 
-unsafe extern "C" fn share_lent(file: *const File) {
+extern "C" fn share_lent(file: *const File) {
     // SAFETY: as above.
     unsafe { Arc::increment_strong_count(file.cast::<LentFile>()) };
     // SAFETY: as above.
     unsafe { &*file.cast::<LentFile>() }.shares.fetch_add(1, Ordering::SeqCst);
 }
 
-unsafe extern "C" fn release_lent(file: *const File) {
+extern "C" fn release_lent(file: *const File) {
     // SAFETY: the share that `lent` or `share_lent` made.
     let file = unsafe { Arc::from_raw(file.cast::<LentFile>()) };
     assert!(file.shares.fetch_sub(1, Ordering::SeqCst) > 0, "a share was given back twice");
@@ -112,8 +111,7 @@ pub(crate) fn lent(file: &Arc<LentFile>) -> OpenFile {
     file.shares.fetch_add(1, Ordering::SeqCst);
     std::mem::forget(file.clone());
     let share = NonNull::from(&**file).cast();
-    // SAFETY: the functions take such a file, and a count of it was left to the result.
-    unsafe { OpenFile::new(share) }
+    OpenFile::new(share)
 }
 
 /// Access to no file, counted as a share until it is given back.
@@ -127,8 +125,7 @@ pub(crate) fn no_files(shares: &Arc<AtomicI64>) -> FileAccess {
         free: give_back,
         file_system: 0,
     };
-    // SAFETY: the functions use nothing that they are given, but for the last one.
-    unsafe { FileAccess::new(access) }
+    FileAccess::new(access)
 }
 
 /// A cache of a MiB, which grants everything.
@@ -171,10 +168,9 @@ impl LentCache {
 }
 
 /// As an adapter gives it.
-pub(crate) fn lent_cache(cache: &Arc<LentCache>) -> Cache<'_> {
+pub(crate) fn lent_cache(cache: &Arc<LentCache>) -> Cache {
     let at = Arc::as_ptr(cache).cast();
-    // SAFETY: it is alive.
-    unsafe { Cache::at(at, at) }
+    Cache { cache: at, identity: at }
 }
 
 type Alarm = extern "C" fn(*mut c_void);
@@ -182,12 +178,7 @@ type Alarm = extern "C" fn(*mut c_void);
 /// Has the cache, and gives its alarm back.
 struct LentCharge(Arc<LentCache>, Alarm, *mut c_void);
 
-unsafe extern "C" fn charge(
-    cache: *const c_void,
-    _: Alarm,
-    free: Alarm,
-    context: *mut c_void,
-) -> *mut c_void {
+extern "C" fn charge(cache: *const c_void, _: Alarm, free: Alarm, context: *mut c_void) -> *mut c_void {
     // SAFETY: what `lent_cache` gave is alive.
     let cache = unsafe {
         Arc::increment_strong_count(cache.cast::<LentCache>());
@@ -201,20 +192,20 @@ fn cache_of(charge: *mut c_void) -> &'static LentCache {
     unsafe { &*charge.cast::<LentCharge>() }.0.as_ref()
 }
 
-unsafe extern "C" fn capacity(_: *mut c_void) -> u64 {
+extern "C" fn capacity(_: *mut c_void) -> u64 {
     1 << 20
 }
 
-unsafe extern "C" fn room(charge: *mut c_void, eighths: c_uint) -> u64 {
+extern "C" fn room(charge: *mut c_void, eighths: c_uint) -> u64 {
     cache_of(charge).hang();
     (1 << 20) / 8 * u64::from(eighths)
 }
 
-unsafe extern "C" fn charged(charge: *mut c_void) -> u64 {
+extern "C" fn charged(charge: *mut c_void) -> u64 {
     cache_of(charge).charged()
 }
 
-unsafe extern "C" fn update(charge: *mut c_void, bytes: u64, permit: u64) -> u64 {
+extern "C" fn update(charge: *mut c_void, bytes: u64, permit: u64) -> u64 {
     cache_of(charge).hang();
     let mut state = cache_of(charge).state.lock();
     if permit >= state.permit {
@@ -223,13 +214,13 @@ unsafe extern "C" fn update(charge: *mut c_void, bytes: u64, permit: u64) -> u64
     bytes
 }
 
-unsafe extern "C" fn end(charge: *mut c_void, permit: u64, _: c_int) -> u64 {
+extern "C" fn end(charge: *mut c_void, permit: u64, _: c_int) -> u64 {
     let mut state = cache_of(charge).state.lock();
     state.permit = state.permit.max(permit);
     std::mem::take(&mut state.charged)
 }
 
-unsafe extern "C" fn release(charge: *mut c_void) {
+extern "C" fn release(charge: *mut c_void) {
     // SAFETY: what `charge` gave.
     let LentCharge(_, free, context) = *unsafe { Box::from_raw(charge.cast()) };
     free(context);

@@ -1,26 +1,27 @@
 //! Functions that an engine's adapter calls. None unwinds: a panic is caught and answered as "no units".
 //!
-//! A reference stands for a pointer that is borrowed for the call, a box for one that is owned, and an option for one that may be null.
+//! What they are given is valid by the header: a reference stands for a pointer that is borrowed for the call, a box or a [`Shared`] for
+//! one that is owned, an option for one that may be null, and [`Bytes`] can be read during the call.
 
 use std::{
-    ffi::{c_char, c_int, c_void},
+    ffi::{OsStr, c_char, c_int, c_void},
+    mem,
+    os::unix::ffi::OsStrExt,
     panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
     ptr::{self, NonNull},
     slice,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
+    sync::atomic::AtomicU64,
     time::Duration,
 };
 
 use springbloom_filter::KeyDigest;
-use springbloom_format::{BlockHeader, Contents, Directory};
+use springbloom_format::{BlockHeader, Directory};
 use springbloom_manager::{self as manager, Answer, KeyOrder, set_host_bytes_of_thread};
 
-use super::types::{
-    BatchKey, Digest, KEYS, KEYS_BEFORE_PREFIXES, OPENED, PREFIXES, Setting, TableSpec, UNKNOWN_CONTENTS,
-    write_message,
+use super::{
+    shared::Shared,
+    types::{BatchKey, Ended, OPENED, Setting, TableSpec, write_message},
 };
 use crate::{
     engine::{
@@ -30,11 +31,9 @@ use crate::{
         Filters,
         shared::{give_up_shared_instance, shared_instance, shared_instance_if_any},
     },
-    settings::{
-        Settings,
-        table::{self, SETTINGS},
-    },
+    settings::{HostSettings, Settings, table::SETTINGS},
     tables::{
+        Counted,
         databases::ColumnFamily,
         open_table::{self, OpenError, OpenTable, Opening},
         unit_builder::UnitBuilder,
@@ -46,68 +45,82 @@ pub(super) fn guarded<T>(on_panic: T, run: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or(on_panic)
 }
 
+/// What `run` gives; `None` if it errs or panics, and the buffer says why.
+///
+/// # Safety
+/// `error` is writable for `size` bytes.
+unsafe fn told_guarded<T, E: ToString>(
+    error: *mut c_char,
+    size: usize,
+    run: impl FnOnce() -> Result<T, E>,
+) -> Option<T> {
+    let run = || run().map_err(|error| error.to_string());
+    // SAFETY: the caller's promise.
+    let tell = |message: String| unsafe { write_message(error, size, &message) };
+    guarded(Err("an internal fault".to_owned()), run).map_err(tell).ok()
+}
+
+fn path_of(bytes: Bytes<'_>) -> &Path {
+    Path::new(OsStr::from_bytes(bytes.get()))
+}
+
+/// Has a text taken.
+fn give(context: *mut c_void, take: extern "C" fn(*mut c_void, Bytes<'_>), text: impl FnOnce() -> String) {
+    take(context, Bytes::of(guarded(String::new(), text).as_bytes()));
+}
+
 // `SB_SETTINGS`.
 const _: () = assert!(SETTINGS.len() == 12);
 
 #[unsafe(no_mangle)]
-extern "C" fn sb_setting_name(index: usize) -> Bytes {
-    guarded(Bytes::empty(), || {
-        SETTINGS.get(index).map_or(Bytes::empty(), |setting| Bytes::of(setting.name.as_bytes()))
-    })
+extern "C" fn sb_setting_name(index: usize) -> Bytes<'static> {
+    guarded(Bytes::of(&[]), || Bytes::of(SETTINGS.get(index).map_or("", |setting| setting.name).as_bytes()))
 }
 
 /// # Safety
-/// What the setting points to is readable, `error` is writable for `error_size` bytes.
+/// `error` is writable for `error_size` bytes.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_setting_can_work(setting: Setting, error: *mut c_char, error_size: usize) -> c_int {
-    // SAFETY: borrowed for the call.
-    let [name, value] =
-        [setting.name, setting.value].map(|bytes| unsafe { String::from_utf8_lossy(bytes.get()) });
-    let applied = guarded(Err("an internal fault".to_owned()), || {
-        table::apply(Settings::default(), &[(&*name, &*value)]).map(drop)
-    });
-    if let Err(message) = &applied {
-        // SAFETY: the buffer is the caller's.
-        unsafe { write_message(error, error_size, message) };
-    }
-    c_int::from(applied.is_ok())
+unsafe extern "C" fn sb_setting_can_work(
+    setting: Setting<'_>,
+    error: *mut c_char,
+    error_size: usize,
+) -> c_int {
+    let can_work = || {
+        let [name, value] = [setting.name, setting.value].map(|text| String::from_utf8_lossy(text.get()));
+        Settings::default().with(&[(&*name, &*value)])
+    };
+    // SAFETY: the buffer is the caller's.
+    unsafe { told_guarded(error, error_size, can_work) }.is_some().into()
 }
 
 /// # Safety
-/// See `include/springbloom_abi.h`: `settings` and what they point to are readable, `error` is writable for `error_size` bytes.
+/// `settings` points to `count` of them, `error` is writable for `error_size` bytes.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_filters_shared_instance(
-    engine: *const Engine,
-    settings: *const Setting,
+    engine: &'static Engine,
+    settings: *const Setting<'_>,
     count: usize,
     error: *mut c_char,
     error_size: usize,
-) -> *const Filters {
+) -> Shared<Filters> {
     // A pointer to nothing may be null.
     let settings = if count == 0 { ptr::dangling() } else { settings };
-    // SAFETY: borrowed for the call; the engine stays.
-    let (engine, settings) = unsafe { (&*engine, slice::from_raw_parts(settings, count)) };
-    // SAFETY: as above.
-    let text = |bytes: Bytes| unsafe { String::from_utf8_lossy(bytes.get()) };
-    let made = guarded(Err("an internal fault".to_owned()), || {
+    // SAFETY: borrowed for the call.
+    let settings = unsafe { slice::from_raw_parts(settings, count) };
+    let find = || {
+        let text = |bytes: Bytes<'_>| String::from_utf8_lossy(bytes.get()).into_owned();
         let settings: Vec<_> =
             settings.iter().map(|setting| (text(setting.name), text(setting.value))).collect();
         let given: Vec<_> = settings.iter().map(|(name, value)| (&**name, &**value)).collect();
         shared_instance(engine, &given)
-    });
-    match made {
-        Ok(filters) => Arc::into_raw(filters),
-        Err(message) => {
-            // SAFETY: the buffer is the caller's.
-            unsafe { write_message(error, error_size, &message) };
-            ptr::null()
-        }
-    }
+    };
+    // SAFETY: the buffer is the caller's.
+    Shared::of(unsafe { told_guarded(error, error_size, find) })
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn sb_filters_shared_instance_if_any() -> *const Filters {
-    guarded(None, shared_instance_if_any).map_or(ptr::null(), Arc::into_raw)
+extern "C" fn sb_filters_shared_instance_if_any() -> Shared<Filters> {
+    Shared::of(guarded(None, shared_instance_if_any))
 }
 
 #[unsafe(no_mangle)]
@@ -115,20 +128,19 @@ extern "C" fn sb_filters_give_up_shared_instance() {
     guarded((), give_up_shared_instance);
 }
 
-/// # Safety
-/// `filters` is alive.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_filters_retain(filters: *const Filters) {
-    // SAFETY: the pointer came from an Arc that is alive.
-    guarded((), || unsafe { Arc::increment_strong_count(filters) });
+extern "C" fn sb_filters_retain(filters: Shared<Filters>) {
+    guarded((), || mem::forget(filters.again()));
 }
 
-/// # Safety
-/// The caller gives up a reference that it owns.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_filters_release(filters: *const Filters) {
-    // SAFETY: the reference is the caller's to give.
-    guarded((), || unsafe { Arc::decrement_strong_count(filters) });
+extern "C" fn sb_filters_release(filters: Shared<Filters>) {
+    guarded((), || drop(filters.taken()));
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn sb_filters_host_settings(filters: &Filters) -> &HostSettings {
+    guarded(&filters.host_settings, || &filters.host_settings)
 }
 
 #[unsafe(no_mangle)]
@@ -138,100 +150,76 @@ extern "C" fn sb_filters_budget_bytes(filters: &Filters) -> u64 {
 
 #[unsafe(no_mangle)]
 extern "C" fn sb_filters_set_budget_bytes(filters: &Filters, budget_bytes: u64) -> c_int {
-    c_int::from(guarded(false, || filters.set_budget_bytes(budget_bytes).is_ok()))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn sb_filters_count_written_without_units(filters: &Filters) {
-    guarded((), || _ = filters.tables.written_without_units.fetch_add(1, Relaxed));
+    guarded(false, || filters.set_budget_bytes(budget_bytes).is_ok()).into()
 }
 
 /// # Safety
-/// See `include/springbloom_abi.h`: `charge` is writable, `error` for `error_size` bytes.
+/// `error` is writable for `error_size` bytes.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_filters_use_cache(
     filters: &Filters,
     cache: *const c_void,
     identity: *const c_void,
-    charge: &mut *const CacheUse,
+    charge: &mut Shared<CacheUse>,
     error: *mut c_char,
     error_size: usize,
 ) -> c_int {
-    // SAFETY: borrowed for the call.
-    let cache = unsafe { Cache::at(cache, identity) };
-    match guarded(Err("an internal fault".to_owned()), || filters.use_cache(&cache)) {
-        Ok(share) => *charge = share.map_or(ptr::null(), Arc::into_raw),
-        Err(message) => {
-            // SAFETY: the buffer is the caller's.
-            unsafe { write_message(error, error_size, &message) };
-            return 0;
-        }
-    }
-    1
+    let cache = Cache { cache, identity };
+    // SAFETY: the buffer is the caller's.
+    let used = unsafe {
+        told_guarded(error, error_size, || filters.budget.use_cache(filters.tables.engine, &cache))
+    };
+    let can_pay = used.is_some();
+    *charge = Shared::of(used.flatten());
+    can_pay.into()
 }
 
-/// # Safety
-/// The caller gives up a share that it owns.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_cache_use_release(charge: *const CacheUse) {
-    // SAFETY: the share is the caller's to give.
-    guarded((), || unsafe { Arc::decrement_strong_count(charge) });
+extern "C" fn sb_cache_use_release(charge: Shared<CacheUse>) {
+    guarded((), || drop(charge.taken()));
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn sb_filters_make_way(filters: &Filters) {
-    guarded((), || filters.make_way());
+    guarded((), || filters.budget.make_way());
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn sb_filters_yield_to_cache(filters: &Filters) -> c_int {
-    c_int::from(guarded(false, || filters.yield_to_cache()))
+    guarded(false, || filters.budget.yield_to_cache()).into()
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn sb_filters_have_yielded_to_cache(filters: &Filters) {
-    guarded((), || filters.have_yielded_to_cache());
+    guarded((), || filters.budget.has_yielded_to_cache());
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn sb_filters_wait_idle(filters: &Filters, timeout_ms: u64) -> c_int {
-    guarded(0, || filters.wait_idle(Duration::from_millis(timeout_ms)).into())
+    guarded(false, || filters.wait_idle(Duration::from_millis(timeout_ms))).into()
 }
 
-/// # Safety
-/// `take` takes `context` and a text that it does not keep.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_filters_metrics_text(
+extern "C" fn sb_filters_metrics_text(
     filters: &Filters,
     context: *mut c_void,
-    take: unsafe extern "C" fn(*mut c_void, Bytes),
+    take: extern "C" fn(*mut c_void, Bytes<'_>),
 ) {
-    let text = guarded(String::new(), || filters.metrics_text());
-    // SAFETY: by the caller's promise.
-    unsafe { take(context, Bytes::of(text.as_bytes())) };
+    give(context, take, || filters.metrics_text());
 }
 
-/// # Safety
-/// `take` takes `context` and a text that it does not keep.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_filters_settings_text(
+extern "C" fn sb_filters_settings_text(
     filters: &Filters,
     context: *mut c_void,
-    take: unsafe extern "C" fn(*mut c_void, Bytes),
+    take: extern "C" fn(*mut c_void, Bytes<'_>),
 ) {
-    let text = guarded(String::new(), || filters.settings_text());
-    // SAFETY: by the caller's promise.
-    unsafe { take(context, Bytes::of(text.as_bytes())) };
+    give(context, take, || filters.settings_text());
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn sb_filters_count_table_without_units(filters: &Filters) {
-    guarded((), || _ = filters.tables.without_units.fetch_add(1, Relaxed));
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn sb_filters_count_sought_table(filters: &Filters) {
-    guarded((), || filters.count_sought_table());
+extern "C" fn sb_filters_count(filters: &Filters, what: Counted, times: u64) {
+    guarded((), || filters.count(what, times));
 }
 
 #[unsafe(no_mangle)]
@@ -243,71 +231,26 @@ extern "C" fn sb_filters_wasted_reads_per_lookup(filters: &Filters, budget_bytes
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn sb_filters_assumes_bytewise_equality(filters: &Filters) -> c_int {
-    guarded(0, || c_int::from(filters.settings.assume_bytewise_equality))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn sb_filters_writes_units(filters: &Filters) -> c_int {
-    guarded(1, || c_int::from(filters.settings.write_units))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn sb_filters_shrinks_index(filters: &Filters) -> c_int {
-    guarded(0, || c_int::from(filters.settings.shrinks_index()))
-}
-
-#[unsafe(no_mangle)]
 extern "C" fn sb_filters_block_bytes(filters: &Filters) -> u32 {
     guarded(0, || filters.block_bytes().unwrap_or(0))
 }
 
-/// # Safety
-/// `session` is readable.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_filters_set_data_bytes(filters: &Filters, session: Bytes, bytes: u64) {
-    // SAFETY: borrowed for the call.
-    let session = unsafe { session.get() };
-    guarded((), || filters.tables.databases.set_data_bytes(session, bytes));
+extern "C" fn sb_filters_set_data_bytes(filters: &Filters, session: Bytes<'_>, bytes: u64) {
+    guarded((), || filters.tables.databases.set_data_bytes(session.get(), bytes));
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn sb_filters_verify_below(filters: &Filters) -> u32 {
-    // Saturates.
-    guarded(0, || (filters.settings.verify_share * f64::from(u32::MAX)).ceil() as u32)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn sb_filters_count_verified(filters: &Filters, was_there: c_int) {
-    guarded((), || {
-        filters.tables.verified.fetch_add(1, Relaxed);
-        filters.tables.wrong_rejections.fetch_add(u64::from(was_there != 0), Relaxed);
-    });
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn sb_filters_has_indexes(filters: &Filters) -> c_int {
-    guarded(0, || c_int::from(filters.settings.has_indexes()))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn sb_filters_writes_further_prefixes(filters: &Filters) -> c_int {
-    guarded(0, || c_int::from(!filters.settings.further_prefixes.is_empty()))
-}
-
-/// # Safety
-/// `session` is readable.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn sb_builder_new(
+extern "C" fn sb_builder_new(
     filters: &Filters,
     bytewise: c_int,
-    session: Bytes,
+    session: Bytes<'_>,
     file_number: u64,
 ) -> Option<Box<UnitBuilder>> {
-    // SAFETY: borrowed for the call.
-    let session = unsafe { session.get() };
-    let (settings, memory) = (&filters.settings, &filters.tables.builder_memory);
-    guarded(None, || Some(Box::new(UnitBuilder::new(settings, memory, bytewise != 0, session, file_number))))
+    let (settings, memory) = (&filters.settings, &filters.tables.builder_bytes);
+    guarded(None, || {
+        Some(Box::new(UnitBuilder::new(settings, memory, bytewise != 0, session.get(), file_number)))
+    })
 }
 
 /// What a builder is given without a panic, or it gives up.
@@ -321,27 +264,20 @@ fn add_guarded(builder: &mut UnitBuilder, add: impl FnOnce(&mut UnitBuilder)) {
     }
 }
 
-/// # Safety
-/// The key is readable.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_builder_add(builder: &mut UnitBuilder, key: Bytes, entry_bytes: u64) {
-    // SAFETY: borrowed for the call.
-    let key = unsafe { key.get() };
-    add_guarded(builder, |builder| builder.add(key, entry_bytes));
+extern "C" fn sb_builder_add(builder: &mut UnitBuilder, key: Bytes<'_>, entry_bytes: u64) {
+    add_guarded(builder, |builder| builder.add(key.get(), entry_bytes));
 }
 
-/// # Safety
-/// The prefix and the key are readable.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_builder_add_prefixes(
+extern "C" fn sb_builder_add_prefixes(
     builder: &mut UnitBuilder,
-    prefix: Option<&Bytes>,
-    key: Bytes,
+    prefix: Option<&Bytes<'_>>,
+    key: Bytes<'_>,
     entry_bytes: u64,
 ) {
-    // SAFETY: borrowed for the call.
-    let (prefix, key) = unsafe { (prefix.map(|prefix| prefix.get()), key.get()) };
-    add_guarded(builder, |builder| builder.add_prefixes(prefix, key, entry_bytes));
+    let prefix = prefix.map(|prefix| prefix.get());
+    add_guarded(builder, |builder| builder.add_prefixes(prefix, key.get(), entry_bytes));
 }
 
 #[unsafe(no_mangle)]
@@ -360,8 +296,8 @@ extern "C" fn sb_builder_memory_bytes(builder: &UnitBuilder) -> u64 {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn sb_builder_finish(builder: &mut UnitBuilder) -> Bytes {
-    guarded(Bytes::empty(), || Bytes::of(builder.finish()))
+extern "C" fn sb_builder_finish(builder: &mut UnitBuilder) -> Bytes<'_> {
+    guarded(Bytes::of(&[]), || Bytes::of(builder.finish()))
 }
 
 #[unsafe(no_mangle)]
@@ -369,72 +305,51 @@ extern "C" fn sb_builder_free(builder: Option<Box<UnitBuilder>>) {
     guarded((), || drop(builder));
 }
 
-/// # Safety
-/// `start` is readable.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_block_extent(start: Bytes, head_bytes: &mut u64, block_bytes: &mut u64) -> c_int {
-    // SAFETY: borrowed for the call.
-    let start = unsafe { start.get() };
-    let Some(header) = guarded(None, || BlockHeader::parse(start).ok()) else { return 0 };
+extern "C" fn sb_block_extent(start: Bytes<'_>, head_bytes: &mut u64, block_bytes: &mut u64) -> c_int {
+    let Some(header) = guarded(None, || BlockHeader::parse(start.get()).ok()) else { return 0 };
     (*head_bytes, *block_bytes) = (header.head_bytes(), header.block_bytes);
     1
 }
 
-/// # Safety
-/// `head` is readable.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_block_contents(head: Bytes, prefixes_at: &mut u64) -> c_int {
-    // SAFETY: borrowed for the call.
-    let head = unsafe { head.get() };
-    let contents = guarded(None, || match BlockHeader::parse(head).ok()?.contents {
-        Contents::KeysBeforePrefixes => {
-            *prefixes_at = Directory::parse(head).ok()?.prefixes_at()?;
-            Some(Contents::KeysBeforePrefixes)
-        }
-        contents => Some(contents),
+extern "C" fn sb_block_units(head: Bytes<'_>, contents: c_int, units_at: &mut u64) -> c_int {
+    let corrupt = Err(OpenError::Corrupt);
+    let found = guarded(corrupt, || match Directory::parse(head.get()) {
+        Ok(directory) if directory.contents().are_prefixes() == (contents != 0) => Ok(0),
+        Ok(directory) if contents != 0 => directory.prefixes_at().ok_or(OpenError::NoSuchUnits),
+        Ok(_) => Err(OpenError::NoSuchUnits),
+        Err(_) => corrupt,
     });
-    match contents {
-        None => UNKNOWN_CONTENTS,
-        Some(Contents::Keys) => KEYS,
-        Some(Contents::KeysBeforePrefixes) => KEYS_BEFORE_PREFIXES,
-        Some(Contents::Prefixes | Contents::PrefixesByRules) => PREFIXES,
-    }
+    *units_at = found.unwrap_or(0);
+    found.map_or_else(OpenError::code, |_| OPENED)
 }
 
-/// # Safety
-/// `from` and `end` are readable.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_table_further_prefix_of_range(table: &OpenTable, from: Bytes, end: Bytes) -> usize {
-    // SAFETY: borrowed for the call.
-    let (from, end) = unsafe { (from.get(), end.get()) };
-    guarded(0, || table.further_prefixes().of_range(from, end).map_or(0, <[u8]>::len))
+extern "C" fn sb_table_further_prefix_of_range(table: &OpenTable, from: Bytes<'_>, end: Bytes<'_>) -> usize {
+    guarded(0, || table.further_prefixes().of_range(from.get(), end.get()).map_or(0, <[u8]>::len))
 }
 
-/// # Safety
-/// `session` and `folder` are readable; `files.access` belongs to the callee from here on.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_column_family_open(
+extern "C" fn sb_column_family_open(
     filters: &Filters,
-    session: Bytes,
-    folder: Bytes,
+    session: Bytes<'_>,
+    folder: Bytes<'_>,
     is_for_writing: c_int,
     rows: RowCache,
     files: Access,
-) -> *const ColumnFamily {
-    // SAFETY: borrowed for the call; the caller gives the access away.
-    let (session, folder, files) = unsafe { (session.get(), folder.get(), FileAccess::new(files)) };
+) -> Shared<ColumnFamily> {
+    let files = FileAccess::new(files);
     let databases = &filters.tables.databases;
-    guarded(ptr::null(), || Arc::into_raw(databases.open(session, folder, is_for_writing != 0, rows, files)))
+    let open = || databases.open(session.get(), folder.get(), is_for_writing != 0, rows, files);
+    Shared::of(guarded(None, || Some(open())))
 }
 
-/// # Safety
-/// `family` is null, because opening it failed, or the caller gives it up.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_column_family_close(filters: &Filters, family: *const ColumnFamily, may_wait: c_int) {
+extern "C" fn sb_column_family_close(filters: &Filters, family: Shared<ColumnFamily>, may_wait: c_int) {
     guarded((), || {
-        if !family.is_null() {
-            // SAFETY: the share is the caller's to give.
-            let family = unsafe { Arc::from_raw(family) };
+        // It is null where opening it failed.
+        if let Some(family) = family.taken() {
             filters.tables.close_column_family(&family, may_wait != 0);
         }
     });
@@ -445,60 +360,32 @@ extern "C" fn sb_column_family_count_lookups(family: Option<&ColumnFamily>, look
     guarded((), || family.into_iter().for_each(|family| family.database.count_lookups(lookups)));
 }
 
-/// # Safety
-/// `head` is readable.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_head_check(head: Bytes, contents: i32) -> c_int {
-    // SAFETY: borrowed for the call.
-    let head = unsafe { head.get() };
-    guarded(OpenError::Corrupt.code(), || match Directory::parse(head) {
-        Ok(directory) if directory.contents().are_prefixes() == (contents == PREFIXES) => OPENED,
-        Ok(_) => OpenError::NoSuchUnits.code(),
-        Err(_) => OpenError::Corrupt.code(),
-    })
-}
-
-/// # Safety
-/// What `spec` and `head` point to is readable, the order of keys valid for the call; a share in `file` belongs to the callee from here
-/// on.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn sb_table_open(
+extern "C" fn sb_table_open(
     filters: &Filters,
-    family: *const ColumnFamily,
-    spec: &TableSpec,
-    head: Option<&Head>,
+    family: Shared<ColumnFamily>,
+    spec: &TableSpec<'_>,
+    head: Option<&Head<'_>>,
     why: c_int,
     file: NonNull<File>,
-    table: &mut *const OpenTable,
+    table: &mut Shared<OpenTable>,
 ) -> c_int {
-    *table = ptr::null();
-    // SAFETY: the caller gives the share away.
-    let file = unsafe { OpenFile::new(file) };
-    if family.is_null() {
-        return OpenError::NoSuchUnits.code(); // opening it failed
-    }
-    let opened = guarded((None, Err(OpenError::NoSuchUnits)), || {
-        // SAFETY: the family is alive for the call.
-        let family = unsafe {
-            Arc::increment_strong_count(family);
-            Arc::from_raw(family)
-        };
-        // SAFETY: borrowed for the call.
-        let (path, name) = unsafe { (spec.path.get().to_vec(), spec.family.get()) };
-        family.learn_name(name);
-        // SAFETY: as above.
-        let head = head.map(|head| unsafe { head.owned() });
-        let head = head.ok_or(OpenError::of_code(why));
+    let file = OpenFile::new(file);
+    let never = || (None, Err(OpenError::NoSuchUnits));
+    let (opened, result) = guarded(never(), || {
+        let Some(family) = family.again() else { return never() }; // opening it failed
+        family.learn_name(spec.family.get());
+        let head = head.map(|head| head.owned()).ok_or(OpenError::of_code(why));
+        let is_of_prefixes = spec.contents != 0;
         // A table has its prefixes as if they were the keys of another one.
-        let order = if spec.contents == PREFIXES { Comparator::BYTEWISE } else { spec.comparator };
+        let order = if is_of_prefixes { Comparator::BYTEWISE } else { spec.comparator };
         let opening = Opening {
             tables: filters.tables.clone(),
             family,
-            path: path.into(),
+            path: path_of(spec.path).into(),
             file_number: spec.file_number,
             level: u8::try_from(spec.level).ok(),
-            contents: spec.contents,
-            is_of_prefixes: spec.contents == PREFIXES,
+            is_of_prefixes,
             is_bytewise: order.is_bytewise(),
             file,
             index_bytes: usize::try_from(spec.index_bytes).unwrap_or(usize::MAX),
@@ -506,8 +393,7 @@ unsafe extern "C" fn sb_table_open(
         };
         open_table::open(opening, &order, head)
     });
-    let (opened, result) = opened;
-    *table = opened.map_or(ptr::null(), Arc::into_raw);
+    *table = Shared::of(opened);
     result.map_or_else(OpenError::code, |()| OPENED)
 }
 
@@ -516,13 +402,9 @@ extern "C" fn sb_table_stop_waiting(table: &OpenTable) {
     guarded((), || table.give_up());
 }
 
-/// # Safety
-/// The path is readable.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_table_moved(filters: &Filters, path: Bytes, level: i32) {
-    // SAFETY: borrowed for the call.
-    let path = unsafe { path.get() };
-    guarded((), || filters.tables.files.set_level(path, u8::try_from(level).ok()));
+extern "C" fn sb_table_moved(filters: &Filters, path: Bytes<'_>, level: i32) {
+    guarded((), || filters.tables.files.set_level(path_of(path), u8::try_from(level).ok()));
 }
 
 #[unsafe(no_mangle)]
@@ -530,13 +412,9 @@ extern "C" fn sb_table_memory_bytes(table: &OpenTable) -> u64 {
     guarded(0, || table.handle().map_or(0, |handle| handle.memory_bytes() as u64))
 }
 
-/// # Safety
-/// `table` was opened with `filters`, and the caller gives it up.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_table_close(filters: &Filters, table: *const OpenTable, obsolete: c_int) {
-    // SAFETY: the share is the caller's to give.
-    let table = unsafe { Arc::from_raw(table) };
-    guarded((), || table.close(&filters.tables, obsolete != 0));
+extern "C" fn sb_table_close(filters: &Filters, table: Shared<OpenTable>, obsolete: c_int) {
+    guarded((), || table.taken().into_iter().for_each(|table| table.close(&filters.tables, obsolete != 0)));
 }
 
 #[unsafe(no_mangle)]
@@ -544,51 +422,34 @@ extern "C" fn sb_set_thread_bytes(bytes: usize) {
     guarded((), || set_host_bytes_of_thread(bytes));
 }
 
-/// # Safety
-/// `filters` is alive.
 #[unsafe(no_mangle)]
-extern "C" fn sb_filters_count_block_reads(filters: &Filters, reads: u64) {
-    guarded((), || filters.tables.manager.count_block_reads(reads));
+extern "C" fn sb_digest_of(key: Bytes<'_>) -> KeyDigest {
+    guarded(KeyDigest { lo: 0, hi: 0 }, || KeyDigest::of(key.get()))
 }
 
-/// # Safety
-/// The key is readable.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_digest_of(key: Bytes) -> Digest {
-    // SAFETY: borrowed for the call.
-    let key = unsafe { key.get() };
-    guarded(Digest { lo: 0, hi: 0 }, || KeyDigest::of(key).into())
-}
-
-/// # Safety
-/// `table` and what orders its keys are alive; `key` is readable, `segment` writable.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn sb_table_may_match(
-    table: *const OpenTable,
-    order: *const Comparator,
-    digest: Digest,
-    key: Bytes,
-    segment: *mut u32,
+extern "C" fn sb_table_may_match(
+    table: &OpenTable,
+    order: &Comparator,
+    digest: KeyDigest,
+    key: Bytes<'_>,
+    segment: &mut u32,
 ) -> c_int {
-    // SAFETY: borrowed for the call.
-    let (table, order, key) = unsafe { (&*table, &*order, key.get()) };
     let unknown = Answer { segment: 0, rejection: None };
     let answer = guarded(unknown, || {
-        table.handle().map_or(unknown, |handle| handle.may_match(key, digest.into(), order))
+        table.handle().map_or(unknown, |handle| handle.may_match(key.get(), digest, order))
     });
-    // SAFETY: the caller's variable.
-    unsafe { *segment = answer.segment };
+    *segment = answer.segment;
     answer.may_match().into()
 }
 
-impl manager::BatchKey for BatchKey {
+impl manager::BatchKey for BatchKey<'_> {
     fn key(&self) -> &[u8] {
-        // SAFETY: its keys are readable while `sb_table_may_match_batch` borrows it, and nothing else asks for them.
-        unsafe { self.key.get() }
+        self.key.get()
     }
 
     fn digest(&self) -> KeyDigest {
-        self.digest.into()
+        self.digest
     }
 
     fn set_answer(&mut self, answer: Answer) {
@@ -597,19 +458,19 @@ impl manager::BatchKey for BatchKey {
 }
 
 /// # Safety
-/// `table` and what orders its keys are alive; `sought` points to `count` of them, which are writable, and their keys are readable.
+/// `sought` points to `count` keys, which are writable.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_table_may_match_batch(
-    table: *const OpenTable,
-    order: *const Comparator,
-    sought: *mut BatchKey,
+    table: &OpenTable,
+    order: &Comparator,
+    sought: *mut BatchKey<'_>,
     count: usize,
 ) {
     if count == 0 {
         return;
     }
     // SAFETY: borrowed for the call.
-    let (table, order, sought) = unsafe { (&*table, &*order, slice::from_raw_parts_mut(sought, count)) };
+    let sought = unsafe { slice::from_raw_parts_mut(sought, count) };
     for key in &mut *sought {
         // Whatever happens.
         (key.segment, key.may_match) = (0, 1);
@@ -621,33 +482,17 @@ unsafe extern "C" fn sb_table_may_match_batch(
     });
 }
 
-/// # Safety
-/// `table` is alive and has the segment.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sb_table_record_missing(table: *const OpenTable, segment: u32) {
-    // SAFETY: borrowed for the call.
-    let table = unsafe { &*table };
-    guarded((), || table.handle().into_iter().for_each(|handle| handle.record_missing(segment)));
+extern "C" fn sb_table_record(table: &OpenTable, segment: u32, ended: Ended) {
+    guarded((), || {
+        let Some(handle) = table.handle() else { return };
+        match ended {
+            Ended::Missing => handle.record_missing(segment),
+            Ended::Found => handle.record_found(segment),
+            Ended::NotRead => handle.record_not_read(segment),
+        }
+    });
 }
-
-/// # Safety
-/// `table` is alive and has the segment.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn sb_table_record_found(table: *const OpenTable, segment: u32) {
-    // SAFETY: borrowed for the call.
-    let table = unsafe { &*table };
-    guarded((), || table.handle().into_iter().for_each(|handle| handle.record_found(segment)));
-}
-
-/// # Safety
-/// `table` is alive and has the segment.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn sb_table_record_not_read(table: *const OpenTable, segment: u32) {
-    // SAFETY: borrowed for the call.
-    let table = unsafe { &*table };
-    guarded((), || table.handle().into_iter().for_each(|handle| handle.record_not_read(segment)));
-}
-
 #[cfg(test)]
 mod tests {
     use springbloom_testkit::header::noexcept_functions;

@@ -4,5 +4,7 @@
 
 mod exports;
 mod index;
+#[cfg(test)]
 mod layout;
+mod shared;
 mod types;

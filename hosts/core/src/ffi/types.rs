@@ -9,58 +9,55 @@ use springbloom_filter::KeyDigest;
 
 use crate::engine::{Bytes, Comparator};
 
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(super) struct Digest {
-    pub(super) lo: u64,
-    pub(super) hi: u64,
-}
-
-impl From<KeyDigest> for Digest {
-    fn from(KeyDigest { lo, hi }: KeyDigest) -> Self {
-        Self { lo, hi }
-    }
-}
-
-impl From<Digest> for KeyDigest {
-    fn from(Digest { lo, hi }: Digest) -> Self {
-        Self { lo, hi }
-    }
-}
-
 /// A key of a batch.
 #[repr(C)]
-pub(super) struct BatchKey {
-    pub(super) key: Bytes,
-    pub(super) digest: Digest,
+pub(super) struct BatchKey<'a> {
+    pub(super) key: Bytes<'a>,
+    pub(super) digest: KeyDigest,
     pub(super) segment: u32,
     pub(super) may_match: u32,
 }
 
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(super) struct Setting {
-    pub(super) name: Bytes,
-    pub(super) value: Bytes,
+pub(super) struct Setting<'a> {
+    pub(super) name: Bytes<'a>,
+    pub(super) value: Bytes<'a>,
 }
 
 #[repr(C)]
-pub(super) struct TableSpec {
-    pub(super) path: Bytes,
+pub(super) struct TableSpec<'a> {
+    pub(super) path: Bytes<'a>,
     pub(super) file_number: u64,
     pub(super) level: i32,
     pub(super) contents: c_int,
     pub(super) comparator: Comparator,
-    pub(super) family: Bytes,
+    pub(super) family: Bytes<'a>,
     pub(super) index_bytes: u64,
 }
 
-pub(super) const UNKNOWN_CONTENTS: c_int = 0;
-pub(super) const KEYS: c_int = 1;
-pub(super) const KEYS_BEFORE_PREFIXES: c_int = 2;
-pub(super) const PREFIXES: c_int = 3;
-
+/// The head is sound, or the table open.
 pub(super) const OPENED: c_int = 0;
+
+/// How a lookup of a key that may match ended.
+#[repr(C)]
+#[expect(dead_code, reason = "the adapter makes them")]
+pub(super) enum Ended {
+    Missing,
+    Found,
+    NotRead,
+}
+
+/// Where a cursor goes.
+#[repr(C)]
+#[expect(dead_code, reason = "the adapter makes them")]
+pub(super) enum Move {
+    First,
+    Last,
+    Seek,
+    Next,
+    Previous,
+}
 
 /// Writes a message that ends in NUL, cut to the buffer's size. A NUL within it, as a setting may have, is shown.
 ///

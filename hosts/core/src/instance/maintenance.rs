@@ -33,23 +33,18 @@ pub(crate) struct Tasks {
     pub(crate) panics: Arc<AtomicU64>,
 }
 
-/// Asks the thread to end. The thread parks: were it queued at a condition variable, a child of `fork` would have it in the queue, and not
-/// the stack that its place in the queue lies on.
-#[derive(Default)]
-struct Stop {
-    is_asked: AtomicBool,
-}
-
 /// Owns the thread.
 pub(crate) struct Maintenance {
-    stop: Arc<Stop>,
+    /// Asks the thread to end. The thread parks: were it queued at a condition variable, a child of `fork` would have it in the queue, and
+    /// not the stack that its place in the queue lies on.
+    stop: Arc<AtomicBool>,
     /// Joined after `drop` told it to end.
     thread: Option<JoinedThread>,
 }
 
 impl Maintenance {
     pub(crate) fn start(tasks: Tasks) -> Self {
-        let stop = Arc::new(Stop::default());
+        let stop = Arc::new(AtomicBool::new(false));
         let theirs = stop.clone();
         let notices = tasks.tables.manager.notices().clone();
         let thread = JoinedThread::spawn("springbloom-maintenance", move || tasks.run(&theirs))
@@ -61,19 +56,9 @@ impl Maintenance {
 impl Drop for Maintenance {
     fn drop(&mut self) {
         if let Some(thread) = self.thread.as_ref().filter(|thread| thread.is_here()) {
-            self.stop.is_asked.store(true, Ordering::Release);
+            self.stop.store(true, Ordering::Release);
             thread.thread().unpark();
         }
-    }
-}
-
-impl Stop {
-    /// Sleeps at most that long. `true`: end now.
-    fn wait(&self, timeout: Duration) -> bool {
-        if !self.is_asked.load(Ordering::Acquire) {
-            thread::park_timeout(timeout);
-        }
-        self.is_asked.load(Ordering::Acquire)
     }
 }
 
@@ -102,7 +87,7 @@ impl Timer {
 }
 
 impl Tasks {
-    fn run(&self, stop: &Stop) {
+    fn run(&self, stop: &AtomicBool) {
         let tables = &*self.tables;
         let mut check = Timer::every(TABLE_CHECK_INTERVAL);
         let mut save = self.save_every.map(Timer::every);
@@ -112,7 +97,10 @@ impl Tasks {
             let timers = [Some(&check), save.as_ref()];
             let next = timers.into_iter().flatten().map(|timer| timer.due);
             let next = next.chain(self.budget.next_look(&last_look)).min().unwrap_or(check.due);
-            if stop.wait(next.saturating_duration_since(Instant::now())) {
+            if !stop.load(Ordering::Acquire) {
+                thread::park_timeout(next.saturating_duration_since(Instant::now()));
+            }
+            if stop.load(Ordering::Acquire) {
                 break;
             }
             if self.budget.next_look(&last_look).is_some_and(|due| Instant::now() >= due) {

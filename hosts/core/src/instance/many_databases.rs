@@ -60,7 +60,7 @@ impl<'f> Store<'f> {
         let session = folder.path().as_os_str().as_bytes();
         let mut builder = UnitBuilder::new(
             &self.filters.settings,
-            &self.filters.tables.builder_memory,
+            &self.filters.tables.builder_bytes,
             true,
             session,
             number,
@@ -71,9 +71,8 @@ impl<'f> Store<'f> {
         let opening = Opening {
             tables: self.filters.tables.clone(),
             family: self.family.clone(),
-            path: path.as_os_str().as_bytes().into(),
+            path: path.into(),
             file_number: number,
-            contents: 1,
             is_of_prefixes: false,
             level: Some(1),
             is_bytewise: true,

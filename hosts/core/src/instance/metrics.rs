@@ -12,6 +12,7 @@ use prometheus_client::{
 use springbloom_manager::{LevelUnits, ScopeCounts, Stats};
 
 use super::families::FamilyStats;
+use crate::tables::Counted;
 
 /// What an HTTP server says the text is: `Content-Type`.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -37,14 +38,9 @@ pub struct Metric {
 pub struct Figures {
     /// The manager's.
     pub stats: Stats,
-    /// [`Filters::tables_without_units`](crate::Filters::tables_without_units).
-    pub tables_without_units: u64,
-    /// Tables that were written without units by databases into whose options filters were installed.
-    pub tables_written_without_units: u64,
-    /// Rejected keys that were looked up all the same.
-    pub verified: u64,
-    /// Of them, those that were there.
-    pub wrong_rejections: u64,
+    /// What the engine's adapter counted: tables opened without filter units, and written without; rejected keys that were looked up all
+    /// the same, and those of them that were there.
+    pub counts: [u64; 4],
     /// Memory for units of tables that are being written.
     pub builder_bytes: u64,
     /// [`Filters::families`](crate::Filters::families).
@@ -159,18 +155,18 @@ pub const METRICS: &[Metric] = &[
         bytes(s.stats.tables_without_room)
     }),
     counter("springbloom_tables_without_units", "Tables without filter units that were opened", |s| {
-        one(s.tables_without_units)
+        one(s.counts[Counted::WithoutUnits as usize])
     }),
     counter(
         "springbloom_tables_written_without_units",
         "Tables that were written without filter units",
-        |s| one(s.tables_written_without_units),
+        |s| one(s.counts[Counted::WrittenWithoutUnits as usize]),
     ),
     counter("springbloom_rejections_verified", "Rejected keys that were looked up all the same", |s| {
-        one(s.verified)
+        one(s.counts[Counted::Verified as usize])
     }),
     counter("springbloom_rejections_wrong", "Rejected keys that the table holds: a wrong answer", |s| {
-        one(s.wrong_rejections)
+        one(s.counts[Counted::WrongRejections as usize])
     }),
     counter("springbloom_visits_dropped", "Visits that the policy never saw", |s| one(s.dropped_visits)),
     counter("springbloom_thread_panics", "Panics of Springbloom's threads, which continue", |s| {
@@ -272,15 +268,7 @@ mod tests {
             levels: vec![LevelUnits { level: None, segments: vec![], keys: 0, unit_bytes: 32 }],
             counts: ScopeCounts { rejected: 5, wasted_reads: 6, passed: 7, loads: 8 },
         }];
-        let text = text_of(Figures {
-            stats,
-            tables_without_units: 0,
-            tables_written_without_units: 2,
-            verified: 5,
-            wrong_rejections: 1,
-            builder_bytes: 9,
-            families,
-        });
+        let text = text_of(Figures { stats, counts: [0, 2, 5, 1], builder_bytes: 9, families });
         for line in [
             "springbloom_budget_bytes 1048576.0",
             "springbloom_units_loaded_total 7",

@@ -27,13 +27,13 @@ use self::{
 };
 use crate::{
     budget::budget_control::BudgetControl,
-    engine::{Cache, CacheUse, Engine},
+    engine::Engine,
     error::Error,
     settings::{
-        Budget, Settings,
+        Budget, HostSettings, Settings,
         table::{self, WITHOUT_EFFECT},
     },
-    tables::{Tables, open_table::OpenTable},
+    tables::{Counted, Tables, open_table::OpenTable},
 };
 
 /// Elastic filters under one memory budget.
@@ -42,11 +42,13 @@ pub struct Filters {
     _maintenance: Maintenance,
     /// As they were started. The budget may be another one now.
     pub(crate) settings: Settings,
+    /// Of them, what an engine's adapter asks.
+    pub(crate) host_settings: HostSettings,
     /// Whether anybody gave a setting that has no effect any more.
     pub(crate) has_setting_without_effect: AtomicBool,
     pub(crate) tables: Arc<Tables>,
     maintenance_panics: Arc<AtomicU64>,
-    budget: Arc<BudgetControl>,
+    pub(crate) budget: Arc<BudgetControl>,
     /// Whether new tables got large blocks lately.
     writes_large_blocks: AtomicBool,
 }
@@ -90,6 +92,7 @@ impl Filters {
         Ok(Arc::new(Self {
             _maintenance: maintenance,
             has_setting_without_effect: settings.has_one_without_effect.into(),
+            host_settings: HostSettings::of(&settings),
             settings,
             tables,
             maintenance_panics,
@@ -115,12 +118,9 @@ impl Filters {
         text
     }
 
-    /// Bytes of a block of new tables, where that is not the engine's default: where the caches that pay for the budget are small for the
-    /// data.
+    /// Bytes of a block of new tables with a small index, where that is not the engine's default: where the caches that pay for the budget
+    /// are small for the data.
     pub(crate) fn block_bytes(&self) -> Option<u32> {
-        if !self.settings.shrinks_index() {
-            return None;
-        }
         let databases = &self.tables.databases;
         let data_bytes = databases.data_bytes();
         let memory_bytes = (self.budget.cache_bytes() + databases.row_cache_bytes()) as u64;
@@ -143,11 +143,6 @@ impl Filters {
         self.tables.manager.budget().budget_bytes()
     }
 
-    /// Charges the budget to this cache, too, while the result lives, if the settings ask for it. Errors with a message if none can pay.
-    pub(crate) fn use_cache(&self, cache: &Cache<'_>) -> Result<Option<Arc<CacheUse>>, String> {
-        self.budget.use_cache(self.tables.engine, cache)
-    }
-
     /// Changes the budget and gives the one that is in force then. A smaller one holds when this returns: units are evicted first.
     pub fn set_budget(&self, budget: Budget) -> Result<u64, Error> {
         table::check_budget(&self.settings, budget)?;
@@ -159,24 +154,13 @@ impl Filters {
         self.set_budget(Budget::Bytes(budget_bytes))
     }
 
-    /// An operation begins that must not fail for want of room in a cache.
-    pub(crate) fn make_way(&self) {
-        self.budget.make_way();
-    }
-
-    /// An iterator opened a table, and asked no units: what it reads is not counted.
-    pub(crate) fn count_sought_table(&self) {
-        self.budget.count_sought_table();
-    }
-
-    /// A cache refused an entry: ends the charge for a while. `false` if there is none.
-    pub(crate) fn yield_to_cache(&self) -> bool {
-        self.budget.yield_to_cache()
-    }
-
-    /// The entry found room then: a good part of the budget is given up.
-    pub(crate) fn have_yielded_to_cache(&self) {
-        self.budget.has_yielded_to_cache();
+    /// Counts what an engine's adapter saw.
+    pub(crate) fn count(&self, what: Counted, times: u64) {
+        match what {
+            Counted::BlockReads => self.tables.manager.count_block_reads(times),
+            Counted::SoughtTables => self.budget.count_sought_tables(times),
+            other => self.tables.count(other, times),
+        }
     }
 
     /// A snapshot of all counters.
@@ -213,7 +197,7 @@ impl Filters {
 
     /// Tables without filter units that were opened so far.
     pub fn tables_without_units(&self) -> u64 {
-        self.tables.without_units.load(Ordering::Relaxed)
+        self.tables.counts()[Counted::WithoutUnits as usize]
     }
 
     /// Waits until no unit is waiting to be loaded. `false` if `timeout` passed first.
@@ -228,11 +212,8 @@ impl Filters {
         let families = self.families_of(&stats);
         metrics::text_of(Figures {
             stats,
-            tables_without_units: self.tables_without_units(),
-            tables_written_without_units: self.tables.written_without_units.load(Ordering::Relaxed),
-            verified: self.tables.verified.load(Ordering::Relaxed),
-            wrong_rejections: self.tables.wrong_rejections.load(Ordering::Relaxed),
-            builder_bytes: self.tables.builder_memory.bytes(),
+            counts: self.tables.counts(),
+            builder_bytes: self.tables.builder_bytes.load(Ordering::Relaxed),
             families,
         })
     }

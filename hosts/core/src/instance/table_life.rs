@@ -1,6 +1,7 @@
 //! Tables that are opened, read, closed, given up and dropped with their database while the budget moves, in any order.
 
 use std::{
+    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering},
@@ -33,7 +34,7 @@ const SESSION: &[u8] = b"session";
 
 /// Header and directory of a table.
 fn head(filters: &Filters, number: u64) -> OwnedHead {
-    let memory = &filters.tables.builder_memory;
+    let memory = &filters.tables.builder_bytes;
     let mut builder = UnitBuilder::new(&filters.settings, memory, true, SESSION, number);
     (0..100u32).for_each(|key| builder.add(&key.to_be_bytes(), 100));
     let block = builder.finish();
@@ -61,10 +62,9 @@ fn open(
     let opening = Opening {
         tables: filters.tables.clone(),
         family: family.clone(),
-        path: format!("/nowhere/{number:06}.sst").into_bytes().into(),
+        path: PathBuf::from(format!("/nowhere/{number:06}.sst")).into(),
         file_number: number,
         level: Some(1),
-        contents: 1,
         is_of_prefixes: false,
         is_bytewise: true,
         file: lent(file),

@@ -2,7 +2,7 @@
 
 pub(crate) mod table;
 
-use std::time::Duration;
+use std::{ffi::c_int, time::Duration};
 
 use springbloom_filter::UnitSettings;
 use springbloom_format::FurtherPrefixes;
@@ -75,16 +75,31 @@ impl Settings {
     pub(crate) fn is_charged(&self) -> bool {
         self.charge_to_block_cache || self.budget == Budget::Auto
     }
+}
 
-    /// Whether new tables get an index that needs little memory: where a block cache pays for filters, every byte of index takes one from
-    /// data.
-    pub(crate) fn shrinks_index(&self) -> bool {
-        self.small_index && self.is_charged()
-    }
+/// What an engine's adapter asks of the settings: `sb_host_settings`.
+#[repr(C)]
+pub(crate) struct HostSettings {
+    pub(crate) writes_units: c_int,
+    pub(crate) writes_further_prefixes: c_int,
+    /// Where a block cache pays for filters, every byte of index takes one from data.
+    pub(crate) shrinks_index: c_int,
+    /// A budget that was given is for filters: what an index takes from them the cache would have, and data gains it.
+    pub(crate) has_indexes: c_int,
+    pub(crate) assumes_bytewise_equality: c_int,
+    pub(crate) verify_below: u32,
+}
 
-    /// Whether the budget pays for indexes of tables. A budget that was given is for filters: what an index takes from them the cache would
-    /// have, and data gains it.
-    pub(crate) fn has_indexes(&self) -> bool {
-        self.small_index && self.budget == Budget::Auto
+impl HostSettings {
+    pub(crate) fn of(settings: &Settings) -> Self {
+        Self {
+            writes_units: settings.write_units.into(),
+            writes_further_prefixes: (!settings.further_prefixes.is_empty()).into(),
+            shrinks_index: (settings.small_index && settings.is_charged()).into(),
+            has_indexes: (settings.small_index && settings.budget == Budget::Auto).into(),
+            assumes_bytewise_equality: settings.assume_bytewise_equality.into(),
+            // Saturates.
+            verify_below: (settings.verify_share * f64::from(u32::MAX)).ceil() as u32,
+        }
     }
 }

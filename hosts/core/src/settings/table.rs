@@ -43,6 +43,21 @@ pub(crate) const BUDGET: &str = "budget";
 /// What it turned on is gone. Option strings still have it.
 pub(crate) const WITHOUT_EFFECT: &str = "negative_cache";
 
+/// A setting that is the field of its name.
+macro_rules! flag {
+    ($field:ident, $default:literal, $help:literal) => {
+        Setting {
+            name: stringify!($field),
+            takes: "true or false",
+            default: $default,
+            help: $help,
+            set: |settings, value| Ok(Settings { $field: yes(value)?, ..settings }),
+            can_work: |_| true,
+            show: |settings| settings.$field.to_string(),
+        }
+    };
+}
+
 /// All settings. A later one may need an earlier one.
 pub const SETTINGS: &[Setting] = &[
     Setting {
@@ -112,51 +127,31 @@ pub const SETTINGS: &[Setting] = &[
         can_work: |_| true,
         show: |_| String::new(),
     },
-    Setting {
-        name: "inherit_hotness",
-        takes: "true or false",
-        default: "true",
-        help: "a new table starts with the hotness of the segments whose keys it holds (`inherit_hotness`)",
-        set: |settings, value| Ok(Settings { inherit_hotness: yes(value)?, ..settings }),
-        can_work: |_| true,
-        show: |settings| settings.inherit_hotness.to_string(),
-    },
-    Setting {
-        name: "assume_bytewise_equality",
-        takes: "true or false",
-        default: "false",
-        help: "assume that keys which a custom comparator calls equal are equal byte for byte (`assume_bytewise_equality`)",
-        set: |settings, value| Ok(Settings { assume_bytewise_equality: yes(value)?, ..settings }),
-        can_work: |_| true,
-        show: |settings| settings.assume_bytewise_equality.to_string(),
-    },
-    Setting {
-        name: "write_units",
-        takes: "true or false",
-        default: "true",
-        help: "new tables get units (`write_units`); see [Switching and rolling back](#switching-and-rolling-back)",
-        set: |settings, value| Ok(Settings { write_units: yes(value)?, ..settings }),
-        can_work: |_| true,
-        show: |settings| settings.write_units.to_string(),
-    },
-    Setting {
-        name: "charge_to_block_cache",
-        takes: "true or false",
-        default: "false",
-        help: "a budget in bytes is charged to the block cache, as `auto` is (`charge_to_block_cache`)",
-        set: |settings, value| Ok(Settings { charge_to_block_cache: yes(value)?, ..settings }),
-        can_work: |_| true,
-        show: |settings| settings.charge_to_block_cache.to_string(),
-    },
-    Setting {
-        name: "small_index",
-        takes: "true or false",
-        default: "true",
-        help: "where the block cache pays for the budget, new tables get [a small index](#a-small-index) (`small_index`)",
-        set: |settings, value| Ok(Settings { small_index: yes(value)?, ..settings }),
-        can_work: |_| true,
-        show: |settings| settings.small_index.to_string(),
-    },
+    flag!(
+        inherit_hotness,
+        "true",
+        "a new table starts with the hotness of the segments whose keys it holds (`inherit_hotness`)"
+    ),
+    flag!(
+        assume_bytewise_equality,
+        "false",
+        "assume that keys which a custom comparator calls equal are equal byte for byte (`assume_bytewise_equality`)"
+    ),
+    flag!(
+        write_units,
+        "true",
+        "new tables get units (`write_units`); see [Switching and rolling back](#switching-and-rolling-back)"
+    ),
+    flag!(
+        charge_to_block_cache,
+        "false",
+        "a budget in bytes is charged to the block cache, as `auto` is (`charge_to_block_cache`)"
+    ),
+    flag!(
+        small_index,
+        "true",
+        "where the block cache pays for the budget, new tables get [a small index](#a-small-index) (`small_index`)"
+    ),
     Setting {
         name: "further_prefixes",
         takes: "none, or up to four with + between: a length such as 12, or a separator and which one, such as 0x7c*2",
@@ -195,39 +190,35 @@ fn yes(value: &str) -> Result<bool, Option<String>> {
 /// Settings by name, in the order in which they were given.
 pub(crate) type Given<'a> = [(&'a str, &'a str)];
 
-/// `settings` with `given`. Errors name the setting, what it was given and what it takes.
-pub(crate) fn apply(mut settings: Settings, given: &Given<'_>) -> Result<Settings, String> {
-    for &(name, value) in given {
-        let setting = SETTINGS.iter().find(|setting| setting.name == name);
-        let setting = setting.ok_or_else(|| {
-            let names: Vec<_> = SETTINGS.iter().map(|setting| setting.name).collect();
-            format!("{name}: unknown setting, expected one of {}", names.join(", "))
-        })?;
-        let set = (setting.set)(settings, value)
-            .and_then(|settings| taken((setting.can_work)(&settings).then_some(settings)));
-        settings = set.map_err(|reason| {
-            let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
-            let got = if value.is_empty() { "nothing" } else { value };
-            format!("{name}: got {got}, expected {}{reason}", setting.takes)
-        })?;
-    }
-    Ok(settings)
-}
-
 impl Settings {
     /// Applies settings, given as names and values of [`SETTINGS`], one after the other. An error names the setting, what it was given and
     /// what it takes.
-    pub fn with(self, given: &[(&str, &str)]) -> Result<Self, String> {
-        apply(self, given)
+    pub fn with(mut self, given: &[(&str, &str)]) -> Result<Self, Error> {
+        for &(name, value) in given {
+            let setting = SETTINGS.iter().find(|setting| setting.name == name);
+            let setting = setting.ok_or_else(|| {
+                let names: Vec<_> = SETTINGS.iter().map(|setting| setting.name).collect();
+                Error::Settings(format!("{name}: unknown setting, expected one of {}", names.join(", ")))
+            })?;
+            let set = (setting.set)(self, value)
+                .and_then(|settings| taken((setting.can_work)(&settings).then_some(settings)));
+            self = set.map_err(|reason| {
+                let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+                refused(name, if value.is_empty() { "nothing" } else { value }, setting.takes, &reason)
+            })?;
+        }
+        Ok(self)
     }
+}
+
+fn refused(name: &str, got: &str, takes: &str, reason: &str) -> Error {
+    Error::Settings(format!("{name}: got {got}, expected {takes}{reason}"))
 }
 
 /// Errors on the first setting with a value that cannot work.
 pub(crate) fn check(settings: &Settings) -> Result<(), Error> {
     match SETTINGS.iter().find(|setting| !(setting.can_work)(settings)) {
-        Some(&Setting { name, takes, show, .. }) => {
-            Err(Error::Setting { name, got: show(settings), expected: takes.to_owned() })
-        }
+        Some(setting) => Err(refused(setting.name, &(setting.show)(settings), setting.takes, "")),
         None => Ok(()),
     }
 }
@@ -235,10 +226,9 @@ pub(crate) fn check(settings: &Settings) -> Result<(), Error> {
 /// Errors on a budget that filters which were started with the settings cannot change to.
 pub(crate) fn check_budget(started: &Settings, budget: Budget) -> Result<(), Error> {
     if budget == Budget::Auto && !started.is_charged() {
-        let expected = "bytes, because no block cache pays for these filters, which were started with a budget in bytes; \
-                        auto needs charge_to_block_cache=true when they are"
-            .to_owned();
-        return Err(Error::Setting { name: BUDGET, got: AUTO.to_owned(), expected });
+        const TAKES: &str = "bytes, because no block cache pays for these filters, which were started with a budget in bytes; auto \
+                             needs charge_to_block_cache=true when they are";
+        return Err(refused(BUDGET, AUTO, TAKES, ""));
     }
     check(&Settings { budget, ..started.clone() })
 }
@@ -300,7 +290,7 @@ mod tests {
         };
         let mut settings = Settings::default();
         for setting in &given {
-            let next = apply(settings.clone(), &[*setting]).unwrap();
+            let next = settings.clone().with(&[*setting]).unwrap();
             assert_ne!(format!("{next:?}"), format!("{settings:?}"), "{setting:?}");
             // All but the budget must agree between those that share an instance.
             let may_differ = [BUDGET, WITHOUT_EFFECT].contains(&setting.0);
@@ -314,7 +304,7 @@ mod tests {
     fn defaults_are_those_that_are_told() {
         let settings = Settings::default();
         for setting in SETTINGS {
-            let applied = apply(settings.clone(), &[(setting.name, setting.default)]).expect(setting.name);
+            let applied = settings.clone().with(&[(setting.name, setting.default)]).expect(setting.name);
             assert_eq!((setting.show)(&applied), (setting.show)(&settings), "{}", setting.name);
         }
     }
@@ -332,15 +322,16 @@ mod tests {
     fn wrong_values_are_told_by_name_and_what_was_expected() {
         for Setting { name, takes, .. } in SETTINGS {
             for (value, got) in [("x-1", "x-1"), ("", "nothing")] {
-                let error = apply(Settings::default(), &[(name, value)]).expect_err(name);
+                let error = Settings::default().with(&[(name, value)]).expect_err(name).to_string();
                 assert!(error.starts_with(&format!("{name}: got {got}, expected {takes}")), "{error}");
             }
         }
         for value in ["x", "ribbon:33"] {
-            let error = apply(Settings::default(), &[("units", value)]).unwrap_err();
+            let error = Settings::default().with(&[("units", value)]).unwrap_err().to_string();
             assert_eq!(error.matches("ribbon:UNITS").count(), 1, "{error}");
         }
-        assert!(apply(Settings::default(), &[("colour", "green")]).unwrap_err().contains("unknown setting"));
+        let unknown = Settings::default().with(&[("colour", "green")]).unwrap_err();
+        assert!(unknown.to_string().contains("unknown setting"));
         for (text, bytes) in [
             ("0", Some(0)),
             ("7k", Some(7 << 10)),
@@ -391,10 +382,10 @@ mod tests {
             let takes = SETTINGS.iter().find(|setting| setting.name == name).expect(name).takes;
             for &(text, value, can_work) in values {
                 let refusals = [
-                    apply(Settings::default(), &[(name, text)]).err(),
-                    Filters::start(with(value), &TEST_ENGINE).err().map(|error| error.to_string()),
+                    Settings::default().with(&[(name, text)]).err(),
+                    Filters::start(with(value), &TEST_ENGINE).err(),
                 ];
-                for refusal in refusals {
+                for refusal in refusals.map(|error| error.map(|error| error.to_string())) {
                     assert_eq!(refusal.is_none(), can_work, "{name}={text}: {refusal:?}");
                     let is_told =
                         |said: String| said.contains(&format!("{name}: got ")) && said.contains(takes);
@@ -412,7 +403,7 @@ mod tests {
             (&[("budget", "1M")], false),
             (&[("budget", "1M"), ("charge_to_block_cache", "true")], true),
         ] {
-            let filters = Filters::start(apply(Settings::default(), given).unwrap(), &TEST_ENGINE).unwrap();
+            let filters = Filters::start(Settings::default().with(given).unwrap(), &TEST_ENGINE).unwrap();
             let refusal = filters.set_budget(Budget::Auto).err().map(|error| error.to_string());
             assert_eq!(refusal.is_none(), can_be_auto, "{given:?}: {refusal:?}");
             assert!(refusal.is_none_or(
@@ -434,7 +425,7 @@ mod tests {
     fn text_that_is_no_number_is_refused() {
         for name in ["budget", "segment_data_bytes", "warm_start_seconds"] {
             for value in ["-1", "1e3", "0x10", "1.5", "NaN", "inf", "18446744073709551616", " 1", ""] {
-                assert!(apply(Settings::default(), &[(name, value)]).is_err(), "{name}={value}");
+                assert!(Settings::default().with(&[(name, value)]).is_err(), "{name}={value}");
             }
         }
     }

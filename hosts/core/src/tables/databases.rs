@@ -49,10 +49,18 @@ pub(crate) struct Database {
     device: OnceLock<u64>,
     /// What its log is to be told.
     lines: Mutex<VecDeque<Notice>>,
-    is_telling: AtomicBool,
-    is_checking: AtomicBool,
+    /// By [`Once`].
+    under_way: [AtomicBool; 3],
     lookups: AtomicU64,
     lookups_of_all: Arc<AtomicU64>,
+}
+
+/// What is done for a database by one thread at a time.
+#[derive(Clone, Copy)]
+pub(crate) enum Once {
+    Telling,
+    Checking,
+    SeekingLocks,
 }
 
 /// A column family of a database, while one of its tables is open.
@@ -146,24 +154,19 @@ impl Database {
         }));
     }
 
-    /// Has its log told, unless that is under way.
-    fn tell_in_background(self: &Arc<Self>, manager: &Manager) {
-        if self.lines.lock().is_empty() || self.is_telling.swap(true, Ordering::AcqRel) {
-            return;
+    /// The same, unless such a thing is under way.
+    pub(crate) fn run_once(
+        self: &Arc<Self>,
+        manager: &Manager,
+        what: Once,
+        run: impl FnOnce(&Self) + Send + 'static,
+    ) {
+        if !self.under_way[what as usize].swap(true, Ordering::AcqRel) {
+            self.run(manager, move |database| {
+                run(database);
+                database.under_way[what as usize].store(false, Ordering::Release);
+            });
         }
-        self.run(manager, |database| {
-            database.tell();
-            database.is_telling.store(false, Ordering::Release);
-        });
-    }
-
-    /// Whether nobody is looking for its files. Then the caller is, until [`end_check`](Self::end_check).
-    pub(crate) fn begin_check(&self) -> bool {
-        !self.is_checking.swap(true, Ordering::AcqRel)
-    }
-
-    pub(crate) fn end_check(&self) {
-        self.is_checking.store(false, Ordering::Release);
     }
 
     /// About this many lookups began with a table of it.
@@ -200,8 +203,7 @@ impl Databases {
                 files,
                 device: OnceLock::new(),
                 lines: Mutex::default(),
-                is_telling: AtomicBool::new(false),
-                is_checking: AtomicBool::new(false),
+                under_way: Default::default(),
                 lookups: AtomicU64::new(0),
                 lookups_of_all: self.lookups.clone(),
             });
@@ -273,7 +275,8 @@ impl Databases {
     /// Has the logs of all open databases told, each by itself.
     pub(crate) fn tell_in_background(&self, manager: &Manager) {
         self.hand_out(manager.notices());
-        self.all().iter().for_each(|database| database.tell_in_background(manager));
+        let told = self.all().into_iter().filter(|database| !database.lines.lock().is_empty());
+        told.for_each(|database| database.run_once(manager, Once::Telling, Database::tell));
     }
 
     /// Takes out a column family. Gives whether it was the database's last.

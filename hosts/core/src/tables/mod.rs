@@ -1,6 +1,5 @@
 //! Known tables: how they are written, opened and read, where they lie, and when they are forgotten.
 
-pub(crate) mod builder_memory;
 pub(crate) mod databases;
 pub(crate) mod open_table;
 mod table_files;
@@ -9,12 +8,14 @@ mod table_location;
 pub(crate) mod unit_builder;
 pub(crate) mod warm_starts;
 
-use std::sync::{Arc, atomic::AtomicU64};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
 
 use springbloom_manager::Manager;
 
 use self::{
-    builder_memory::BuilderMemory,
     databases::{ColumnFamily, Databases},
     table_files::TableFiles,
     warm_starts::WarmStarts,
@@ -26,17 +27,32 @@ pub(crate) struct Tables {
     pub(crate) engine: &'static Engine,
     pub(crate) manager: Arc<Manager>,
     pub(crate) databases: Databases,
-    pub(crate) builder_memory: BuilderMemory,
+    /// That tables take which are being written.
+    pub(crate) builder_bytes: Arc<AtomicU64>,
     /// `None`: there are no warm starts.
     pub(crate) warm_starts: Option<WarmStarts>,
     pub(crate) files: Arc<TableFiles>,
-    /// Tables without filter units that were opened so far.
-    pub(crate) without_units: AtomicU64,
+    /// By [`Counted`].
+    counts: [AtomicU64; 4],
+}
+
+/// What an engine's adapter counts, as the header names it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+#[expect(dead_code, reason = "the adapter makes them")]
+pub(crate) enum Counted {
+    /// Tables without filter units that were opened.
+    WithoutUnits,
     /// Tables that were written without units by databases into whose options filters were installed.
-    pub(crate) written_without_units: AtomicU64,
-    /// Rejected keys that were looked up all the same, and those that were there.
-    pub(crate) verified: AtomicU64,
-    pub(crate) wrong_rejections: AtomicU64,
+    WrittenWithoutUnits,
+    /// Rejected keys that were looked up all the same.
+    Verified,
+    /// Of them, those that were there.
+    WrongRejections,
+    /// Blocks that lookups read because no cache had them. The manager has the count.
+    BlockReads,
+    /// Tables that iterators opened without asking units. The budget has the count.
+    SoughtTables,
 }
 
 impl Tables {
@@ -50,16 +66,22 @@ impl Tables {
         Self {
             engine,
             databases: Databases::default(),
-            builder_memory: BuilderMemory::default(),
+            builder_bytes: Arc::default(),
             warm_starts: has_warm_starts
                 .then(|| WarmStarts::new(engine, manager.clone(), files.clone(), reader_bytes)),
             files,
             manager,
-            without_units: AtomicU64::new(0),
-            written_without_units: AtomicU64::new(0),
-            verified: AtomicU64::new(0),
-            wrong_rejections: AtomicU64::new(0),
+            counts: Default::default(),
         }
+    }
+
+    pub(crate) fn count(&self, what: Counted, times: u64) {
+        self.counts.get(what as usize).into_iter().for_each(|count| _ = count.fetch_add(times, Relaxed));
+    }
+
+    /// By the first four of [`Counted`].
+    pub(crate) fn counts(&self) -> [u64; 4] {
+        self.counts.each_ref().map(|count| count.load(Relaxed))
     }
 
     /// No table of the column family is open any more. With the database's last one, no file of it is accessed from here on. `may_wait`:

@@ -2,9 +2,13 @@
 //!
 //! Only an open one has units; nothing but the manager's load queue opens one that waits. Who reads has a share of all that the read uses.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    os::unix::ffi::OsStrExt,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use springbloom_filter::GroupShape;
@@ -30,11 +34,10 @@ use crate::{
 pub(crate) struct Opening {
     pub(crate) tables: Arc<Tables>,
     pub(crate) family: Arc<ColumnFamily>,
-    pub(crate) path: Box<[u8]>,
+    pub(crate) path: Box<Path>,
     pub(crate) file_number: u64,
     pub(crate) level: Option<u8>,
-    /// Which of its units are meant, in the words of the header, and whether those are the ones over prefixes.
-    pub(crate) contents: i32,
+    /// Whether its units over prefixes are meant.
     pub(crate) is_of_prefixes: bool,
     /// Whether keys are in the order of their bytes. The engine's order is called by the thread that opens the table, and in lookups.
     pub(crate) is_bytewise: bool,
@@ -48,11 +51,11 @@ pub(crate) struct Opening {
 /// Why a table is read without units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OpenError {
-    NoRoom,
-    Unreadable,
-    Corrupt,
+    NoRoom = 1,
+    Corrupt = 2,
+    Unreadable = 4,
     /// The block has other ones.
-    NoSuchUnits,
+    NoSuchUnits = 5,
 }
 
 impl OpenError {
@@ -67,12 +70,7 @@ impl OpenError {
     }
 
     pub(crate) fn code(self) -> i32 {
-        match self {
-            Self::NoRoom => 1,
-            Self::Corrupt => 2,
-            Self::Unreadable => 4,
-            Self::NoSuchUnits => 5,
-        }
+        self as i32
     }
 
     /// What was read may be damaged, and not the file: then it is read again.
@@ -171,7 +169,7 @@ impl WaitingTable for OpenTable {
     fn open(&self) -> Option<WaitsFor> {
         let family = self.while_waiting(|opening| opening.family.clone())?;
         let read = |opening: &Opening| {
-            let head = opening.file.read_head(opening.contents).map_err(OpenError::of_code);
+            let head = opening.file.read_head(opening.is_of_prefixes).map_err(OpenError::of_code);
             head.and_then(|head| Prepared::of(opening, &head)).map_err(OpenError::waits_for)
         };
         let register = |prepared: Prepared, opening: &Opening| {
@@ -206,18 +204,21 @@ impl Prepared {
         let units_at = head.block_offset.checked_add(directory.units_at()).and_then(U48::new);
         let units_at = units_at.ok_or(OpenError::Corrupt)?;
         let stored_id = stored_id(&head.session, opening.file_number, &head.bytes);
-        let (folder, remembered) = match &tables.warm_starts {
-            Some(warm_starts) => warm_starts.open(database, &opening.path, stored_id),
-            None => (None, None),
-        };
         let id = table_id(opening, &head.session);
-        if let (Some(warm_starts), Some(folder)) = (&tables.warm_starts, &folder)
-            && remembered.is_none()
-            && !tables.manager.knows(id)
-        {
-            warm_starts.note_new_table(database, folder);
+        // An engine opens no table of a database by another name.
+        let named = tables.engine.folder_and_number(&opening.path);
+        let (path, number) = named.ok_or(OpenError::NoSuchUnits)?;
+        let (mut folder, mut remembered) = (None, None);
+        if let Some(warm_starts) = &tables.warm_starts {
+            let (its_folder, its_use) = warm_starts.open(database, path, stored_id, number);
+            if its_use.is_none() && !tables.manager.knows(id) && its_folder.has_file() {
+                // Its file does not tell of the table.
+                its_folder.note_change();
+            }
+            (folder, remembered) = (Some(its_folder), its_use);
         }
-        let (place, number) = TableLocation::of(tables.engine, &opening.path, database.clone(), folder);
+        let number = U48::new(number).ok_or(OpenError::NoSuchUnits)?;
+        let place = TableLocation::of(tables.engine, path, database.clone(), folder);
         let location = tables.files.shared_location(place);
         location.locate();
         Ok(Self {
@@ -262,7 +263,7 @@ impl Prepared {
 fn table_id(opening: &Opening, session: &[u8]) -> TableId {
     let mut hash = Xxh3::new();
     hash.update(&opening.family.database.number().to_le_bytes());
-    for part in [&*opening.path, session] {
+    for part in [opening.path.as_os_str().as_bytes(), session] {
         hash.update(&(part.len() as u64).to_le_bytes());
         hash.update(part);
     }

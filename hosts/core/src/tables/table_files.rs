@@ -6,7 +6,7 @@
 
 use std::{
     collections::HashMap,
-    mem,
+    path::Path,
     sync::{
         Arc, Weak,
         atomic::{AtomicUsize, Ordering},
@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 use springbloom_manager::{Activity, KnownTable, Manager, SegmentUse, TableId, UnitSource};
 
 use super::{
-    databases::Database,
+    databases::{Database, Once},
     table_location::{TableFile, TableLocation},
 };
 use crate::warm_start::folder::Folder;
@@ -38,8 +38,6 @@ pub(crate) struct TableFiles {
     /// Where among the closed tables the next look begins. Most are closed because the table cache is small, and must not hide deleted
     /// ones.
     next_look: AtomicUsize,
-    /// Tables whose files were found to be gone.
-    gone: Arc<Mutex<Vec<TableId>>>,
 }
 
 /// A table whose file is looked for.
@@ -87,7 +85,6 @@ impl TableFiles {
             locations: Mutex::default(),
             obsolete: Mutex::default(),
             next_look: AtomicUsize::new(0),
-            gone: Arc::default(),
         }
     }
 
@@ -135,7 +132,7 @@ impl TableFiles {
     }
 
     /// The table at `path` moved to another level unchanged. O(known tables): moves are rare.
-    pub(crate) fn set_level(&self, path: &[u8], level: Option<u8>) {
+    pub(crate) fn set_level(&self, path: &Path, level: Option<u8>) {
         let mut moved = Vec::new();
         self.manager.visit_tables(|table| {
             let is_it = location_and_file(table).is_some_and(|(place, file)| place.is_at(&file, path));
@@ -159,10 +156,8 @@ impl TableFiles {
         }
     }
 
-    /// Forgets closed tables whose files are gone, as far as that was found out, and has it found out for all obsolete tables and for some
-    /// of the others. Touches no file itself.
+    /// Has closed tables forgotten whose files are gone: looks for those of all obsolete tables and of some others. Touches no file itself.
     pub(crate) fn forget_deleted(&self) {
-        mem::take(&mut *self.gone.lock()).into_iter().for_each(|id| self.forget(id));
         let obsolete = self.obsolete.lock().clone();
         let first = self.next_look.load(Ordering::Relaxed);
         let looked_at = first..first.saturating_add(CHECKED_AT_ONCE);
@@ -197,17 +192,14 @@ impl TableFiles {
 
     /// Has it found out whether these tables of a database have files, unless others are being looked for.
     fn look_for(&self, database: &Arc<Database>, tables: Vec<Candidate>) {
-        if !database.begin_check() {
-            return;
-        }
-        let gone = self.gone.clone();
-        database.run(&self.manager, move |database| {
+        // The manager has the chore.
+        let manager = Arc::downgrade(&self.manager);
+        database.run_once(&self.manager, Once::Checking, move |_| {
             for (id, source, file) in tables {
                 if !TableLocation::of_source(&source).is_some_and(|place| place.has(&file)) {
-                    gone.lock().push(id);
+                    manager.upgrade().into_iter().for_each(|manager| manager.forget_closed(id));
                 }
             }
-            database.end_check();
         });
     }
 }

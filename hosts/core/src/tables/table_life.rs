@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 /// A table that waits with a `W`, and has `U` once it is open.
 #[repr(C)]
 pub(crate) struct TableLife<W, U> {
-    /// The field of `sb_table`: 1 from when it is open.
+    /// The field of `sb_table`, and the first one: 1 from when it is open.
     is_open: AtomicU32,
     units: OnceLock<U>,
     /// While it waits or reads.
@@ -21,8 +21,6 @@ pub(crate) struct TableLife<W, U> {
 }
 
 impl<W, U> TableLife<W, U> {
-    pub(crate) const IS_OPEN_AT: usize = std::mem::offset_of!(Self, is_open);
-
     pub(crate) fn waiting(with: W) -> Self {
         Self { is_open: AtomicU32::new(0), units: OnceLock::new(), waits: Mutex::new(Some(Arc::new(with))) }
     }

@@ -6,11 +6,10 @@
 use std::{
     any::Any,
     collections::BTreeMap,
-    ffi::OsStr,
     fs, io,
     ops::{Range, RangeInclusive},
-    os::unix::{ffi::OsStrExt, fs::MetadataExt},
-    path::Path,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
     sync::{Arc, OnceLock},
 };
 
@@ -28,9 +27,8 @@ use crate::{
 /// Where tables are and how they are opened.
 #[derive(Debug)]
 pub(crate) struct TableLocation {
-    /// The folder in which files have the names that the engine gives tables, or the path of a single file with another name.
-    path: Vec<u8>,
-    is_folder: bool,
+    /// The folder, in which files have the names that the engine gives tables.
+    path: PathBuf,
     engine: &'static Engine,
     database: Arc<Database>,
     /// The warm start of the folder, if there is one.
@@ -46,43 +44,26 @@ pub(crate) struct TableLocation {
 /// The numbers that a [`Place`] takes.
 const DEVICES: u64 = u64::MAX >> 1;
 
-/// Number in the name that the engine gives a table, and the length of the folder's path before it.
-fn number_and_folder(engine: &Engine, path: &[u8]) -> Option<(U48, usize)> {
-    let (number, slash) = engine.number_and_folder(path)?;
-    Some((U48::new(number)?, slash))
-}
-
 impl TableLocation {
     /// Of a place in a tree whose nodes are half full, as they are where numbers only grow.
     pub(crate) const OPEN_FILE_BYTES: usize = size_of::<(OpenFileKey, OpenFile)>() * 2;
 
-    /// The place of the file at `path`, and the file's number there.
+    /// The tables in a folder.
     pub(crate) fn of(
         engine: &'static Engine,
-        path: &[u8],
+        path: &Path,
         database: Arc<Database>,
         folder: Option<Arc<Folder>>,
-    ) -> (Self, U48) {
-        let (number, is_folder, length) = match number_and_folder(engine, path) {
-            Some((number, slash)) => (number, true, slash),
-            None => {
-                let named = engine.folder_and_number(Path::new(OsStr::from_bytes(path)));
-                (named.and_then(|(_, number)| U48::new(number)).unwrap_or_default(), false, path.len())
-            }
-        };
-        (
-            Self {
-                path: path[..length].to_vec(),
-                is_folder,
-                engine,
-                database,
-                folder,
-                device: OnceLock::new(),
-                open: Mutex::default(),
-                had_landmark: OnceLock::new(),
-            },
-            number,
-        )
+    ) -> Self {
+        Self {
+            path: path.to_owned(),
+            engine,
+            database,
+            folder,
+            device: OnceLock::new(),
+            open: Mutex::default(),
+            had_landmark: OnceLock::new(),
+        }
     }
 
     /// The location behind a source of the manager.
@@ -93,10 +74,9 @@ impl TableLocation {
 
     /// Looks up where its files lie, once. Accesses the file system.
     pub(crate) fn locate(&self) {
-        let path = Path::new(OsStr::from_bytes(&self.path));
         let device = self.device.get_or_init(|| {
             // Files of another file system have no such path.
-            let told = fs::metadata(path).map(|file| file.dev());
+            let told = fs::metadata(&self.path).map(|file| file.dev());
             told.unwrap_or_else(|_| self.database.files().file_system()) & DEVICES
         });
         self.database.set_device(*device);
@@ -107,27 +87,18 @@ impl TableLocation {
     }
 
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        let folder = |place: &Self| place.folder.as_ref().map(Arc::as_ptr);
-        self.is_folder == other.is_folder
-            && self.path == other.path
-            && folder(self) == folder(other)
-            && Arc::ptr_eq(&self.database, &other.database)
+        self.path == other.path && Arc::ptr_eq(&self.database, &other.database)
     }
 
-    fn path_of(&self, file: &TableFile) -> Vec<u8> {
-        let mut path = self.path.clone();
-        if self.is_folder {
-            path.push(b'/');
-            path.extend(self.engine.name_of(file.number.get()).as_os_str().as_bytes());
-        }
-        path
+    fn path_of(&self, file: &TableFile) -> PathBuf {
+        self.path.join(self.engine.name_of(file.number()))
     }
 
     /// Whether the file exists, or may: where the database's own file was and is not, the whole volume is gone, and may come back. `false`
     /// after the database is closed. Accesses the file system.
     pub(crate) fn has(&self, file: &TableFile) -> bool {
         let files = self.database.files();
-        let has_landmark = || files.exists(&self.landmark());
+        let has_landmark = || files.exists(&self.path.join(self.engine.database_file.text()));
         if files.exists(&self.path_of(file)) {
             self.had_landmark.get_or_init(has_landmark);
             return true;
@@ -135,16 +106,9 @@ impl TableLocation {
         self.had_landmark.get() == Some(&true) && !has_landmark() && files.is_open()
     }
 
-    fn landmark(&self) -> Vec<u8> {
-        [&self.path, &b"/"[..], self.engine.database_file.text().as_bytes()].concat()
-    }
-
     /// Whether the file is the one at `path`.
-    pub(crate) fn is_at(&self, file: &TableFile, path: &[u8]) -> bool {
-        match number_and_folder(self.engine, path) {
-            Some((number, slash)) => self.is_folder && file.number == number && self.path == path[..slash],
-            None => !self.is_folder && self.path == path,
-        }
+    pub(crate) fn is_at(&self, file: &TableFile, path: &Path) -> bool {
+        self.engine.folder_and_number(path) == Some((&self.path, file.number()))
     }
 
     /// The warm start of the folder, if there is one.
@@ -336,32 +300,6 @@ fn corrupt(error: FormatError) -> UnitReadError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::test_engine::TEST_ENGINE;
-
-    #[test]
-    fn names_that_the_engine_gives_are_put_together_again() {
-        for (path, expected) in [
-            ("/db/000012.sst", Some((12, 3))),
-            ("/db//1234567.sst", Some((1_234_567, 4))),
-            ("/000001.sst", Some((1, 0))),
-            ("000012.sst", None),
-            ("/db/12.sst", None),
-            ("/db/+00012.sst", None),
-            ("/db/000012.ldb", None),
-            ("/db/new.sst", None),
-            ("/db/281474976710655.sst", Some(((1 << 48) - 1, 3))),
-            ("/db/281474976710656.sst", None),
-        ] {
-            let split = number_and_folder(&TEST_ENGINE, path.as_bytes());
-            assert_eq!(split.map(|(number, slash)| (number.get(), slash)), expected, "{path}");
-            if let Some((number, slash)) = split {
-                assert_eq!(
-                    format!("{}/{}", &path[..slash], TEST_ENGINE.name_of(number.get()).display()),
-                    path
-                );
-            }
-        }
-    }
 
     #[test]
     fn a_locator_tells_all_of_a_file() {

@@ -1,8 +1,12 @@
 //! Filter units of a table that is being written.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
+
 use springbloom_format::{BlockWriter, PrefixWriter};
 
-use super::builder_memory::{BuilderMemory, Share};
 use crate::{identity::block_identity, settings::Settings};
 
 /// How often memory is counted. This many digests take 64 KiB.
@@ -15,7 +19,8 @@ pub(crate) struct UnitBuilder {
     key_count: u64,
     prefix_count: u64,
     bits_per_key: u64,
-    counted: Share,
+    counted_bytes: u64,
+    bytes_of_all: Arc<AtomicU64>,
 }
 
 /// A table may have units over its keys, over their prefixes, or both.
@@ -34,7 +39,7 @@ impl UnitBuilder {
     /// `is_bytewise`: keys come in the order of their bytes. `session` and `file_number` are those of the table's properties.
     pub(crate) fn new(
         settings: &Settings,
-        memory: &BuilderMemory,
+        bytes_of_all: &Arc<AtomicU64>,
         is_bytewise: bool,
         session: &[u8],
         file_number: u64,
@@ -54,7 +59,8 @@ impl UnitBuilder {
             key_count: 0,
             prefix_count: 0,
             bits_per_key: u64::from(settings.units.bits_per_key()) * u64::from(settings.units.unit_count()),
-            counted: memory.share(),
+            counted_bytes: 0,
+            bytes_of_all: bytes_of_all.clone(),
         }
     }
 
@@ -63,7 +69,7 @@ impl UnitBuilder {
         if let Some(writers) = &mut self.writers {
             writers.keys.add(key, entry_bytes);
             if self.key_count.is_multiple_of(KEYS_PER_COUNT) {
-                self.counted.set(writers.memory_bytes() as u64);
+                self.count_memory();
             }
             self.key_count += 1;
         }
@@ -76,7 +82,7 @@ impl UnitBuilder {
             && writers.prefixes.add(prefix, key, entry_bytes)
         {
             if self.prefix_count.is_multiple_of(KEYS_PER_COUNT) {
-                self.counted.set(writers.memory_bytes() as u64);
+                self.count_memory();
             }
             self.prefix_count += 1;
         }
@@ -86,6 +92,14 @@ impl UnitBuilder {
     pub(crate) fn memory_bytes(&self) -> u64 {
         let writers = self.writers.as_ref().map_or(0, Writers::memory_bytes);
         (writers + self.block.capacity()) as u64
+    }
+
+    /// Counts what it takes among that of all tables that are being written.
+    fn count_memory(&mut self) {
+        let bytes = self.memory_bytes();
+        // Wraps where it shrinks, and so does the sum.
+        self.bytes_of_all.fetch_add(bytes.wrapping_sub(self.counted_bytes), Relaxed);
+        self.counted_bytes = bytes;
     }
 
     /// Keys added, or prefixes if they are more; versions of one key count each.
@@ -101,7 +115,7 @@ impl UnitBuilder {
     pub(crate) fn finish(&mut self) -> &[u8] {
         if let Some(Writers { keys, prefixes }) = self.writers.take() {
             self.block = keys.end_before(prefixes.end()).into_bytes().unwrap_or_default();
-            self.counted.set(self.memory_bytes());
+            self.count_memory();
         }
         &self.block
     }
@@ -110,6 +124,12 @@ impl UnitBuilder {
     pub(crate) fn give_up(&mut self) {
         self.writers = None;
         self.block = Vec::new();
-        self.counted.set(0);
+        self.count_memory();
+    }
+}
+
+impl Drop for UnitBuilder {
+    fn drop(&mut self) {
+        self.give_up();
     }
 }

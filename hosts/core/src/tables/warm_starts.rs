@@ -2,22 +2,14 @@
 //!
 //! A table's identity in the file stays when a database is moved or copied ([`crate::identity`]), so that a copy starts warm too.
 
-use std::{
-    cell::LazyCell,
-    collections::{BTreeSet, HashMap},
-    ffi::OsStr,
-    mem,
-    os::unix::ffi::OsStrExt,
-    path::Path,
-    sync::Arc,
-};
+use std::{cell::LazyCell, collections::HashMap, path::Path, sync::Arc};
 
 use parking_lot::Mutex;
 use springbloom_format::{StoredHotness, StoredTable};
 use springbloom_manager::{Activity, Lately, Manager, MemoryKind, SegmentUse};
 
 use super::{
-    databases::Database,
+    databases::{Database, Once},
     table_files::{DatabaseUse, TableFiles, TableUse},
 };
 use crate::{
@@ -32,10 +24,8 @@ pub(crate) struct WarmStarts {
     files: Arc<TableFiles>,
     /// Of an open table, which the budget pays for.
     reader_bytes: usize,
-    /// By the database's number.
+    /// By the database's number. Locked for a moment: closing a database waits for it.
     folders: Mutex<HashMap<u64, Folders>>,
-    /// Databases of which something is to be written. Holds no lock but for a moment: closing a database waits for it.
-    changed: Arc<Mutex<BTreeSet<u64>>>,
 }
 
 /// Those of one database.
@@ -52,36 +42,30 @@ impl WarmStarts {
         files: Arc<TableFiles>,
         reader_bytes: usize,
     ) -> Self {
-        Self { engine, manager, files, reader_bytes, folders: Mutex::default(), changed: Arc::default() }
+        Self { engine, manager, files, reader_bytes, folders: Mutex::default() }
     }
 
-    /// A reader of the database opens a table. Gives the folder, and the table's entry in its file. Gives neither for a file whose name is
-    /// not that of a table.
+    /// A reader of the database opens a table in the folder at `path`. Gives the folder, and the table's entry in its file.
     pub(crate) fn open(
         &self,
         database: &Arc<Database>,
-        path: &[u8],
+        path: &Path,
         stored_id: u128,
-    ) -> (Option<Arc<Folder>>, Option<Vec<SegmentUse>>) {
-        let Some((path, file_number)) = self.engine.folder_and_number(Path::new(OsStr::from_bytes(path)))
-        else {
-            return (None, None);
-        };
+        file_number: u64,
+    ) -> (Arc<Folder>, Option<Vec<SegmentUse>>) {
         let folder = self.folder(database, path);
         let remembered = folder.take(&self.manager, stored_id, file_number);
-        (Some(folder), remembered)
+        (folder, remembered)
     }
 
     /// The database closes: forgets its tables, ends the accesses to its files, and writes its folders where something changed, unless it
     /// may not wait. Waits for no other database.
     pub(crate) fn close(&self, database: &Database, may_wait: bool) {
-        let number = database.number();
-        let folders = self.folders_of(number).map_or_else(Vec::new, |of| of.folders);
         // The next start needs the bytes of these tables and their readers again.
         let bookkeeping_bytes = self.bookkeeping_bytes();
         let (known, is_visited) = self.files.forget_database(database);
         // Waits until visits that `save_all` has found before are noted.
-        self.changed.lock().remove(&number);
+        let folders = self.folders.lock().remove(&database.number()).map_or_else(Vec::new, |of| of.folders);
         // No save begins after this. If it may wait, none is under way either.
         database.files().close(may_wait);
         for folder in &folders {
@@ -96,38 +80,19 @@ impl WarmStarts {
                 });
             }
         }
-        self.folders.lock().remove(&number);
     }
 
-    /// Has the file of each folder written where something changed. O(databases in which something changed). Touches no file itself.
+    /// Has the file of each folder written where something changed. O(open databases). Touches no file itself.
     pub(crate) fn save_all(&self) {
-        let changed = {
-            let mut changed = self.changed.lock();
+        let all: Vec<_> = {
+            let all = self.folders.lock();
             for scope in self.manager.take_visited() {
-                let database = Database::number_of(scope);
-                self.note_visit(database);
-                changed.insert(database);
+                let visited = all.get(&Database::number_of(scope));
+                visited.iter().flat_map(|of| &of.folders).for_each(|folder| folder.note_change());
             }
-            mem::take(&mut *changed)
+            all.values().filter(|of| of.database.is_for_writing()).cloned().collect()
         };
-        changed.into_iter().for_each(|database| self.save(database));
-    }
-
-    /// The database's folder has a table that its file does not tell of.
-    pub(crate) fn note_new_table(&self, database: &Database, folder: &Folder) {
-        if folder.has_file() {
-            folder.note_change();
-            self.changed.lock().insert(database.number());
-        }
-    }
-
-    /// The database was looked up.
-    fn note_visit(&self, database: u64) {
-        self.folders_of(database).iter().flat_map(|of| &of.folders).for_each(|folder| folder.note_change());
-    }
-
-    fn folders_of(&self, database: u64) -> Option<Folders> {
-        self.folders.lock().get(&database).cloned()
+        all.iter().for_each(|of| self.save(of));
     }
 
     fn folder(&self, database: &Arc<Database>, path: &Path) -> Arc<Folder> {
@@ -143,28 +108,14 @@ impl WarmStarts {
     }
 
     /// Has the files of a database's folders written.
-    fn save(&self, number: u64) {
-        let Some(Folders { database, folders }) = self.folders_of(number) else { return };
-        if !database.is_for_writing() {
-            return;
-        }
+    fn save(&self, Folders { database, folders }: &Folders) {
         // Of all folders, if one is written.
-        let known = LazyCell::new(|| self.files.use_of(&database));
-        for folder in &folders {
-            if folder.known_lock() == Some(false) {
-                continue;
-            }
+        let known = LazyCell::new(|| self.files.use_of(database));
+        for folder in folders.iter().filter(|folder| folder.known_lock() != Some(false)) {
             if folder.begin_save() {
-                let stored = self.to_stored(&database, folder, &known, self.bookkeeping_bytes());
+                let stored = self.to_stored(database, folder, &known, self.bookkeeping_bytes());
                 let (folder, notices) = (folder.clone(), self.manager.notices().clone());
-                let changed = self.changed.clone();
-                database.run(&self.manager, move |_| {
-                    if folder.save(&notices, stored) {
-                        changed.lock().insert(number);
-                    }
-                });
-            } else if folder.is_changed() {
-                self.changed.lock().insert(number);
+                database.run(&self.manager, move |_| folder.save(&notices, stored));
             }
         }
     }
@@ -172,15 +123,13 @@ impl WarmStarts {
     /// Has it found out for each folder that may be written whether its lock file is held. A close would look through all open files, and
     /// closing many stores through many times as many.
     pub(crate) fn look_for_locks(&self) {
-        let mut unknown = Vec::new();
-        for Folders { database, folders } in
-            self.folders.lock().values().filter(|of| of.database.is_for_writing())
-        {
-            let asking = folders.iter().filter(|folder| folder.asks_for_lock());
-            unknown.extend(asking.map(|folder| (database.clone(), folder.clone())));
-        }
-        for (database, folder) in unknown {
-            database.run(&self.manager, move |_| _ = folder.is_lock_held());
+        let is_sought = |of: &&Folders| {
+            of.database.is_for_writing() && of.folders.iter().any(|folder| folder.known_lock().is_none())
+        };
+        let sought: Vec<_> = self.folders.lock().values().filter(is_sought).cloned().collect();
+        for Folders { database, folders } in sought {
+            let seek = move |_: &Database| folders.iter().for_each(|folder| _ = folder.is_lock_held());
+            database.run_once(&self.manager, Once::SeekingLocks, seek);
         }
     }
 

@@ -35,7 +35,6 @@ pub(crate) struct Folder {
     is_saving: AtomicBool,
     /// Whether the lock file of the database is held here. Empty: not known yet.
     is_lock_held: OnceLock<bool>,
-    is_lock_sought: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -58,7 +57,6 @@ impl Folder {
             is_changed: AtomicBool::new(false),
             is_saving: AtomicBool::new(false),
             is_lock_held: OnceLock::new(),
-            is_lock_sought: AtomicBool::new(false),
         }
     }
 
@@ -90,11 +88,6 @@ impl Folder {
         self.is_changed.store(true, Ordering::Release);
     }
 
-    /// Whether something changed that its file does not tell.
-    pub(crate) fn is_changed(&self) -> bool {
-        self.is_changed.load(Ordering::Acquire)
-    }
-
     /// Whether the lock file of the database is held here. Accesses the file system, once.
     pub(crate) fn is_lock_held(&self) -> bool {
         *self.is_lock_held.get_or_init(|| lock_file::is_held(self.engine, &self.path))
@@ -105,11 +98,6 @@ impl Folder {
         self.is_lock_held.get().copied()
     }
 
-    /// Whether somebody is to find it out, who was not asked yet.
-    pub(crate) fn asks_for_lock(&self) -> bool {
-        self.known_lock().is_none() && !self.is_lock_sought.swap(true, Ordering::AcqRel)
-    }
-
     fn load(&self, manager: &Manager, state: &mut State) {
         let stored = match hotness_file::read(self.engine, &self.path) {
             Ok(Some(stored)) => {
@@ -118,10 +106,9 @@ impl Folder {
             }
             Ok(None) => return,
             Err(error) => {
-                manager.notices().warn(format!(
-                    "{}: what was remembered of filter use is not usable, a cold start: {error}",
-                    self.path.display()
-                ));
+                manager
+                    .notices()
+                    .warn(format!("what was remembered of filter use is not usable, a cold start: {error}"));
                 return;
             }
         };
@@ -156,20 +143,18 @@ impl Folder {
         self.is_saving.load(Ordering::Acquire)
     }
 
-    /// Writes the file, with what is remembered of tables that were not opened, if the lock file is held here. Gives whether that failed:
-    /// then the next save tries again.
-    pub(crate) fn save(&self, notices: &Notices, stored: StoredHotness) -> bool {
+    /// Writes the file, with what is remembered of tables that were not opened, if the lock file is held here.
+    pub(crate) fn save(&self, notices: &Notices, stored: StoredHotness) {
         if self.is_lock_held() {
             self.write(notices, stored);
         }
         self.is_saving.store(false, Ordering::Release);
-        self.is_changed()
     }
 
     /// As [`save`](Self::save), where something changed. The database is closed: no other save is under way, nor will one that was about
     /// to be made.
     pub(crate) fn save_last(&self, notices: &Notices, collect: impl FnOnce() -> StoredHotness) {
-        let is_unsaved = self.is_saving.load(Ordering::Acquire) || self.is_changed();
+        let is_unsaved = self.is_saving.load(Ordering::Acquire) || self.is_changed.load(Ordering::Acquire);
         if is_unsaved && self.is_lock_held() {
             self.write(notices, collect());
         }

@@ -13,33 +13,16 @@ use std::{
 };
 
 use parking_lot::{Condvar, Mutex};
-use springbloom_format::{FormatError, StoredHotness, StoredSegment};
+use springbloom_format::{StoredHotness, StoredSegment};
 use springbloom_manager::{Hotness, SegmentUse};
 
-use crate::engine::Engine;
+use crate::{engine::Engine, error::Error};
 
 /// Enough for 5 million segments, which is more than one machine serves.
 const FILE_BYTES_MAX: u64 = 64 << 20;
 
 /// The end of the process does not cut a write within a page.
 const OVERWRITTEN_BYTES_MAX: usize = 4096;
-
-/// Why a hotness file is not used.
-#[derive(Debug, thiserror::Error)]
-pub enum Unusable {
-    /// It cannot be read.
-    #[error("{0}")]
-    Io(#[from] io::Error),
-    /// It is damaged or newer.
-    #[error("{0}")]
-    Format(#[from] FormatError),
-    /// It is too large.
-    #[error("it has {got} bytes, expected at most {FILE_BYTES_MAX}")]
-    TooLarge {
-        /// Its bytes.
-        got: u64,
-    },
-}
 
 /// A segment as a hotness file has it.
 pub(crate) fn to_stored(segment: SegmentUse) -> StoredSegment {
@@ -53,28 +36,29 @@ pub fn from_stored(segment: StoredSegment) -> SegmentUse {
     SegmentUse { hotness: Hotness { access_count, negatives, wasted_reads }, units }
 }
 
-/// Reads the folder's file. `None` if there is none.
-pub fn read(engine: &Engine, folder: &Path) -> Result<Option<StoredHotness>, Unusable> {
+/// Reads the folder's file. `None` if there is none. Errors on one that cannot be used.
+pub fn read(engine: &Engine, folder: &Path) -> Result<Option<StoredHotness>, Error> {
     let path = folder.join(engine.hotness_file.text());
-    match fs::metadata(&path) {
-        // Opening a pipe would wait for its writer.
-        Ok(metadata) if !metadata.is_file() => {
-            Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file").into())
-        }
-        Ok(_) => decode(File::open(path)?).map(Some),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error.into()),
+    let bytes = match bytes_of(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(Error::Io { path, source }),
+    };
+    match StoredHotness::decode(&bytes) {
+        Ok(stored) => Ok(Some(stored)),
+        Err(error) => Err(Error::Table { path, message: error.to_string() }),
     }
 }
 
-fn decode(file: File) -> Result<StoredHotness, Unusable> {
-    let got = file.metadata()?.len();
-    if got > FILE_BYTES_MAX {
-        return Err(Unusable::TooLarge { got });
+fn bytes_of(path: &Path) -> io::Result<Vec<u8>> {
+    // Opening a pipe would wait for its writer.
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
     }
     let mut bytes = Vec::new();
-    file.take(FILE_BYTES_MAX).read_to_end(&mut bytes)?;
-    Ok(StoredHotness::decode(&bytes)?)
+    // A longer one is cut, and so refused.
+    File::open(path)?.take(FILE_BYTES_MAX).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Replaces the folder's file. Makes no folder, and no file in one without a database. Only the process with the database's lock may call
@@ -154,7 +138,7 @@ mod tests {
             .status()
             .expect("mkfifo runs");
         assert!(made.success());
-        assert!(matches!(read(&TEST_ENGINE, folder.path()), Err(Unusable::Io(_))));
+        assert!(matches!(read(&TEST_ENGINE, folder.path()), Err(Error::Io { .. })));
     }
 
     #[test]

@@ -1,7 +1,4 @@
 //! The lock file of a database: the process that has it open may write into the database's folder.
-//!
-//! A lock on the hotness file would not tell who may: it keeps two writers apart, and here readers must not write. The engine's adapter
-//! tells that options were opened to write, but the same options may open a database for reading afterwards.
 
 use std::{fs, path::Path};
 

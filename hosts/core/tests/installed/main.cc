@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "springbloom_abi.h"
-#include "springbloom_abi_layout.h"
 
 namespace {
 
@@ -124,7 +123,9 @@ int main(int argc, char** argv) {
   const sb_file_calls calls{&ReadOpen, &ReadHead, /*read_index=*/nullptr, &Uncounted, &Uncounted};
   const sb_file file{&calls};
   const sb_table* table = nullptr;
-  Require(sb_head_check(head.bytes, SB_KEYS) == SB_OPENED, "the head is sound");
+  uint64_t units_at = 1;
+  Require(sb_block_units(head.bytes, SB_KEYS, &units_at) == SB_OPENED && units_at == 0, "the head is sound");
+  Require(sb_block_units(head.bytes, SB_PREFIXES, &units_at) == SB_NO_SUCH_UNITS, "it has no prefixes");
   Require(sb_table_open(filters, family, &spec, &head, SB_OPENED, &file, &table) == SB_OPENED, "the table opens");
 
   const sb_comparator bytewise{nullptr, nullptr};
@@ -136,10 +137,10 @@ int main(int argc, char** argv) {
       const std::string present = Key(2 * number);
       Require(sb_table_may_match(table, &bytewise, sb_digest_of(Bytes(present)), Bytes(present), &segment) == 1,
               "a present key may match");
-      sb_table_record_found(table, segment);
+      sb_table_record(table, segment, SB_FOUND);
       const std::string absent = Key(2 * number + 1);
       if (sb_table_may_match(table, &bytewise, sb_digest_of(Bytes(absent)), Bytes(absent), &segment) == 1) {
-        sb_table_record_missing(table, segment);
+        sb_table_record(table, segment, SB_MISSING);
         ++passed;
       }
     }

@@ -1,5 +1,4 @@
 // Reads a block cache trace (DB::StartBlockCacheTrace): which blocks the lookups of each column family asked for, and which were missing.
-#include <cstdio>
 #include <map>
 #include <set>
 
@@ -65,14 +64,10 @@ extern "C" int springbloom_read_cache_trace(sb_bytes path, void* context,
                                             size_t error_size) noexcept {
   std::map<std::string, TracedFamily> families;
   const rocksdb::Status s = ReadTrace(springbloom::ToSlice(path).ToString(), &families);
-  if (!s.ok()) {
-    std::snprintf(error, error_size, "%s", s.ToString().c_str());
-    return 1;
-  }
   for (auto& [name, family] : families) {
     family.found.family = springbloom::Bytes(name);
     family.found.lookups = family.lookups.size();
     take(context, &family.found);
   }
-  return 0;
+  return springbloom::Told(s, error, error_size);
 }

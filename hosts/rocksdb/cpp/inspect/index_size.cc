@@ -1,5 +1,4 @@
 // What the index of a table would take with other options: the first blocks of the table are rewritten in memory with each of them.
-#include <cstdio>
 #include <vector>
 
 #include "abi.h"
@@ -57,7 +56,7 @@ class Rewritten {
     options.compression = rocksdb::kNoCompression;
     rocksdb::BlockBasedTableOptions table;
     table.no_block_cache = true;
-    table.index_block_restart_interval = index.restart_interval;
+    table.index_block_restart_interval = static_cast<int>(index.restart_interval);
     table.block_size = index.block_bytes;
     options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
     return options;
@@ -111,10 +110,5 @@ Status Measure(const std::string& path, uint64_t data_bytes, const std::vector<s
 extern "C" int springbloom_measure_indexes(sb_bytes path, uint64_t data_bytes, const springbloom_index_options* indexes,
                                            springbloom_index_size* sizes, size_t count, char* error, size_t error_size) noexcept {
   const std::vector<springbloom_index_options> wanted(indexes, indexes + count);
-  const Status s = Measure(springbloom::ToSlice(path).ToString(), data_bytes, wanted, sizes);
-  if (s.ok()) {
-    return 0;
-  }
-  std::snprintf(error, error_size, "%s", s.ToString().c_str());
-  return 1;
+  return springbloom::Told(Measure(springbloom::ToSlice(path).ToString(), data_bytes, wanted, sizes), error, error_size);
 }

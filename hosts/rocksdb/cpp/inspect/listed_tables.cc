@@ -1,5 +1,4 @@
 // Lists the tables of a database from its MANIFEST alone: no comparator is needed, no table and no write-ahead log is read.
-#include <cstdio>
 #include <map>
 
 #include "abi.h"
@@ -79,15 +78,11 @@ extern "C" int springbloom_list_tables(sb_bytes path, void* context,
   const rocksdb::ReadOptions read_options;
   ListTablesHandler tables(read_options);
   const rocksdb::Status s = Read(springbloom::ToSlice(path).ToString(), &tables);
-  if (!s.ok()) {
-    std::snprintf(error, error_size, "%s", s.ToString().c_str());
-    return 1;
-  }
   for (const auto& [id, family] : tables.Families()) {
     for (const auto& [number, level] : family.levels) {
       const springbloom_listed_table table{springbloom::Bytes(family.name), number, level};
       take(context, &table);
     }
   }
-  return 0;
+  return springbloom::Told(s, error, error_size);
 }

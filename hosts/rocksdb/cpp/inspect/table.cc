@@ -1,6 +1,5 @@
 // Reads one table file on its own, without its database.
 #include <algorithm>
-#include <cstdio>
 
 #include "abi.h"
 #include "owners.h"
@@ -18,7 +17,9 @@ namespace {
 // Most directories end within it.
 constexpr uint64_t kFirstReadBytes = 4096;
 
-rocksdb::Status Inspect(const std::string& path, const springbloom_inspect_sink& sink) {
+using TakeTable = void (*)(void* context, const springbloom_table_info* table);
+
+rocksdb::Status Inspect(const std::string& path, void* context, TakeTable take) {
   const rocksdb::Options options;
   const rocksdb::ImmutableOptions ioptions(options);
   const rocksdb::ReadOptions read_options;
@@ -54,7 +55,7 @@ rocksdb::Status Inspect(const std::string& path, const springbloom_inspect_sink&
                                    springbloom::kUnitBlockMetaName, &block);
   if (!s.ok() || block.size() == 0) {
     // A table of stock RocksDB has no such block, and that of a table without units is empty.
-    sink.table(sink.context, &info);
+    take(context, &info);
     return rocksdb::Status::OK();
   }
   if (block.offset() > file_size || block.size() > file_size - block.offset()) {
@@ -62,7 +63,6 @@ rocksdb::Status Inspect(const std::string& path, const springbloom_inspect_sink&
   }
   info.block_offset = block.offset();
   info.block_bytes = block.size();
-  sink.table(sink.context, &info);
   std::string data(std::min<uint64_t>(block.size(), kFirstReadBytes), '\0');
   rocksdb::Slice result;
   s = springbloom::release::ReadAt(*file, rocksdb::IOOptions(), block.offset(), data.size(), &result, data.data());
@@ -74,19 +74,14 @@ rocksdb::Status Inspect(const std::string& path, const springbloom_inspect_sink&
     s = springbloom::release::ReadAt(*file, rocksdb::IOOptions(), block.offset(), data.size(), &result, data.data());
   }
   if (s.ok()) {
-    sink.head(sink.context, springbloom::Bytes(result));
+    info.head = springbloom::Bytes(result);
+    take(context, &info);
   }
   return s;
 }
 
 }  // namespace
 
-extern "C" int springbloom_inspect_table(sb_bytes path, const springbloom_inspect_sink* sink, char* error,
-                                         size_t error_size) noexcept {
-  const rocksdb::Status s = Inspect(springbloom::ToSlice(path).ToString(), *sink);
-  if (s.ok()) {
-    return 0;
-  }
-  std::snprintf(error, error_size, "%s", s.ToString().c_str());
-  return 1;
+extern "C" int springbloom_inspect_table(sb_bytes path, void* context, TakeTable take, char* error, size_t error_size) noexcept {
+  return springbloom::Told(Inspect(springbloom::ToSlice(path).ToString(), context, take), error, error_size);
 }

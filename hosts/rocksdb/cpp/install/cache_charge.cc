@@ -16,40 +16,28 @@ namespace {
 
 constexpr auto kRole = rocksdb::CacheEntryRole::kMisc;
 
-// Whom to tell that the cache may have run short of room.
-class Alarm {
- public:
-  Alarm(void (*ring)(void*) SB_NOEXCEPT, void (*free)(void*) SB_NOEXCEPT, void* context)
-      : ring_(ring), free_(free), context_(context) {}
-  ~Alarm() { free_(context_); }
-  Alarm(const Alarm&) = delete;
-  Alarm& operator=(const Alarm&) = delete;
-
-  void Ring() const { ring_(context_); }
-
- private:
-  void (*const ring_)(void*) SB_NOEXCEPT;
-  void (*const free_)(void*) SB_NOEXCEPT;
-  void* const context_;
+// Tells that the cache may have run short of room. Freed with its last share.
+struct Alarm {
+  std::shared_ptr<void> context;
+  void (*ring)(void*) SB_NOEXCEPT;
 };
 
 // An entry of the cache that nothing pins. It is looked up often, so that the cache evicts it when hardly anything else can go: that is
 // how a cache tells that its capacity was lowered, or that pinned entries took it. The cache evicts with locks held, and the thread may
 // hold others: this sets a flag and wakes a thread, and calls no cache.
 struct Sentinel {
-  std::shared_ptr<const Alarm> alarm;
+  Alarm alarm;
 
-  ~Sentinel() { alarm->Ring(); }
+  ~Sentinel() { alarm.ring(alarm.context.get()); }
 };
 
 // The pinned entries of the charge, without content; cache statistics count them under the role "misc".
 //
-// They are small compared with a shard of the cache and many, so that every shard holds about the same share of the charge. RocksDB's own
-// reservations have 256 KiB an entry and a shard of a small cache has 512 KiB: some shards would keep no data block. An entry costs the
-// cache about 100 bytes of its own, so there are not more for a larger charge.
+// They are small compared with a shard of the cache and many, so that every shard holds about the same share of the charge. An entry costs
+// the cache about 100 bytes of its own, so there are not more for a larger charge.
 class Charge {
  public:
-  Charge(std::shared_ptr<rocksdb::Cache> cache, std::shared_ptr<const Alarm> alarm)
+  Charge(std::shared_ptr<rocksdb::Cache> cache, Alarm alarm)
       : cache_(std::move(cache)), placeholders_(cache_.get()), alarm_(std::move(alarm)) {
     for (auto& key : sentinels_) {
       key = rocksdb::CacheKey::CreateUniqueForCacheLifetime(cache_.get());
@@ -191,8 +179,7 @@ class Charge {
 
   const std::shared_ptr<rocksdb::Cache> cache_;
   rocksdb::PlaceholderCacheInterface<kRole> placeholders_;
-  // Outlives this in sentinels that the cache is still evicting.
-  const std::shared_ptr<const Alarm> alarm_;
+  const Alarm alarm_;
   // A few, because each lies in one shard of the cache.
   rocksdb::CacheKey sentinels_[4];
   // With those that are on their way into the cache or out of it.
@@ -207,7 +194,7 @@ class Charge {
 // Callbacks of springbloom_abi.h; `charge` is a Charge*.
 void* NewCharge(const void* cache, void (*alarm)(void*) SB_NOEXCEPT, void (*free)(void*) SB_NOEXCEPT, void* context) noexcept {
   return new Charge(*static_cast<const std::shared_ptr<rocksdb::Cache>*>(cache),
-                    std::make_shared<const Alarm>(alarm, free, context));
+                    Alarm{std::shared_ptr<void>(context, free), alarm});
 }
 
 uint64_t CapacityOfCache(void* charge) noexcept { return static_cast<Charge*>(charge)->Capacity(); }

@@ -27,15 +27,6 @@ namespace {
 
 std::string SettingName(size_t index) { return ToSlice(sb_setting_name(index)).ToString(); }
 
-bool IsSetting(const std::string& name) {
-  for (size_t i = 0; i < SB_SETTINGS; ++i) {
-    if (name == SettingName(i)) {
-      return true;
-    }
-  }
-  return false;
-}
-
 std::vector<sb_setting> SettingsIn(const ElasticOptions& options) {
   std::vector<sb_setting> given;
   for (size_t i = 0; i < SB_SETTINGS; ++i) {
@@ -88,7 +79,8 @@ const rocksdb::BlockBasedTableOptions& ElasticTableFactory::TableOptions() const
 rocksdb::BlockBasedTableOptions ElasticTableFactory::NewTableOptions() const {
   rocksdb::BlockBasedTableOptions options(TableOptions());
   const FiltersRef filters = Connected();
-  if (filters != nullptr && sb_filters_writes_units(filters.get()) && sb_filters_shrinks_index(filters.get())) {
+  if (filters != nullptr && sb_filters_host_settings(filters.get())->writes_units != 0 &&
+      sb_filters_host_settings(filters.get())->shrinks_index != 0) {
     ShrinkIndex(sb_filters_block_bytes(filters.get()), &options);
   }
   return options;
@@ -199,14 +191,16 @@ Status ElasticTableFactory::ConfigureOptions(const rocksdb::ConfigOptions& confi
 
 Status ElasticTableFactory::ParseOption(const rocksdb::ConfigOptions& config_options, const OptionTypeInfo& type,
                                         const std::string& name, const std::string& value, void* option) {
-  const bool is_setting = IsSetting(name);
-  if (is_setting && Given() != nullptr) {
+  if (OptionMap().count(name) == 0) {
+    return BlockBasedTableFactory::ParseOption(config_options, type, name, value, option);
+  }
+  if (Given() != nullptr) {
     return Status::InvalidArgument("springbloom",
                                    name +
                                        ": these filters were installed by the program, which alone changes their settings "
                                        "(ElasticFilters::set_budget_bytes); an option string cannot");
   }
-  if (is_setting && connection_.IsMade()) {
+  if (connection_.IsMade()) {
     if (name != SettingName(SB_SETTING_BUDGET)) {
       return Status::InvalidArgument(
           "springbloom", name + ": it stays as it is while a database is open; SetOptions can change the budget alone");
@@ -216,7 +210,7 @@ Status ElasticTableFactory::ParseOption(const rocksdb::ConfigOptions& config_opt
       return Status::InvalidArgument("springbloom", error);
     }
   }
-  if (is_setting && value.empty()) {
+  if (value.empty()) {
     return Status::InvalidArgument("springbloom", name + ": got nothing; give it a value, or leave it out");
   }
   return BlockBasedTableFactory::ParseOption(config_options, type, name, value, option);
@@ -247,7 +241,8 @@ std::string ElasticTableFactory::GetPrintableOptions() const {
     options += "  springbloom.settings: " + SettingsText(filters.get()) + "\n";
     options += "  springbloom.index_block_restart_interval_of_new_tables: " +
                std::to_string(NewTableOptions().index_block_restart_interval) + "\n";
-    const bool holds_indexes = sb_filters_has_indexes(filters.get()) && ComesAndGoes(TableOptions(), TableOptions().index_type);
+    const bool holds_indexes =
+        sb_filters_host_settings(filters.get())->has_indexes != 0 && ComesAndGoes(TableOptions(), TableOptions().index_type);
     options += "  springbloom.budget_holds_indexes: " + std::to_string(holds_indexes) + "\n";
   }
   return options;
@@ -255,7 +250,8 @@ std::string ElasticTableFactory::GetPrintableOptions() const {
 
 // Keys that compare equal and differ in their bytes have different digests: a filter would hide one from the other.
 bool ElasticTableFactory::Filterable(const FiltersRef& filters, const rocksdb::Comparator* comparator) const {
-  if (!comparator->CanKeysWithDifferentByteContentsBeEqual() || sb_filters_assumes_bytewise_equality(filters.get())) {
+  if (!comparator->CanKeysWithDifferentByteContentsBeEqual() ||
+      sb_filters_host_settings(filters.get())->assumes_bytewise_equality != 0) {
     return true;
   }
   // RocksDB's own timestamp comparators inherit the cautious default, but order the key itself bytewise.
@@ -269,35 +265,21 @@ bool ElasticTableFactory::Filterable(const FiltersRef& filters, const rocksdb::C
 }
 
 std::shared_ptr<const rocksdb::BlockBasedTableFactory> ElasticTableFactory::StockReaders() const {
-  const rocksdb::BlockBasedTableOptions& options = TableOptions();
-  if (options.filter_policy != nullptr) {
-    return nullptr;
-  }
   std::lock_guard<std::mutex> lock(stock_readers_mutex_);
   if (stock_readers_ == nullptr) {
-    rocksdb::BlockBasedTableOptions with_policy(options);
-    with_policy.filter_policy = std::make_shared<NoFilterPolicy>();
+    rocksdb::BlockBasedTableOptions with_policy(TableOptions());
+    if (with_policy.filter_policy == nullptr) {
+      with_policy.filter_policy = std::make_shared<NoFilterPolicy>();
+    }
     stock_readers_ = std::make_shared<rocksdb::BlockBasedTableFactory>(with_policy);
   }
   return stock_readers_;
 }
 
-Status ElasticTableFactory::OpenStock(const rocksdb::ReadOptions& read_options, const rocksdb::TableReaderOptions& reader_options,
-                                      std::unique_ptr<rocksdb::RandomAccessFileReader>&& file, uint64_t file_size,
-                                      std::unique_ptr<rocksdb::TableReader>* table_reader,
-                                      bool prefetch_index_and_filter_in_cache) const {
-  if (const auto factory = StockReaders()) {
-    return factory->NewTableReader(read_options, reader_options, std::move(file), file_size, table_reader,
-                                   prefetch_index_and_filter_in_cache);
-  }
-  return BlockBasedTableFactory::NewTableReader(read_options, reader_options, std::move(file), file_size, table_reader,
-                                                prefetch_index_and_filter_in_cache);
-}
-
 rocksdb::TableBuilder* ElasticTableFactory::NewTableBuilder(const rocksdb::TableBuilderOptions& builder_options,
                                                             rocksdb::WritableFileWriter* file) const {
   const FiltersRef filters = Connected(builder_options.ioptions.logger);
-  if (filters == nullptr || !sb_filters_writes_units(filters.get())) {
+  if (filters == nullptr || sb_filters_host_settings(filters.get())->writes_units == 0) {
     return BlockBasedTableFactory::NewTableBuilder(builder_options, file);
   }
   const rocksdb::Comparator* comparator = builder_options.internal_comparator.user_comparator();
@@ -318,15 +300,13 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
                                            std::unique_ptr<rocksdb::TableReader>* table_reader,
                                            bool prefetch_index_and_filter_in_cache) const {
   const FiltersRef filters = Connected();
-  if (filters != nullptr && sb_filters_budget_bytes(filters.get()) == 0) {
-    return NewUnfilteredReader(filters, read_options, reader_options, std::move(file), file_size, table_reader,
-                               prefetch_index_and_filter_in_cache);
-  }
   const bool filterable = filters != nullptr && Filterable(filters, reader_options.internal_comparator.user_comparator());
+  // Without one a table is opened as stock RocksDB opens it, and its units are not looked at until there is one.
+  const bool has_budget = filters != nullptr && sb_filters_budget_bytes(filters.get()) != 0;
   const bool has_short_tail = UnitTable::IsShortTail(reader_options.tail_size);
   std::optional<UnitTable> unit_table;
   rocksdb::TableReaderOptions inner_options(reader_options);
-  if (filterable && !has_short_tail) {
+  if (filterable && has_budget && !has_short_tail) {
     unit_table = UnitTable::Find(read_options, reader_options.ioptions, reader_options.tail_size, file.get(), file_size);
     if (unit_table) {
       // Without this the stock reader would prefetch every unit with the rest of the file's tail.
@@ -339,13 +319,13 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
     return s;
   }
   const rocksdb::BlockBasedTable::Rep& rep = RepOf(**table_reader);
-  if (filterable && has_short_tail && UnitTable::IsIn(*rep.table_properties)) {
+  const bool is_in = filterable && UnitTable::IsIn(*rep.table_properties);
+  if (is_in && has_budget && has_short_tail) {
     unit_table = UnitTable::Find(read_options, reader_options.ioptions, reader_options.tail_size, rep.file.get(), file_size);
   }
-  const bool is_unreadable = filterable && !unit_table && UnitTable::IsIn(*rep.table_properties);
-  if (!unit_table && !is_unreadable) {
-    if (filters != nullptr && ColumnFamilyRef::IsOfDatabase(reader_options)) {
-      sb_filters_count_table_without_units(filters.get());
+  if (!unit_table && !is_in) {
+    if (filters != nullptr && ColumnFamily::IsOfDatabase(reader_options)) {
+      sb_filters_count(filters.get(), SB_WITHOUT_UNITS, 1);
       if (!told_of_table_without_units_.exchange(true, std::memory_order_relaxed)) {
         rocksdb::Info(reader_options.ioptions.logger,
                       "springbloom: %s has no filter units; lookups in it are filtered as stock RocksDB filters them, until a "
@@ -357,7 +337,7 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
     return s;
   }
   // Opened with skip_filters, the reader answers no lookup that a filter may answer. A table with units has no filter of RocksDB's.
-  if (reader_options.skip_filters || !ColumnFamilyRef::IsOfDatabase(reader_options) || rep.filter != nullptr) {
+  if (reader_options.skip_filters || !ColumnFamily::IsOfDatabase(reader_options) || rep.filter != nullptr) {
     return s;
   }
   const ReadObjects objects(reader_options);
@@ -366,15 +346,16 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
   const auto read = [&](int contents, UnitTable::Head* head) {
     return unit_table->ReadHeadOf(read_options, contents, objects, rep.file.get(), head);
   };
-  const int why = is_unreadable ? SB_UNREADABLE : read(SB_KEYS, &keys);
+  const int why = !has_budget ? SB_NO_ROOM : !unit_table ? SB_UNREADABLE : read(SB_KEYS, &keys);
   int why_prefixes = SB_NO_SUCH_UNITS;
   if (UnitTable::MayHavePrefixes(*rep.table_properties) && FiltersPrefixes(filters.get(), TableOptions())) {
-    why_prefixes = why == SB_UNREADABLE || why == SB_CORRUPT ? SB_UNREADABLE : read(SB_PREFIXES, &prefixes);
+    const bool is_read = why == SB_OPENED || why == SB_NO_SUCH_UNITS;
+    why_prefixes = is_read ? read(SB_PREFIXES, &prefixes) : !has_budget ? SB_NO_ROOM : SB_UNREADABLE;
   }
   if (why == SB_NO_SUCH_UNITS && why_prefixes == SB_NO_SUCH_UNITS) {
     return s;
   }
-  ColumnFamilyRef family(filters, reader_options, is_for_writing_.load(std::memory_order_relaxed));
+  ColumnFamilyRef family = ColumnFamily::Of(filters, reader_options, is_for_writing_.load(std::memory_order_relaxed));
   if (why == SB_CORRUPT || why_prefixes == SB_CORRUPT) {
     rocksdb::Warn(objects.log, "springbloom: %s is read without filter units: its filter block is damaged or of a newer version",
                   rep.file->file_name().c_str());
@@ -404,8 +385,11 @@ Status ElasticTableFactory::NewStockReader(const FiltersRef& filters, const rock
                                                   prefetch_index_and_filter_in_cache);
   }
   const std::string name = file->file_name();
-  Status s =
-      OpenStock(read_options, reader_options, std::move(file), file_size, table_reader, prefetch_index_and_filter_in_cache);
+  const auto open = [&, readers = StockReaders()](std::unique_ptr<rocksdb::RandomAccessFileReader>&& opened) {
+    return readers->NewTableReader(read_options, reader_options, std::move(opened), file_size, table_reader,
+                                   prefetch_index_and_filter_in_cache);
+  };
+  Status s = open(std::move(file));
   TryWhileFiltersGiveWay(
       filters.get(), [&] { return s.IsMemoryLimit(); }, [&] { return s.ok(); },
       [&] {
@@ -415,33 +399,9 @@ Status ElasticTableFactory::NewStockReader(const FiltersRef& filters, const rock
         release::SayChecksumIsUnknown(&options);
         s = rocksdb::RandomAccessFileReader::Create(reader_options.ioptions.fs, name, options, &again, nullptr);
         if (s.ok()) {
-          s = OpenStock(read_options, reader_options, std::move(again), file_size, table_reader,
-                        prefetch_index_and_filter_in_cache);
+          s = open(std::move(again));
         }
       });
-  return s;
-}
-
-// With a budget of 0: as stock RocksDB opens it, and no look at its units until there is a budget.
-Status ElasticTableFactory::NewUnfilteredReader(const FiltersRef& filters, const rocksdb::ReadOptions& read_options,
-                                                const rocksdb::TableReaderOptions& reader_options,
-                                                std::unique_ptr<rocksdb::RandomAccessFileReader>&& file, uint64_t file_size,
-                                                std::unique_ptr<rocksdb::TableReader>* table_reader,
-                                                bool prefetch_index_and_filter_in_cache) const {
-  Status s =
-      OpenStock(read_options, reader_options, std::move(file), file_size, table_reader, prefetch_index_and_filter_in_cache);
-  if (!s.ok() || reader_options.skip_filters || !ColumnFamilyRef::IsOfDatabase(reader_options) ||
-      !UnitTable::IsIn(*(*table_reader)->GetTableProperties()) || RepOf(**table_reader).filter != nullptr ||
-      !Filterable(filters, reader_options.internal_comparator.user_comparator())) {
-    return s;
-  }
-  ColumnFamilyRef family(filters, reader_options, is_for_writing_.load(std::memory_order_relaxed));
-  auto reader = std::make_unique<ElasticTableReader>(std::move(*table_reader), std::move(family), reader_options.level);
-  if (UnitTable::MayHavePrefixes(*RepOf(reader->Inner()).table_properties) && FiltersPrefixes(filters.get(), TableOptions())) {
-    reader->Open(SB_PREFIXES, SB_NO_ROOM, UnitTable::Head());
-  }
-  reader->Open(SB_KEYS, SB_NO_ROOM, UnitTable::Head());
-  *table_reader = std::move(reader);
   return s;
 }
 

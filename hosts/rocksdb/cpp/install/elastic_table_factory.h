@@ -96,21 +96,12 @@ class ElasticTableFactory final : public release::BlockBasedTableFactory {
 
   // Opens stock readers. Stock code asks no filter of a table, and none that was planted, unless it was opened with a filter policy.
   std::shared_ptr<const rocksdb::BlockBasedTableFactory> StockReaders() const;
-  // A stock reader, once.
-  rocksdb::Status OpenStock(const rocksdb::ReadOptions& read_options, const rocksdb::TableReaderOptions& reader_options,
-                            std::unique_ptr<rocksdb::RandomAccessFileReader>&& file, uint64_t file_size,
-                            std::unique_ptr<rocksdb::TableReader>* table_reader, bool prefetch_index_and_filter_in_cache) const;
-  // The same with tries while filters give way to what it puts into the block cache.
+  // A stock reader, with tries while filters give way to what it puts into the block cache.
   rocksdb::Status NewStockReader(const FiltersRef& filters, const rocksdb::ReadOptions& read_options,
                                  const rocksdb::TableReaderOptions& reader_options,
                                  std::unique_ptr<rocksdb::RandomAccessFileReader>&& file, uint64_t file_size,
                                  std::unique_ptr<rocksdb::TableReader>* table_reader,
                                  bool prefetch_index_and_filter_in_cache) const;
-  rocksdb::Status NewUnfilteredReader(const FiltersRef& filters, const rocksdb::ReadOptions& read_options,
-                                      const rocksdb::TableReaderOptions& reader_options,
-                                      std::unique_ptr<rocksdb::RandomAccessFileReader>&& file, uint64_t file_size,
-                                      std::unique_ptr<rocksdb::TableReader>* table_reader,
-                                      bool prefetch_index_and_filter_in_cache) const;
   // Null if the options are wrong, which ValidateOptions reports, and no instance is in force.
   FiltersRef Connected(rocksdb::Logger* log = nullptr) const;
   bool Filterable(const FiltersRef& filters, const rocksdb::Comparator* comparator) const;
@@ -121,7 +112,7 @@ class ElasticTableFactory final : public release::BlockBasedTableFactory {
   // Options are validated for a database that is opened to write, and for no other.
   mutable std::atomic<bool> is_for_writing_{false};
   mutable std::atomic<bool> told_of_table_without_units_{false};
-  // Made when the first table is opened after the options changed; null where this factory has a filter policy itself.
+  // Made when the first table is opened after the options changed.
   mutable std::mutex stock_readers_mutex_;
   mutable std::shared_ptr<const rocksdb::BlockBasedTableFactory> stock_readers_;
 };

@@ -16,6 +16,6 @@ constinit const sb_engine springbloom_engine = {
     .hotness_file = "OPTIONS-0-SPRINGBLOOM-HOTNESS.dbtmp",
     .hotness_file_new = "OPTIONS-0-SPRINGBLOOM-HOTNESS-NEW.dbtmp",
     // The reader and its file, each with what malloc adds.
-    .reader_bytes = sizeof(springbloom::ElasticTableReader) + 16 + sizeof(springbloom::TableFile) + 8,
+    .reader_bytes = sizeof(springbloom::ElasticTableReader) + 8 + sizeof(springbloom::TableFile) + 8,
     .cache = &springbloom::kBlockCacheCalls,
 };

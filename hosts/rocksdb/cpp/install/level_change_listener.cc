@@ -22,12 +22,8 @@ void LevelChangeListener::OnCompactionCompleted(rocksdb::DB* db, const rocksdb::
     if (std::find(job.input_files.begin(), job.input_files.end(), path) == job.input_files.end()) {
       continue;
     }
-    const int level = job.output_file_infos[i].level;
-    if (filters_ != nullptr) {
-      sb_table_moved(filters_.get(), Bytes(path), level);
-    } else if (const sb_filters* shared_instance = sb_filters_shared_instance_if_any()) {
-      sb_table_moved(shared_instance, Bytes(path), level);
-      sb_filters_release(shared_instance);
+    if (const FiltersRef filters = Filters()) {
+      sb_table_moved(filters.get(), Bytes(path), job.output_file_infos[i].level);
     }
   }
 }
@@ -38,11 +34,11 @@ void LevelChangeListener::OnFlushCompleted(rocksdb::DB* db, const rocksdb::Flush
 }
 
 void LevelChangeListener::TellDataBytes(rocksdb::DB* db) const {
-  const FiltersRef filters = filters_ != nullptr ? filters_ : SharedInstance();
+  const FiltersRef filters = Filters();
   uint64_t bytes = 0;
   std::string session;
   // To ask costs a look at all files.
-  if (filters != nullptr && sb_filters_shrinks_index(filters.get()) != 0 &&
+  if (filters != nullptr && sb_filters_host_settings(filters.get())->shrinks_index != 0 &&
       db->GetAggregatedIntProperty(rocksdb::DB::Properties::kLiveSstFilesSize, &bytes) && db->GetDbSessionId(session).ok()) {
     sb_filters_set_data_bytes(filters.get(), Bytes(session), bytes);
   }
@@ -54,11 +50,11 @@ void LevelChangeListener::CheckWritten(rocksdb::DB* db, uint32_t family, const s
   if (table.filter_policy_name == kUnitBlockPolicyName || table.num_entries == 0) {
     return;
   }
-  const FiltersRef filters = filters_ != nullptr ? filters_ : SharedInstance();
-  if (filters == nullptr || !sb_filters_writes_units(filters.get())) {
+  const FiltersRef filters = Filters();
+  if (filters == nullptr || !sb_filters_host_settings(filters.get())->writes_units) {
     return;
   }
-  sb_filters_count_written_without_units(filters.get());
+  sb_filters_count(filters.get(), SB_WRITTEN_WITHOUT_UNITS, 1);
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (!told_.emplace(db->GetName(), family).second) {

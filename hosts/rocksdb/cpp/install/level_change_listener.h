@@ -1,9 +1,6 @@
 // Handles events that RocksDB tells only to listeners. It tells the manager of trivial moves: the readers of moved tables stay open and are
-// told nothing. It tells the log of column families whose tables get no units.
-//
-// No listener is told of moves at the end of CompactRange with change_level (ReFitLevel). Polling the database for its files would hold its
-// mutex again and again. That is too much for what is lost: the assumed use of new tables, the metrics by level and the order of
-// inheritance.
+// told nothing. It tells the log of column families whose tables get no units. No listener is told of moves at the end of CompactRange with
+// change_level.
 #pragma once
 
 #include <mutex>
@@ -33,6 +30,7 @@ class LevelChangeListener final : public rocksdb::EventListener {
   void OnFlushCompleted(rocksdb::DB* db, const rocksdb::FlushJobInfo& job) override;
 
  private:
+  FiltersRef Filters() const { return filters_ != nullptr ? filters_ : SharedInstance(); }
   // Tells how large the database is.
   void TellDataBytes(rocksdb::DB* db) const;
   // Tells of a table that has no units.

@@ -1,9 +1,7 @@
-#include "install/status.h"
-
-#include <cstdio>
-
+// Whether elastic filters are in use where they are expected.
 #include "install/elastic_table_factory.h"
 #include "read/unit_table.h"
+#include "springbloom.h"
 
 // As the C interface of the pinned release has them.
 struct rocksdb_t {
@@ -15,8 +13,10 @@ struct rocksdb_column_family_handle_t {
 
 namespace springbloom {
 
-rocksdb::Status FamilyStatusOf(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, const sb_filters* filters,
-                               FamilyStatus* status) {
+// Whether a column family writes and reads filter units of `filters` (null: of any), and how many of its tables have them. Reads the
+// tables' properties.
+static rocksdb::Status FamilyStatusOf(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, const sb_filters* filters,
+                                      FamilyStatus* status) {
   const auto factory = db->GetOptions(family).table_factory;
   const auto* ours = factory == nullptr ? nullptr : factory->CheckedCast<ElasticTableFactory>();
   *status = FamilyStatus();
@@ -45,10 +45,6 @@ extern "C" int springbloom_status(void* rocksdb_db, void* rocksdb_family, const 
       rocksdb_family == nullptr ? db->DefaultColumnFamily() : static_cast<rocksdb_column_family_handle_t*>(rocksdb_family)->rep;
   springbloom::FamilyStatus found;
   const rocksdb::Status s = springbloom::FamilyStatusOf(db, family, filters, &found);
-  if (!s.ok()) {
-    std::snprintf(error, error_size, "%s", s.ToString().c_str());
-    return 1;
-  }
-  *status = {found.is_active ? 1 : 0, found.tables_with_units, found.tables_without_units, found.index_block_restart_interval};
-  return 0;
+  *status = {found.is_active, found.tables_with_units, found.tables_without_units, found.index_block_restart_interval};
+  return springbloom::Told(s, error, error_size);
 }

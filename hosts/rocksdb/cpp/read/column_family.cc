@@ -2,9 +2,10 @@
 
 #include <pthread.h>
 
-#include <algorithm>
 #include <cstring>
+#include <map>
 #include <mutex>
+#include <tuple>
 
 #include "read/file_access.h"
 
@@ -14,17 +15,14 @@ using rocksdb::TableReaderOptions;
 
 namespace {
 
-// Never destroyed: a database that outlives the statics of this file can still close. Pointers to elements stay valid.
-std::list<ColumnFamily>& AllOpen() {
-  static auto* all = new std::list<ColumnFamily>;
-  return *all;
-}
+// The column families that are open: by their filters, the opening of the database, an object that the column family owns, and the order of
+// their keys. Nobody else's may be looked into: who has the last share of one waits for its reads.
+struct AllOpen {
+  using Key = std::tuple<const sb_filters*, std::string, const void*, const rocksdb::Comparator*>;
 
-// Guards the list, and the column families' counts of readers.
-std::mutex& AllOpenMutex() {
-  static auto* mutex = new std::mutex;
-  return *mutex;
-}
+  std::mutex mutex;
+  std::map<Key, std::weak_ptr<const ColumnFamily>> families;
+};
 
 // RocksDB makes the database's own folder the first of its folders for tables, unless it was given others.
 rocksdb::Slice FolderOfDatabase(const TableReaderOptions& options) {
@@ -54,11 +52,9 @@ ColumnFamily::ColumnFamily(FiltersRef given, const TableReaderOptions& options, 
     : filters(std::move(given)),
       comparator(options.internal_comparator.user_comparator()),
       objects(std::make_shared<const ReadObjects>(options)),
-      session_(options.cur_db_session_id),
-      column_family_(release::ColumnFamilyOf(options)),
-      family_(sb_column_family_open(filters.get(), Bytes(session_), Bytes(FolderOfDatabase(options)), is_for_writing ? 1 : 0,
-                                    rows, FileAccess::Make(options))),
-      verify_below_(sb_filters_verify_below(filters.get())) {}
+      family_(sb_column_family_open(filters.get(), Bytes(options.cur_db_session_id), Bytes(FolderOfDatabase(options)),
+                                    is_for_writing ? 1 : 0, rows, FileAccess::Make(options))),
+      verify_below_(sb_filters_host_settings(filters.get())->verify_below) {}
 
 void ColumnFamily::LogOpening(const TableReaderOptions& options) const {
   rocksdb::Info(objects->log, "springbloom: filter units are in use: %s", SettingsText(filters.get()).c_str());
@@ -75,13 +71,33 @@ void ColumnFamily::LogOpening(const TableReaderOptions& options) const {
 
 ColumnFamily::~ColumnFamily() { sb_column_family_close(filters.get(), family_, MayWait(*objects->file_system) ? 1 : 0); }
 
-bool ColumnFamily::Matches(const FiltersRef& by, const TableReaderOptions& options) const {
-  return by.get() == filters.get() && release::ColumnFamilyOf(options) == column_family_ &&
-         options.internal_comparator.user_comparator() == comparator && options.cur_db_session_id == session_;
+ColumnFamilyRef ColumnFamily::Of(const FiltersRef& filters, const TableReaderOptions& options, bool is_for_writing) {
+  // Never destroyed: a database that outlives the statics of this file can still open tables.
+  static auto* const all = new AllOpen;
+  // Without the lock: the cache may be the program's own.
+  const sb_row_cache rows = RowsOf(options);
+  const AllOpen::Key key(filters.get(), options.cur_db_session_id, release::ColumnFamilyOf(options),
+                         options.internal_comparator.user_comparator());
+  ColumnFamilyRef family;
+  {
+    std::lock_guard<std::mutex> lock(all->mutex);
+    std::erase_if(all->families, [](const auto& known) { return known.second.expired(); });
+    std::weak_ptr<const ColumnFamily>& known = all->families[key];
+    family = known.lock();
+    if (family != nullptr) {
+      return family;
+    }
+    family.reset(new ColumnFamily(filters, options, rows, is_for_writing));
+    known = family;
+  }
+  // Without the lock: other databases open and close meanwhile.
+  family->LogOpening(options);
+  return family;
 }
 
 void ColumnFamily::CountVerified(bool was_there, const std::string& path) const {
-  sb_filters_count_verified(filters.get(), was_there ? 1 : 0);
+  sb_filters_count(filters.get(), SB_VERIFIED, 1);
+  sb_filters_count(filters.get(), SB_WRONG_REJECTIONS, was_there ? 1 : 0);
   if (was_there && told_of_wrong_.fetch_add(1) < kWrongTold) {
     rocksdb::Error(
         objects->log,
@@ -109,48 +125,6 @@ void ColumnFamily::WarnOfNoRoom() const {
                 "springbloom: a table is read without filter units, as the budget of %llu bytes has no room for its bookkeeping; "
                 "this column family's others are not told of here",
                 static_cast<unsigned long long>(sb_filters_budget_bytes(filters.get())));
-}
-
-ColumnFamilyRef::ColumnFamilyRef(const FiltersRef& filters, const TableReaderOptions& options, bool is_for_writing) {
-  bool is_new = false;
-  // Without the lock: the cache may be the program's own.
-  const sb_row_cache rows = RowsOf(options);
-  {
-    std::lock_guard<std::mutex> lock(AllOpenMutex());
-    std::list<ColumnFamily>& all = AllOpen();
-    auto found =
-        std::find_if(all.begin(), all.end(), [&](const ColumnFamily& family) { return family.Matches(filters, options); });
-    is_new = found == all.end();
-    if (is_new) {
-      found = all.emplace(found, filters, options, rows, is_for_writing);
-      found->place_ = found;
-    }
-    ++found->readers_;
-    family_ = &*found;
-  }
-  // Without the lock: other databases open and close meanwhile.
-  if (is_new) {
-    family_->LogOpening(options);
-  }
-}
-
-ColumnFamilyRef::ColumnFamilyRef(const ColumnFamilyRef& other) : family_(other.family_) {
-  if (family_ != nullptr) {
-    std::lock_guard<std::mutex> lock(AllOpenMutex());
-    ++family_->readers_;
-  }
-}
-
-ColumnFamilyRef::~ColumnFamilyRef() {
-  // Destroyed after the lock is released: its destructor waits for accesses to files, and that of the filters for threads, which may open
-  // tables.
-  std::list<ColumnFamily> gone;
-  if (family_ != nullptr) {
-    std::lock_guard<std::mutex> lock(AllOpenMutex());
-    if (--family_->readers_ == 0) {
-      gone.splice(gone.end(), AllOpen(), family_->place_);
-    }
-  }
 }
 
 }  // namespace springbloom

@@ -44,7 +44,7 @@ int ElasticTableReader::Open(int contents, int why, const UnitTable::Head& head)
   spec.contents = contents;
   spec.comparator = ComparatorOf(*family.comparator);
   spec.family = Bytes(stock.table_properties->column_family_name);
-  const bool may_have_index = contents == SB_KEYS && sb_filters_has_indexes(family.filters.get());
+  const bool may_have_index = contents == SB_KEYS && sb_filters_host_settings(family.filters.get())->has_indexes != 0;
   spec.index_bytes = may_have_index ? WholeIndexBytes(stock) : 0;
   const sb_head read{Bytes(head.bytes), head.block_offset, Bytes(stock.table_properties->db_session_id)};
   const sb_table* table = nullptr;
@@ -109,7 +109,7 @@ void ElasticTableReader::CountAnswers(uint64_t rejected, uint64_t passed) const 
 
 void ElasticTableReader::CountBlockReads(uint64_t misses_before, const GetContext& after) const {
   if (const uint64_t reads = after.get_context_stats_.num_cache_miss - misses_before; reads != 0) {
-    sb_filters_count_block_reads(units_.Family().filters.get(), reads);
+    sb_filters_count(units_.Family().filters.get(), SB_BLOCK_READS, reads);
   }
 }
 
@@ -119,17 +119,17 @@ void ElasticTableReader::RecordPassed(uint32_t segment, const ReadOptions& read_
     return;  // a further operand of a merge says nothing
   }
   if (status.IsIncomplete() && read_options.read_tier == rocksdb::kBlockCacheTier) {
-    units_.RecordNotRead(segment);
+    units_.Record(segment, SB_NOT_READ);
     return;
   }
   if (!status.ok()) {
     return;  // nor does a failed read
   }
   if (after.State() == GetContext::kNotFound) {
-    units_.RecordMissing(segment);
+    units_.Record(segment, SB_MISSING);
     return;
   }
-  units_.RecordFound(segment);
+  units_.Record(segment, SB_FOUND);
   if (StockCounts()) {
     return;
   }
@@ -143,19 +143,19 @@ void ElasticTableReader::RecordPrefixPassed(GetContext::GetState before, const S
   if (asked == nullptr || before != GetContext::kNotFound || !status.ok()) {
     return;
   }
-  if (after.State() == GetContext::kNotFound) {
-    prefixes->Units().RecordMissing(asked->sought.segment);
-  } else {
-    prefixes->Units().RecordFound(asked->sought.segment);
-  }
+  prefixes->Units().Record(asked->sought.segment, after.State() == GetContext::kNotFound ? SB_MISSING : SB_FOUND);
 }
 
 void ElasticTableReader::ReadAgainWhereRefused(const ReadOptions& read_options, const Slice& internal_key,
                                                GetContext::GetState before, GetContext* get_context,
                                                const SliceTransform* prefix_extractor, Status* s) {
-  GetWhileFiltersGiveWay(units_.Family().filters.get(), before, *get_context, s, [&] {
-    return Inner().Get(read_options, internal_key, get_context, prefix_extractor, /*skip_filters=*/false);
-  });
+  // Of a lookup that found something a second try would find it twice.
+  const auto is_refused = [&] {
+    return s->IsMemoryLimit() && before == GetContext::kNotFound && get_context->State() == GetContext::kNotFound;
+  };
+  TryWhileFiltersGiveWay(
+      units_.Family().filters.get(), is_refused, [&] { return s->ok(); },
+      [&] { *s = Inner().Get(read_options, internal_key, get_context, prefix_extractor, /*skip_filters=*/false); });
 }
 
 rocksdb::InternalIterator* ElasticTableReader::NewIterator(const ReadOptions& read_options,
@@ -169,7 +169,7 @@ rocksdb::InternalIterator* ElasticTableReader::NewIterator(const ReadOptions& re
   const PrefixFilter* const prefixes = Prefixes();
   if (prefixes == nullptr || !SeekOutcomes::AreOf(read_options, prefix_extractor, skip_filters)) {
     if (caller == rocksdb::TableReaderCaller::kUserIterator) {
-      sb_filters_count_sought_table(units_.Family().filters.get());
+      sb_filters_count(units_.Family().filters.get(), SB_SOUGHT_TABLES, 1);
     }
     return iterator;
   }
@@ -179,34 +179,30 @@ rocksdb::InternalIterator* ElasticTableReader::NewIterator(const ReadOptions& re
 bool ElasticTableReader::MayMatch(const Slice& internal_key, sb_batch_key* sought) const {
   const Slice key = rocksdb::ExtractUserKeyAndStripTimestamp(internal_key, TimestampBytes());
   *sought = {Bytes(key), LookupDigest(key, units_.Family()), 0, 1};
-  if (!units_.MayMatch(ComparatorOf(Comparator()), sought->digest, key, &sought->segment)) {
-    CountAnswers(/*rejected=*/1, /*passed=*/0);
-    return false;
-  }
-  CountAnswers(/*rejected=*/0, /*passed=*/1);
-  return true;
+  const bool may_match = units_.MayMatch(ComparatorOf(Comparator()), sought->digest, key, &sought->segment);
+  CountAnswers(/*rejected=*/may_match ? 0 : 1, /*passed=*/may_match ? 1 : 0);
+  return may_match;
 }
 
 Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& internal_key, GetContext* get_context,
                                const SliceTransform* prefix_extractor, bool skip_filters) {
   const GetContext::GetState before = get_context->State();
   const uint64_t misses_before = get_context->get_context_stats_.num_cache_miss;
-  if (skip_filters || !HasUnits()) {
-    PrefixFilter::ForgetQuestion();
-    Status s = Inner().Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
-    ReadAgainWhereRefused(read_options, internal_key, before, get_context, prefix_extractor, &s);
-    CountBlockReads(misses_before, *get_context);
-    RecordPrefixPassed(before, s, *get_context);
-    return s;
-  }
+  const bool is_filtered = !skip_filters && HasUnits();
   sb_batch_key sought;
-  if (!MayMatch(internal_key, &sought)) {
+  if (!is_filtered) {
+    PrefixFilter::ForgetQuestion();
+  } else if (!MayMatch(internal_key, &sought)) {
     return Verified(read_options, internal_key, get_context, prefix_extractor);
   }
   Status s = Inner().Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
   ReadAgainWhereRefused(read_options, internal_key, before, get_context, prefix_extractor, &s);
   CountBlockReads(misses_before, *get_context);
-  RecordPassed(sought.segment, read_options, before, s, *get_context);
+  if (is_filtered) {
+    RecordPassed(sought.segment, read_options, before, s, *get_context);
+  } else {
+    RecordPrefixPassed(before, s, *get_context);
+  }
   return s;
 }
 

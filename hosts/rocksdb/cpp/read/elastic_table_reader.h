@@ -5,7 +5,6 @@
 #include <atomic>
 #include <memory>
 
-#include "read/forwarding_table_reader.h"
 #include "read/prefix_filter.h"
 #include "read/table_file.h"
 #include "read/table_filter.h"
@@ -18,7 +17,7 @@ namespace springbloom {
 
 // Get, MultiGet (also as coroutines, which RocksDB makes of them) and MultiGetFilter ask the units before the stock reader. RocksDB's Bloom
 // tickers and perf counters count the answers as they count those of a stock filter. Without units, all lookups go to the stock reader.
-class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader> {
+class ElasticTableReader final : public release::ForwardingTableReader<ElasticTableReader> {
  public:
   // `level`: -1 if it is not known.
   ElasticTableReader(std::unique_ptr<rocksdb::TableReader> stock, ColumnFamilyRef family, int level);
@@ -107,6 +106,6 @@ class ElasticTableReader final : public ForwardingTableReader<ElasticTableReader
 };
 
 // There is one for every open table.
-static_assert(sizeof(ElasticTableReader) == 48);
+static_assert(sizeof(ElasticTableReader) == 56);
 
 }  // namespace springbloom

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "read/read_objects.h"
 #include "rocksdb_release.h"
 
 namespace springbloom {
@@ -27,6 +28,26 @@ inline bool ReadInto(const rocksdb::RandomAccessFileReader& file, const rocksdb:
     std::memcpy(scratch, result.data(), size);
   }
   return true;
+}
+
+// The same for units, by `read` of springbloom_abi.h.
+inline int ReadUnits(const ReadObjects& objects, const rocksdb::RandomAccessFileReader& file, uint64_t offset, size_t size,
+                     int verify, uint8_t* into) {
+  rocksdb::IOOptions io_options;
+  if (verify != 0) {
+    if (!release::CanVerifyAndReconstruct(objects.file_system.get())) {
+      return 1;
+    }
+    release::VerifyAndReconstruct(&io_options);
+    release::CountCorruptionRetry(objects.statistics.get());
+  }
+  if (!ReadInto(file, io_options, offset, size, into)) {
+    return 1;
+  }
+  if (verify != 0) {
+    release::CountCorruptionRetrySuccess(objects.statistics.get());
+  }
+  return 0;
 }
 
 }  // namespace springbloom

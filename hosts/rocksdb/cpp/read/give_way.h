@@ -2,7 +2,6 @@
 #pragma once
 
 #include "abi.h"
-#include "table/get_context.h"
 #include "table/internal_iterator.h"
 
 namespace springbloom {
@@ -23,17 +22,6 @@ void TryWhileFiltersGiveWay(const sb_filters* filters, IsRefused is_refused, IsD
   if (has_yielded && is_done()) {
     sb_filters_have_yielded_to_cache(filters);
   }
-}
-
-// The same for a lookup that began in the state `before`, and of which nothing was found yet.
-template <typename Get>
-void GetWhileFiltersGiveWay(const sb_filters* filters, rocksdb::GetContext::GetState before, const rocksdb::GetContext& context,
-                            rocksdb::Status* status, Get get) {
-  const auto is_refused = [&] {
-    return status->IsMemoryLimit() && before == rocksdb::GetContext::kNotFound &&
-           context.State() == rocksdb::GetContext::kNotFound;
-  };
-  TryWhileFiltersGiveWay(filters, is_refused, [&] { return status->ok(); }, [&] { *status = get(); });
 }
 
 // The same for an iterator, which reads the index block when it is made: a flush ends with one, and ends all writes if that fails.

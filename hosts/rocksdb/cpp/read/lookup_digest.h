@@ -8,9 +8,8 @@ namespace springbloom {
 
 class ColumnFamily;
 
-// Remembers the last key of this thread, and compares it. That costs a fraction of hashing, and needs no change to RocksDB's lookup path.
-// An address in place of the key could be that of another key by now.
-// `family` is the one that is asked, for which a lookup is counted with each digest that is computed.
+// Remembers the last key of this thread, and compares it, which costs a fraction of hashing. `family` is the one that is asked, for which a
+// lookup is counted with each digest that is computed.
 sb_digest LookupDigest(const rocksdb::Slice& key, const ColumnFamily& family);
 
 // The same for a batch, whose keys meet a table one after the other before they meet the next one. `index` is the key's place

@@ -20,7 +20,7 @@ class PrefixFilter final : public release::PrefixBlockReader {
   static PrefixFilter* Of(const rocksdb::TableReader& stock);
 
   PrefixFilter(const rocksdb::BlockBasedTable* stock, const ColumnFamilyRef& family, const sb_table* units)
-      : PrefixBlockReader(stock), stock_(*stock), units_(ColumnFamilyRef(family)) {
+      : PrefixBlockReader(stock), stock_(*stock), units_(family) {
     units_.Set(units);
   }
 

@@ -94,18 +94,13 @@ void SeekOutcomes::Tell(const Slice& target) {
     if (status.IsTryAgain()) {
       waiting_ = asked;
     } else if (status.IsIncomplete()) {
-      filter_.Units().RecordNotRead(sought.segment);
+      filter_.Units().Record(sought.segment, SB_NOT_READ);
     }
     return;
   }
-  if (Inner().Valid()) {
-    const Slice found = rocksdb::ExtractUserKeyAndStripTimestamp(Inner().key(), timestamp_bytes_);
-    if (HasPrefix(found, ToSlice(sought.key), asked->is_further)) {
-      filter_.Units().RecordFound(sought.segment);
-      return;
-    }
-  }
-  filter_.Units().RecordMissing(sought.segment);
+  const bool is_found = Inner().Valid() && HasPrefix(rocksdb::ExtractUserKeyAndStripTimestamp(Inner().key(), timestamp_bytes_),
+                                                     ToSlice(sought.key), asked->is_further);
+  filter_.Units().Record(sought.segment, is_found ? SB_FOUND : SB_MISSING);
 }
 
 }  // namespace springbloom

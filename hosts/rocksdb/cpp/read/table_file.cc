@@ -36,22 +36,8 @@ void TableFile::Unshare(const sb_file* file) noexcept {
 
 int TableFile::Read(const sb_file* file, uint64_t offset, size_t size, int verify, uint8_t* into) noexcept {
   const auto* self = static_cast<const TableFile*>(file);
-  rocksdb::IOOptions io_options;
-  if (verify != 0) {
-    if (!release::CanVerifyAndReconstruct(self->objects_->file_system.get())) {
-      return 1;
-    }
-    release::VerifyAndReconstruct(&io_options);
-    release::CountCorruptionRetry(self->objects_->statistics.get());
-  }
   rocksdb::RandomAccessFileReader& opened = *RepOf(*self->stock_).file;
-  if (!ReadInto(ReaderOf(opened.file(), opened.file_name()), io_options, offset, size, into)) {
-    return 1;
-  }
-  if (verify != 0) {
-    release::CountCorruptionRetrySuccess(self->objects_->statistics.get());
-  }
-  return 0;
+  return ReadUnits(*self->objects_, ReaderOf(opened.file(), opened.file_name()), offset, size, verify, into);
 }
 
 int TableFile::ReadHead(const sb_file* file, int32_t contents, void* context,

@@ -39,13 +39,11 @@ class TableFilter {
   void MayMatch(const sb_comparator& order, sb_batch_key* sought, size_t count) const {
     sb_table_may_match_batch(table_, &order, sought, count);
   }
-  void RecordMissing(uint32_t segment) const { sb_table_record_missing(table_, segment); }
-  void RecordFound(uint32_t segment) const { sb_table_record_found(table_, segment); }
-  void RecordNotRead(uint32_t segment) const { sb_table_record_not_read(table_, segment); }
+  void Record(uint32_t segment, sb_ended ended) const { sb_table_record(table_, segment, ended); }
   size_t MemoryBytes() const { return sb_table_memory_bytes(table_); }
 
   // Gives the share in the column family up, after Close.
-  void LeaveFamily() { const ColumnFamilyRef left(std::move(family_)); }
+  void LeaveFamily() { family_.reset(); }
 
   // Gives the units up. `obsolete`: the file is going away. The column family stays until this is destroyed.
   void Close(bool obsolete) {

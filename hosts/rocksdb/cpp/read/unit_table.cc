@@ -108,46 +108,34 @@ bool UnitTable::IsIn(const rocksdb::TableProperties& properties) {
 
 uint64_t UnitTable::BytesBehind(uint64_t file_size) const { return file_size - (block_.offset() + block_.size() + kTrailer); }
 
-int UnitTable::ReadHeadOf(const ReadOptions& read_options, int contents, const ReadObjects& objects, RandomAccessFileReader* file,
-                          Head* head) {
-  if (contents == SB_PREFIXES) {
-    // Which units it begins with must be known first.
-    uint64_t prefixes_at = 0;
-    int begins_with = sb_block_contents(Bytes(head_), &prefixes_at);
-    for (const bool verify : {false, release::CanVerifyAndReconstruct(objects.file_system.get())}) {
-      if (begins_with == SB_UNKNOWN_CONTENTS) {
-        ReadHead(read_options, verify, file, "");
-        begins_with = sb_block_contents(Bytes(head_), &prefixes_at);
-      }
-    }
-    if (begins_with == SB_KEYS_BEFORE_PREFIXES) {
-      UnitTable prefixes(rocksdb::BlockHandle(block_.offset() + prefixes_at, block_.size() - prefixes_at), "");
-      prefixes.ReadHead(read_options, /*verify=*/false, file, "");
-      return prefixes.ReadFirstHead(read_options, contents, objects, file, head);
-    }
-  }
-  return ReadFirstHead(read_options, contents, objects, file, head);
-}
-
-int UnitTable::ReadFirstHead(const ReadOptions& read_options, int contents, const ReadObjects& objects,
-                             RandomAccessFileReader* file, Head* head) {
-  int why = sb_head_check(Bytes(head_), contents);
+int UnitTable::CheckHead(const ReadOptions& read_options, int contents, const ReadObjects& objects, RandomAccessFileReader* file,
+                         uint64_t* units_at) {
+  int why = sb_block_units(Bytes(head_), contents, units_at);
   if (why == SB_CORRUPT) {
     const bool can_reconstruct = release::CanVerifyAndReconstruct(objects.file_system.get());
     if (can_reconstruct) {
       release::CountCorruptionRetry(objects.statistics.get());
     }
-    why = ReadHead(read_options, can_reconstruct, file, "") ? sb_head_check(Bytes(head_), contents) : SB_CORRUPT;
+    why = ReadHead(read_options, can_reconstruct, file, "") ? sb_block_units(Bytes(head_), contents, units_at) : SB_CORRUPT;
     if (can_reconstruct && why != SB_CORRUPT) {
       release::CountCorruptionRetrySuccess(objects.statistics.get());
     }
   }
-  if (why == SB_CORRUPT && is_unreadable_) {
-    return SB_UNREADABLE;
-  }
-  if (why == SB_OPENED) {
+  return why == SB_CORRUPT && is_unreadable_ ? SB_UNREADABLE : why;
+}
+
+int UnitTable::ReadHeadOf(const ReadOptions& read_options, int contents, const ReadObjects& objects, RandomAccessFileReader* file,
+                          Head* head) {
+  uint64_t units_at = 0;
+  int why = CheckHead(read_options, contents, objects, file, &units_at);
+  if (why != SB_OPENED || units_at == 0) {
     *head = {head_, block_.offset()};
+    return why;
   }
+  UnitTable behind(rocksdb::BlockHandle(block_.offset() + units_at, block_.size() - units_at), "");
+  behind.ReadHead(read_options, /*verify=*/false, file, "");
+  why = behind.CheckHead(read_options, contents, objects, file, &units_at);
+  *head = {behind.head_, behind.block_.offset()};
   return why;
 }
 

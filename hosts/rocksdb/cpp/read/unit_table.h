@@ -67,9 +67,9 @@ class UnitTable {
                                                   rocksdb::RandomAccessFileReader* file, uint64_t file_size);
   // `start`: what was read of the block already. Whether a head was read that may be sound. Sets `is_unreadable_` where a read failed.
   bool ReadHead(const rocksdb::ReadOptions& read_options, bool verify, rocksdb::RandomAccessFileReader* file, std::string start);
-  // Of the units with which the block begins.
-  int ReadFirstHead(const rocksdb::ReadOptions& read_options, int contents, const ReadObjects& objects,
-                    rocksdb::RandomAccessFileReader* file, Head* head);
+  // Whether the block has units with these contents, and where.
+  int CheckHead(const rocksdb::ReadOptions& read_options, int contents, const ReadObjects& objects,
+                rocksdb::RandomAccessFileReader* file, uint64_t* units_at);
 
   rocksdb::BlockHandle block_;
   // Header and directory; empty if they could not be read or are damaged.

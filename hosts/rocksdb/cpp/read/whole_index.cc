@@ -105,14 +105,12 @@ class WholeIndexIterator final : public rocksdb::InternalIteratorBase<IndexValue
   explicit WholeIndexIterator(Cursor cursor) : cursor_(std::move(cursor)) {}
 
   bool Valid() const override { return is_valid_; }
-  void SeekToFirst() override { is_valid_ = sb_index_first(cursor_.get(), &entry_); }
-  void SeekToLast() override { is_valid_ = sb_index_last(cursor_.get(), &entry_); }
-  void Seek(const Slice& target) override {
-    is_valid_ = sb_index_seek(cursor_.get(), Bytes(rocksdb::ExtractUserKey(target)), &entry_);
-  }
+  void SeekToFirst() override { Move(SB_FIRST); }
+  void SeekToLast() override { Move(SB_LAST); }
+  void Seek(const Slice& target) override { Move(SB_SEEK, rocksdb::ExtractUserKey(target)); }
   void SeekForPrev(const Slice&) override { is_valid_ = false; }  // nobody calls it, as with stock's
-  void Next() override { is_valid_ = sb_index_next(cursor_.get(), &entry_); }
-  void Prev() override { is_valid_ = sb_index_previous(cursor_.get(), &entry_); }
+  void Next() override { Move(SB_NEXT); }
+  void Prev() override { Move(SB_PREVIOUS); }
   // Separators have no sequence numbers.
   Slice key() const override { return ToSlice(entry_.separator); }
   Slice user_key() const override { return key(); }
@@ -120,6 +118,8 @@ class WholeIndexIterator final : public rocksdb::InternalIteratorBase<IndexValue
   rocksdb::Status status() const override { return rocksdb::Status::OK(); }
 
  private:
+  void Move(sb_move to, const Slice& key = Slice()) { is_valid_ = sb_index_move(cursor_.get(), to, Bytes(key), &entry_) != 0; }
+
   const Cursor cursor_;
   sb_index_entry entry_{};
   bool is_valid_ = false;

@@ -43,7 +43,7 @@ ElasticTableBuilder::ElasticTableBuilder(const FiltersRef& e, const rocksdb::Blo
           builder_options, file),
       timestamp_bytes_(builder_options.internal_comparator.user_comparator()->timestamp_size()),
       prefix_extractor_(ExtractorOf(e, table_options, builder_options)),
-      adds_further_prefixes_(prefix_extractor_ != nullptr && sb_filters_writes_further_prefixes(e.get()) != 0),
+      adds_further_prefixes_(prefix_extractor_ != nullptr && sb_filters_host_settings(e.get())->writes_further_prefixes != 0),
       adds_keys_(table_options.whole_key_filtering || prefix_extractor_ == nullptr) {}
 
 void ElasticTableBuilder::Add(const rocksdb::Slice& internal_key, const rocksdb::Slice& value) {

@@ -26,12 +26,6 @@ class FinishedUnits final : public release::FilterBitsBuilder {
   const UnitBlockPolicy* policy_;  // outlives the stock builder
 };
 
-// Reader of a filter that cannot be used: every key may match.
-class MayMatchAll final : public rocksdb::FilterBitsReader {
- public:
-  bool MayMatch(const rocksdb::Slice&) override { return true; }
-};
-
 }  // namespace
 
 rocksdb::FilterBitsBuilder* UnitBlockPolicy::GetBuilderWithContext(const rocksdb::FilterBuildingContext&) const {
@@ -46,7 +40,7 @@ rocksdb::Slice UnitBlockPolicy::Finish() const {
   return ToSlice(block);
 }
 
-// Reached when a block is parsed for a block cache, which does not keep it.
-rocksdb::FilterBitsReader* UnitBlockPolicy::GetFilterBitsReader(const rocksdb::Slice&) const { return new MayMatchAll(); }
+// Asked when a block is parsed for a block cache, which does not keep it (UnfilteredCache).
+rocksdb::FilterBitsReader* UnitBlockPolicy::GetFilterBitsReader(const rocksdb::Slice&) const { return nullptr; }
 
 }  // namespace springbloom

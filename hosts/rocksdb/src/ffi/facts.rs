@@ -30,6 +30,7 @@ pub struct TracedFamily {
 }
 
 /// Options of a table that decide what its index takes.
+#[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndexOptions {
     /// `index_block_restart_interval`.
@@ -64,6 +65,7 @@ pub struct ListedTable {
 }
 
 /// What a column family does with filter units.
+#[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FamilyStatus {
     /// Whether the tables that it writes from now on get units (unless [`write_units`](crate::ElasticFiltersBuilder::write_units) is off),

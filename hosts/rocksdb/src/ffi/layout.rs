@@ -1,30 +1,53 @@
-//! The layout of every struct that crosses the border to C++; `cpp/abi_layout.cc` asserts the same numbers.
+//! Structures are laid out in Rust as the header declares them for C++.
 
 use std::mem::offset_of;
 
+use springbloom_testkit::header::Structs;
+
 use super::{
-    facts::{IndexSize, TracedBlocks},
-    types::{InspectSink, RawCacheTrace, RawIndexOptions, RawListedTable, RawStatus, TableInfo},
+    facts::{FamilyStatus, IndexOptions, IndexSize, TracedBlocks},
+    types::{CacheTrace, RawListedTable, TableInfo},
 };
 
-/// A struct's size, and the offsets of its fields in their order.
-macro_rules! layout {
-    ($name:ty, $size:literal, $($field:ident: $offset:literal),+) => {
-        const _: () = assert!(size_of::<$name>() == $size);
-        $(const _: () = assert!(offset_of!($name, $field) == $offset);)+
-    };
+#[test]
+fn structures_are_those_of_the_header() {
+    let core = include_str!("../../cpp/springbloom_abi.h");
+    let mut header = Structs::of(&[core, include_str!("../../cpp/abi.h")].concat());
+    macro_rules! same {
+        ($c:literal, $rust:ty, $($field:ident),+) => {
+            header.require($c, size_of::<$rust>(), &[$((stringify!($field), offset_of!($rust, $field))),+]);
+        };
+    }
+    same!(
+        "springbloom_family_status",
+        FamilyStatus,
+        is_active,
+        tables_with_units,
+        tables_without_units,
+        index_block_restart_interval
+    );
+    same!(
+        "springbloom_table_info",
+        TableInfo<'_>,
+        file_bytes,
+        entries,
+        data_bytes,
+        filter_bytes,
+        index_bytes,
+        filter_policy,
+        session,
+        orig_file_number,
+        block_offset,
+        block_bytes,
+        raw_bytes,
+        data_blocks,
+        head
+    );
+    same!("springbloom_listed_table", RawListedTable<'_>, family, number, level);
+    same!("springbloom_index_options", IndexOptions, restart_interval, block_bytes);
+    same!("springbloom_index_size", IndexSize, entries, data_blocks, data_bytes, index_bytes);
+    same!("springbloom_traced_blocks", TracedBlocks, asked, missing, missing_bytes);
+    same!("springbloom_cache_trace", CacheTrace<'_>, family, lookups, data, index, filters);
+    let rest = header.names();
+    assert!(rest.iter().all(|name| name.starts_with("sb_")), "they are not compared: {rest:?}");
 }
-
-layout!(
-    RawStatus, 32, is_active: 0, tables_with_units: 8, tables_without_units: 16, index_block_restart_interval: 24
-);
-layout!(
-    TableInfo, 112, file_bytes: 0, entries: 8, data_bytes: 16, filter_bytes: 24, index_bytes: 32, filter_policy: 40, session: 56,
-    orig_file_number: 72, block_offset: 80, block_bytes: 88, raw_bytes: 96, data_blocks: 104
-);
-layout!(InspectSink, 24, context: 0, table: 8, head: 16);
-layout!(RawListedTable, 32, family: 0, number: 16, level: 24);
-layout!(RawIndexOptions, 16, restart_interval: 0, block_bytes: 8);
-layout!(IndexSize, 32, entries: 0, data_blocks: 8, data_bytes: 16, index_bytes: 24);
-layout!(TracedBlocks, 24, asked: 0, missing: 8, missing_bytes: 16);
-layout!(RawCacheTrace, 96, family: 0, lookups: 16, data: 24, index: 48, filters: 72);

@@ -4,6 +4,7 @@
 
 mod facts;
 mod imports;
+#[cfg(test)]
 mod layout;
 mod types;
 
@@ -12,6 +13,7 @@ pub(crate) use imports::{
     engine, inspect_table, install, is_another_installed, list_tables, measure_indexes, read_cache_trace,
     status,
 };
+pub(crate) use types::TableInfo;
 
 #[cfg(test)]
 mod tests {

@@ -65,7 +65,7 @@ impl Pristine {
         let begin = begins[0].0;
         let directory = Directory::parse(&bytes[begin..]).expect("the block is sound");
         assert!(directory.segment_count() >= 3, "{} segments", directory.segment_count());
-        let block = begin as u64..begin as u64 + directory.layout().block_bytes();
+        let block = begin as u64..begin as u64 + directory.block_bytes();
         Self { folder, table, bytes, block, directory }
     }
 

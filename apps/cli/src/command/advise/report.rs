@@ -184,12 +184,6 @@ impl Report {
                 bytes => format!(", {} less than the filters of now", size(bytes)),
             };
             writeln!(out, "Begin with a budget of {}{saved}.", size(*budget_bytes))?;
-            let with_budget = self.verdict.expected_with_budget;
-            let now = self.verdict.expected_now.map_or(String::new(), |now| format!(" (now: {now:.3})"));
-            writeln!(
-                out,
-                "Expect at most {with_budget:.3} wasted reads per lookup of an absent key{now}; fewer where keys or ranges are hot."
-            )?;
         }
         if !to_measure.is_empty() {
             writeln!(out, "To measure:")?;

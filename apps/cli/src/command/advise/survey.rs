@@ -81,35 +81,4 @@ impl Survey {
     pub(crate) fn column_families(&self) -> usize {
         self.levels.keys().map(|(family, _)| family).collect::<BTreeSet<_>>().len()
     }
-
-    /// Entries and filter bits of each sorted run: a lookup of an absent key asks every run of its column family once. Tables of level 0
-    /// overlap, so each is a run.
-    pub(crate) fn runs(&self) -> Vec<Run> {
-        let mut runs = Vec::new();
-        let mut of_family: BTreeMap<&str, u64> = BTreeMap::new();
-        for ((family, _), level) in &self.levels {
-            *of_family.entry(family).or_default() += level.entries;
-        }
-        for ((family, _), level) in &self.levels {
-            let lookups = of_family[family.as_str()] as f64 / self.entries.max(1) as f64;
-            let parts = if level.level == 0 { level.tables.max(1) } else { 1 };
-            let entries = level.entries as f64 / parts as f64;
-            let bits =
-                if level.entries == 0 { 0.0 } else { 8.0 * level.filter_bytes as f64 / level.entries as f64 };
-            let is_ribbon = level.filter_policies.iter().any(|policy| policy.contains("ibbon"));
-            runs.extend((0..parts).map(|_| Run { entries, bits, is_ribbon, lookups }));
-        }
-        runs
-    }
-}
-
-/// A sorted run.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Run {
-    pub(crate) entries: f64,
-    /// Per entry.
-    pub(crate) bits: f64,
-    pub(crate) is_ribbon: bool,
-    /// Share of the lookups that ask it: those of its column family, which are assumed to be as many as its keys.
-    pub(crate) lookups: f64,
 }

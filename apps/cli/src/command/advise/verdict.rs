@@ -7,8 +7,8 @@ use serde::Serialize;
 use springbloom_console::percent;
 use springbloom_console::proc;
 use springbloom_console::sizes::Size;
+use springbloom_simulator::map::{SEGMENT_BOOKKEEPING_BYTES, TABLE_BOOKKEEPING_BYTES};
 
-use super::expected;
 use super::log::Log;
 use super::modelled::Modelled;
 use super::survey::Survey;
@@ -22,9 +22,7 @@ const MANY: f64 = 0.05;
 const FEW: f64 = 0.01;
 /// To begin with: four bits per entry.
 const ENTRIES_PER_BYTE: u64 = 2;
-/// Bookkeeping of a table with its reader, and of a segment of this size.
-const TABLE_BYTES: u64 = 204;
-const SEGMENT_BYTES: u64 = 60;
+/// A segment's part of the files.
 const SEGMENT_FILE_BYTES: u64 = 8 << 20;
 /// Bits of the stock filter that is recommended where there is memory, in bytes per entry.
 const STOCK_BYTES_PER_ENTRY: f64 = 1.25;
@@ -61,10 +59,6 @@ pub(crate) struct Verdict {
     pub(crate) budget_bytes: u64,
     /// Of what the filters take now; 0 if they take less than the budget.
     pub(crate) saved_bytes: u64,
-    /// Wasted reads per lookup of an absent key, if no key is hot, by the filters' rates: now (absent with elastic filters), and with the
-    /// budget.
-    pub(crate) expected_now: Option<f64>,
-    pub(crate) expected_with_budget: f64,
 }
 
 /// The memory for cache and filters: as given, or by the LOG.
@@ -72,20 +66,13 @@ pub(crate) fn memory(given: Option<u64>, survey: &Survey, log: Option<&Log>) -> 
     if let Some(bytes) = given {
         return Some(Memory { bytes, of: "as given by --memory", is_beside_cache: false });
     }
-    let log = log?;
-    let cache_bytes = log.block_cache_bytes()?;
-    match log.are_filters_cached()? {
-        true => Some(Memory {
-            bytes: cache_bytes,
-            of: "the block cache, which holds filters and indexes",
-            is_beside_cache: false,
-        }),
-        false => Some(Memory {
-            bytes: cache_bytes + survey.filter_bytes + survey.index_bytes,
-            of: "the block cache, and filters and indexes outside it",
-            is_beside_cache: true,
-        }),
+    let bytes = log?.block_cache_bytes()?;
+    if log?.are_filters_cached()? {
+        let of = "the block cache, which holds filters and indexes";
+        return Some(Memory { bytes, of, is_beside_cache: false });
     }
+    let bytes = bytes + survey.filter_bytes + survey.index_bytes;
+    Some(Memory { bytes, of: "the block cache, and filters and indexes outside it", is_beside_cache: true })
 }
 
 impl Verdict {
@@ -95,28 +82,20 @@ impl Verdict {
         memory: Option<Memory>,
         modelled: Option<&Modelled>,
     ) -> Self {
-        let runs = survey.runs();
-        let beside_bytes =
-            survey.tables * TABLE_BYTES + survey.file_bytes.div_ceil(SEGMENT_FILE_BYTES) * SEGMENT_BYTES;
-        let wanted_bytes = survey.entries / ENTRIES_PER_BYTE + beside_bytes;
+        let segments = survey.file_bytes.div_ceil(SEGMENT_FILE_BYTES);
+        let bookkeeping = survey.tables as f64 * TABLE_BOOKKEEPING_BYTES
+            + segments.saturating_sub(survey.tables) as f64 * SEGMENT_BOOKKEEPING_BYTES;
+        let wanted_bytes = survey.entries / ENTRIES_PER_BYTE + bookkeeping as u64;
         let budget_bytes = memory.map_or(wanted_bytes, |memory| wanted_bytes.min(memory.bytes / 2));
-        let expected_with_budget =
-            expected::with_units(&runs, budget_bytes.saturating_sub(beside_bytes) as f64);
-        // Units are not all resident: what they waste is measured, not expected.
-        let expected_now = (survey.tables_with_units == 0).then(|| expected::with_stock_filters(&runs));
+        // Units are not all resident.
+        let resident_bytes = if survey.tables_with_units == 0 { survey.filter_bytes } else { 0 };
         let mut verdict = Self {
             answer: Answer::Unknown,
             because: Vec::new(),
             to_measure: Vec::new(),
             memory,
             budget_bytes,
-            saved_bytes: if expected_now.is_some() {
-                survey.filter_bytes.saturating_sub(budget_bytes)
-            } else {
-                0
-            },
-            expected_now,
-            expected_with_budget,
+            saved_bytes: resident_bytes.saturating_sub(budget_bytes),
         };
         verdict.decide(survey, log, modelled);
         verdict
@@ -155,10 +134,10 @@ impl Verdict {
             None if is_frugal => Answer::NotNeeded,
             None => Answer::Unknown,
         };
-        if self.answer == Answer::NotNeeded
-            && (is_wasteful || self.expected_now.is_some_and(|now| now >= MANY))
-        {
-            let stock = Size { bytes: (STOCK_BYTES_PER_ENTRY * survey.entries as f64) as u64 };
+        let stock_bytes = (STOCK_BYTES_PER_ENTRY * survey.entries as f64) as u64;
+        let has_few_bits = survey.tables_with_units == 0 && survey.filter_bytes < stock_bytes / 2;
+        if self.answer == Answer::NotNeeded && (is_wasteful || has_few_bits) {
+            let stock = Size { bytes: stock_bytes };
             self.because.push(format!(
                 "what is wasted, RocksDB's Bloom filters of 10 bits would save: they take {stock}"
             ));
@@ -307,7 +286,5 @@ mod tests {
         let verdict = verdict(&survey(1, 10), None, None);
         assert!((500_000..502_000).contains(&verdict.budget_bytes));
         assert!((748_000..750_000).contains(&verdict.saved_bytes));
-        assert!(verdict.expected_now.is_some_and(|now| (now - 0.0082).abs() < 1e-3), "{verdict:?}");
-        assert!((verdict.expected_with_budget - 0.0625).abs() < 1e-3, "{verdict:?}");
     }
 }

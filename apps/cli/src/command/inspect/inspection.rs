@@ -107,15 +107,7 @@ impl Table {
 
     /// A table that cannot be read.
     pub(crate) fn unreadable(listed: &ListedTable, error: &Error) -> Self {
-        let report = TableReport {
-            file_bytes: 0,
-            entries: 0,
-            data_bytes: 0,
-            filter_bytes: 0,
-            filter_policy: String::new(),
-            units: None,
-        };
-        Table { error: Some(error.to_string()), ..Table::new(listed, report) }
+        Table { error: Some(error.to_string()), ..Table::new(listed, TableReport::default()) }
     }
 
     fn corrupt_units(&self) -> u64 {

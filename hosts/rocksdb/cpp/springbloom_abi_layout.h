@@ -1,1 +1,0 @@
-../../core/include/springbloom_abi_layout.h
