@@ -134,6 +134,8 @@ fn wander(set: &OptionSet, elastic: &ElasticFilters, rng: &mut TestRng) {
 
 fn peak_allowed(set: &OptionSet) -> usize {
     match set.budget {
+        // Until the budget is set, that of `auto` is in force, which has these buffers of lookups.
+        Budget::Fixed(bytes) if set.charge_to_block_cache => (bytes as usize).max(32 << 10),
         Budget::Fixed(bytes) => bytes as usize,
         Budget::Wandering => 4 << 20,
     }
