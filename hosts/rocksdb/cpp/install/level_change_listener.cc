@@ -1,11 +1,28 @@
 #include "install/level_change_listener.h"
 
+#include <time.h>
+
 #include <algorithm>
 
 #include "rocksdb/db.h"
 #include "write/unit_block_policy.h"
 
 namespace springbloom {
+
+namespace {
+
+// Sums may take one part in this many of a core.
+constexpr uint64_t kSumParts = 200;
+// What a sum may take at any time.
+constexpr uint64_t kSumNanos = 50'000;
+
+uint64_t NanosOf(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
+}
+
+}  // namespace
 
 void LevelChangeListener::OnCompactionCompleted(rocksdb::DB* db, const rocksdb::CompactionJobInfo& job) {
   if (!job.status.ok()) {
@@ -33,13 +50,22 @@ void LevelChangeListener::OnFlushCompleted(rocksdb::DB* db, const rocksdb::Flush
   CheckWritten(db, job.cf_id, job.cf_name, job.table_properties);
 }
 
-void LevelChangeListener::TellDataBytes(rocksdb::DB* db) const {
+void LevelChangeListener::TellDataBytes(rocksdb::DB* db) {
   const FiltersRef filters = Filters();
+  const uint64_t now = NanosOf(CLOCK_MONOTONIC);
+  if (filters == nullptr || sb_filters_host_settings(filters.get())->shrinks_index == 0 ||
+      now < next_sum_.load(std::memory_order_relaxed)) {
+    return;
+  }
   uint64_t bytes = 0;
   std::string session;
-  // To ask costs a look at all files.
-  if (filters != nullptr && sb_filters_host_settings(filters.get())->shrinks_index != 0 &&
-      db->GetAggregatedIntProperty(rocksdb::DB::Properties::kLiveSstFilesSize, &bytes) && db->GetDbSessionId(session).ok()) {
+  const uint64_t begun = NanosOf(CLOCK_THREAD_CPUTIME_ID);
+  const bool is_known = db->GetAggregatedIntProperty(rocksdb::DB::Properties::kLiveSstFilesSize, &bytes);
+  const uint64_t took = NanosOf(CLOCK_THREAD_CPUTIME_ID) - begun;
+  if (took > kSumNanos) {
+    next_sum_.store(now + took * kSumParts, std::memory_order_relaxed);
+  }
+  if (is_known && db->GetDbSessionId(session).ok()) {
     sb_filters_set_data_bytes(filters.get(), Bytes(session), bytes);
   }
 }

@@ -40,6 +40,7 @@ unsafe extern "C" {
         _: *mut c_char,
         _: usize,
     ) -> c_int;
+    fn springbloom_test_data_bytes(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
     fn springbloom_test_closed(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
     fn springbloom_test_hash_index(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
     fn springbloom_test_closing(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
@@ -130,6 +131,12 @@ fn tables_that_get_units_while_their_database_is_closed_touch_nothing_of_its_col
         springbloom_test_go_on_closing();
     });
     assert_eq!(elastic.stats().tables, 0);
+}
+
+#[test]
+fn a_database_of_many_tables_is_not_summed_up_at_each_flush() {
+    let elastic = ElasticFilters::builder().budget_auto().build().expect("the settings are sound");
+    run_cpp_test(springbloom_test_data_bytes, &mut installed(&elastic, &small_tree()), folder().path());
 }
 
 #[test]
