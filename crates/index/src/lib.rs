@@ -1,4 +1,4 @@
-//! The index of a table in memory, in a few bytes a block.
+//! The index of a table in memory, in a few bytes a block, and how large blocks shall be.
 //!
 //! An index of an LSM table has an entry for each block of data: a separator, at least as large as the block's last key and smaller than
 //! the next block's first, and where the block lies. [`Packer`] takes the entries and makes a [`PackedIndex`], which has the same entries
