@@ -90,9 +90,8 @@ pub(crate) fn place(bytes: &[u8]) -> Option<(Place, &[u8])> {
 pub(crate) fn decode(bytes: &[u8], over_prefixes: bool) -> Option<(Place, Directory)> {
     let (place, directory) = place(bytes)?;
     let directory = Directory::parse(directory).ok()?;
-    (directory.contents().are_prefixes() == over_prefixes
-        && directory.identity() == place.name.identity())
-    .then_some((place, directory))
+    (directory.contents().are_prefixes() == over_prefixes && directory.identity() == place.name.identity())
+        .then_some((place, directory))
 }
 
 /// The names in the heads of a table's filter block, as SlateDB writes it: a number of filters, for each the length and name of its policy
