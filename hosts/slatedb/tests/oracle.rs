@@ -4,7 +4,11 @@ mod support;
 
 use std::{collections::BTreeMap, ops::Bound, sync::Arc, time::Duration};
 
-use rand::{RngExt, SeedableRng, rngs::SmallRng, seq::IndexedRandom};
+use rand::{
+    RngExt, SeedableRng,
+    rngs::SmallRng,
+    seq::{IndexedRandom, SliceRandom},
+};
 use slatedb::{
     Db, DbIterator, DbReader, DbReaderMode, FilterPolicy, WriteBatch,
     config::{CompressionCodec, DbReaderOptions},
@@ -120,9 +124,9 @@ async fn write(db: &Db, model: &mut Model, random: &mut SmallRng) {
 
 /// Damages or deletes some objects with units.
 async fn spoil(store: &dyn ObjectStore, random: &mut SmallRng) {
-    let objects = unit_objects(store, PATH).await;
-    for _ in 0..2 {
-        let Some(path) = objects.choose(random) else { return };
+    let mut objects = unit_objects(store, PATH).await;
+    objects.shuffle(random);
+    for path in objects.iter().take(2) {
         if random.random_bool(0.5) {
             store.delete(path).await.expect("the store works");
         } else {
