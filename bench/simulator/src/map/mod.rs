@@ -36,7 +36,7 @@ use springbloom_console::{Step, TextTable, output};
 use springbloom_records::{Clock, Figure, Unit, labels, write_whole};
 
 pub use estimate::Estimate;
-pub use ours::{SEGMENT_BOOKKEEPING_BYTES, TABLE_BOOKKEEPING_BYTES};
+pub use ours::bookkeeping_bytes;
 pub use store::{Described, IndexEntry};
 
 use cells::{MEMORY, Popularity, RECORD_BYTES, Shape};
@@ -54,7 +54,7 @@ pub struct Map {
     /// Write the map as a picture
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Size of a table. Of stores with tables of 64 MiB fewer keys are modelled, each for its neighbours
+    /// Size of a table. The modelled stores grow with it: of larger ones each modelled key stands for several
     #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = sizes::within(2 << 20..=1 << 30, 1))]
     table_bytes: Size,
     /// Show what share of Springbloom's reads is of indexes, by key length and record size

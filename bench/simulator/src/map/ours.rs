@@ -6,10 +6,9 @@ use super::cache::{Reads, Requests};
 use super::stock::{BLOCK_BYTES, PINNED_BYTES, top_bytes};
 use super::store::{Cached, Layout, Passes, Store};
 
-/// Bookkeeping of an open table with a segment; measured (6b679189).
-pub const TABLE_BOOKKEEPING_BYTES: f64 = 495.0;
-/// And of a further segment.
-pub const SEGMENT_BOOKKEEPING_BYTES: f64 = 45.0;
+/// Bookkeeping of an open table with a segment, and of a further segment; measured (6b679189).
+const TABLE_BYTES: f64 = 495.0;
+const SEGMENT_BYTES: f64 = 45.0;
 /// Of a table's index in memory, beyond its entries.
 const INDEX_BYTES: f64 = 330.0;
 /// Of a budget, for buffers and what is free.
@@ -35,6 +34,11 @@ impl Passes for Units {
     }
 }
 
+/// What so many open tables take of a budget before their units; each has a segment at least.
+pub fn bookkeeping_bytes(tables: f64, segments: f64) -> f64 {
+    tables * TABLE_BYTES + (segments - tables).max(0.0) * SEGMENT_BYTES
+}
+
 /// Reads per lookup at each memory (bytes for each key), with the blocks that new tables get, and with the best of two sizes.
 pub(super) fn reads_of_each(store: &Store, memories: &[f64]) -> [Vec<Option<Reads>>; 2] {
     // A record that is larger than a block has one of its own.
@@ -54,8 +58,7 @@ fn reads(store: &Store, block_bytes: f64, memories: &[f64]) -> Vec<Option<Reads>
     let layout = Layout { block_bytes, index_entry_bytes: store.index.restart_16 };
     let met = store.not_there_by_segment();
     let segments = met.iter().map(Vec::len).sum::<usize>() as f64;
-    let bookkeeping = store.tables() * TABLE_BOOKKEEPING_BYTES
-        + (segments - store.tables()).max(0.0) * SEGMENT_BOOKKEEPING_BYTES;
+    let bookkeeping = bookkeeping_bytes(store.tables(), segments);
     let blocks = |at: usize| store.blocks(store.levels[at], layout.block_bytes);
     let families = store.families as f64;
     let of_parts = families * top_bytes(store, |at| blocks(at) * layout.index_entry_bytes);

@@ -493,6 +493,7 @@ extern "C" fn sb_table_record(table: &OpenTable, segment: u32, ended: Ended) {
         }
     });
 }
+
 #[cfg(test)]
 mod tests {
     use springbloom_testkit::header::noexcept_functions;

@@ -1,10 +1,9 @@
 #include "install/level_change_listener.h"
 
-#include <time.h>
-
 #include <algorithm>
 
 #include "rocksdb/db.h"
+#include "rocksdb/system_clock.h"
 #include "write/unit_block_policy.h"
 
 namespace springbloom {
@@ -15,12 +14,6 @@ namespace {
 constexpr uint64_t kSumParts = 200;
 // What a sum may take at any time.
 constexpr uint64_t kSumNanos = 50'000;
-
-uint64_t NanosOf(clockid_t clock) {
-  timespec time{};
-  clock_gettime(clock, &time);
-  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
-}
 
 }  // namespace
 
@@ -52,16 +45,18 @@ void LevelChangeListener::OnFlushCompleted(rocksdb::DB* db, const rocksdb::Flush
 
 void LevelChangeListener::TellDataBytes(rocksdb::DB* db) {
   const FiltersRef filters = Filters();
-  const uint64_t now = NanosOf(CLOCK_MONOTONIC);
+  // Not the database's own clock, which may stand still.
+  rocksdb::SystemClock& clock = *rocksdb::SystemClock::Default();
+  const uint64_t now = clock.NowNanos();
   if (filters == nullptr || sb_filters_host_settings(filters.get())->shrinks_index == 0 ||
       now < next_sum_.load(std::memory_order_relaxed)) {
     return;
   }
   uint64_t bytes = 0;
   std::string session;
-  const uint64_t begun = NanosOf(CLOCK_THREAD_CPUTIME_ID);
+  const uint64_t begun = clock.CPUNanos();
   const bool is_known = db->GetAggregatedIntProperty(rocksdb::DB::Properties::kLiveSstFilesSize, &bytes);
-  const uint64_t took = NanosOf(CLOCK_THREAD_CPUTIME_ID) - begun;
+  const uint64_t took = clock.CPUNanos() - begun;
   if (took > kSumNanos) {
     next_sum_.store(now + took * kSumParts, std::memory_order_relaxed);
   }

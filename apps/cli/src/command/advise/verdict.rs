@@ -7,7 +7,7 @@ use serde::Serialize;
 use springbloom_console::percent;
 use springbloom_console::proc;
 use springbloom_console::sizes::Size;
-use springbloom_simulator::map::{SEGMENT_BOOKKEEPING_BYTES, TABLE_BOOKKEEPING_BYTES};
+use springbloom_simulator::map::bookkeeping_bytes;
 
 use super::log::Log;
 use super::modelled::Modelled;
@@ -83,8 +83,7 @@ impl Verdict {
         modelled: Option<&Modelled>,
     ) -> Self {
         let segments = survey.file_bytes.div_ceil(SEGMENT_FILE_BYTES);
-        let bookkeeping = survey.tables as f64 * TABLE_BOOKKEEPING_BYTES
-            + segments.saturating_sub(survey.tables) as f64 * SEGMENT_BOOKKEEPING_BYTES;
+        let bookkeeping = bookkeeping_bytes(survey.tables as f64, segments as f64);
         let wanted_bytes = survey.entries / ENTRIES_PER_BYTE + bookkeeping as u64;
         let budget_bytes = memory.map_or(wanted_bytes, |memory| wanted_bytes.min(memory.bytes / 2));
         // Units are not all resident.
