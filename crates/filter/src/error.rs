@@ -36,10 +36,10 @@ pub enum FilterError {
         /// Bytes expected.
         expected: usize,
     },
-    /// A unit family that this version does not know.
-    #[error("unknown unit family {got}; a newer version may have written it")]
-    UnknownFamily {
-        /// Family code found.
+    /// A unit kind that this version does not know.
+    #[error("unknown unit kind {got}; a newer version may have written it")]
+    UnknownKind {
+        /// Code found.
         got: u8,
     },
     /// An encoded shape has an impossible parameter.

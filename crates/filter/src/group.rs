@@ -1,10 +1,10 @@
 //! The resident prefix of a segment's units, which lookups probe.
 //!
 //! Invariant: the `resident * unit_words` words of a group lie in one allocation. A probe touches the group's own cache line and then the
-//! lines of units. Units are stored in lanes of as many as the family reads together. Within a lane their words are interleaved. The last
+//! lines of units. Units are stored in lanes of as many as the kind reads together. Within a lane their words are interleaved. The last
 //! lane may have fewer units.
 
-use crate::family::{FamilyShape, Probe};
+use crate::kind::{KindShape, Probe};
 use crate::{FilterError, GroupShape, KeyDigest};
 
 /// The layout of a segment's units in four bytes: what a lookup needs in addition to their words and number. Kept apart from the words, it
@@ -18,7 +18,7 @@ const UNIT_WORDS_BITS: u32 = 22;
 impl ProbeLayout {
     /// The layout of units of this shape.
     pub fn new(shape: GroupShape) -> Self {
-        Self(shape.unit_words() | u32::from(shape.family_shape().to_bits()) << UNIT_WORDS_BITS)
+        Self(shape.unit_words() | u32::from(shape.kind_shape().to_bits()) << UNIT_WORDS_BITS)
     }
 
     /// The layout as plain bits.
@@ -26,10 +26,10 @@ impl ProbeLayout {
         self.0
     }
 
-    /// The inverse of [`to_bits`](Self::to_bits). Errors on bits of a family that does not exist.
+    /// The inverse of [`to_bits`](Self::to_bits). Errors on bits of a kind that does not exist.
     #[inline]
     pub fn from_bits(bits: u32) -> Result<Self, FilterError> {
-        FamilyShape::from_bits((bits >> UNIT_WORDS_BITS) as u16).map(|_| Self(bits))
+        KindShape::from_bits((bits >> UNIT_WORDS_BITS) as u16).map(|_| Self(bits))
     }
 
     /// Words of 64 bits in each unit.
@@ -39,14 +39,14 @@ impl ProbeLayout {
     }
 
     #[inline]
-    fn family(self) -> FamilyShape {
-        FamilyShape::from_bits((self.0 >> UNIT_WORDS_BITS) as u16).expect("checked when the layout was made")
+    fn kind(self) -> KindShape {
+        KindShape::from_bits((self.0 >> UNIT_WORDS_BITS) as u16).expect("checked when the layout was made")
     }
 
     /// The probe of this digest.
     #[inline]
     pub fn probe(self, digest: KeyDigest) -> Probe {
-        self.family().probe(self.unit_words(), digest)
+        self.kind().probe(self.unit_words(), digest)
     }
 }
 
@@ -129,7 +129,7 @@ impl GroupLayout {
 
     /// Units that lie interleaved.
     fn lanes(&self) -> usize {
-        self.of_unit.family().lanes()
+        self.of_unit.kind().lanes()
     }
 
     /// Position of a unit's first word, and the stride of its words.
@@ -187,12 +187,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bits_of_an_unknown_family_are_no_layout() {
-        for family in 0..4 {
-            let layout = ProbeLayout::from_bits(family << 30 | 7);
-            match family {
-                0 | 1 => assert_eq!(layout.map(ProbeLayout::to_bits), Ok(family << 30 | 7)),
-                got => assert_eq!(layout, Err(FilterError::UnknownFamily { got: got as u8 })),
+    fn bits_of_an_unknown_kind_are_no_layout() {
+        for kind in 0..4 {
+            let layout = ProbeLayout::from_bits(kind << 30 | 7);
+            match kind {
+                0 | 1 => assert_eq!(layout.map(ProbeLayout::to_bits), Ok(kind << 30 | 7)),
+                got => assert_eq!(layout, Err(FilterError::UnknownKind { got: got as u8 })),
             }
         }
     }

@@ -26,8 +26,8 @@
 mod bloom;
 mod digest;
 mod error;
-mod family;
 mod group;
+mod kind;
 mod limits;
 mod nibbles;
 mod ribbon;
@@ -38,8 +38,8 @@ mod unsafe_prefetch;
 
 pub use digest::KeyDigest;
 pub use error::FilterError;
-pub use family::{Family, Probe};
 pub use group::{FilterGroup, GroupLayout, ProbeLayout};
+pub use kind::{Probe, UnitKind};
 pub use limits::{KEYS_MAX, MAX_UNITS};
 pub use settings::{BuiltGroup, GroupBuilder, UnitSettings};
 pub use shape::{GroupShape, SHAPE_BYTES};

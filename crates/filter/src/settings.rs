@@ -4,10 +4,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::bloom::BloomShape;
-use crate::family::FamilyShape;
+use crate::kind::KindShape;
 use crate::limits::{KEYS_MAX, MAX_UNITS};
 use crate::ribbon::{ALL_TRIES, RibbonBuilder};
-use crate::{Family, FilterError, GroupShape, KeyDigest};
+use crate::{FilterError, GroupShape, KeyDigest, UnitKind};
 
 /// Maximum bits per key of one Bloom unit. Larger units would be too large a step.
 const MAX_BLOOM_BITS_PER_KEY: u8 = 8;
@@ -16,13 +16,13 @@ const MAX_BLOOM_BITS_PER_KEY: u8 = 8;
 /// (ElasticBF, ATC'19 section 3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnitSettings {
-    family: FamilySettings,
+    kind: KindSettings,
     unit_count: u8,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-enum FamilySettings {
+enum KindSettings {
     Bloom { bits_per_key: u8 },
     Ribbon,
 }
@@ -42,19 +42,19 @@ impl UnitSettings {
         if bits_per_key == 0 || bits_per_key > MAX_BLOOM_BITS_PER_KEY {
             return Err(FilterError::BitsPerKey { got: bits_per_key, max: MAX_BLOOM_BITS_PER_KEY });
         }
-        Self::new(FamilySettings::Bloom { bits_per_key }, unit_count)
+        Self::new(KindSettings::Bloom { bits_per_key }, unit_count)
     }
 
     /// `unit_count` (1..=32) ribbon units of one bit per key each.
     pub fn ribbon(unit_count: u8) -> Result<Self, FilterError> {
-        Self::new(FamilySettings::Ribbon, unit_count)
+        Self::new(KindSettings::Ribbon, unit_count)
     }
 
-    fn new(family: FamilySettings, unit_count: u8) -> Result<Self, FilterError> {
+    fn new(kind: KindSettings, unit_count: u8) -> Result<Self, FilterError> {
         if unit_count == 0 || unit_count > MAX_UNITS {
             return Err(FilterError::UnitCount { got: unit_count, max: MAX_UNITS });
         }
-        Ok(Self { family, unit_count })
+        Ok(Self { kind, unit_count })
     }
 
     /// Number of units of every group.
@@ -63,18 +63,18 @@ impl UnitSettings {
     }
 
     /// Kind of the units.
-    pub fn family(&self) -> Family {
-        match self.family {
-            FamilySettings::Bloom { .. } => Family::Bloom,
-            FamilySettings::Ribbon => Family::Ribbon,
+    pub fn kind(&self) -> UnitKind {
+        match self.kind {
+            KindSettings::Bloom { .. } => UnitKind::Bloom,
+            KindSettings::Ribbon => UnitKind::Ribbon,
         }
     }
 
     /// Nominal bits per key of one unit.
     pub fn bits_per_key(&self) -> u8 {
-        match self.family {
-            FamilySettings::Bloom { bits_per_key } => bits_per_key,
-            FamilySettings::Ribbon => 1,
+        match self.kind {
+            KindSettings::Bloom { bits_per_key } => bits_per_key,
+            KindSettings::Ribbon => 1,
         }
     }
 
@@ -107,9 +107,9 @@ impl GroupBuilder {
     ///
     /// A ribbon system without a solution, which takes contrived digests, becomes Bloom units of the same nominal size.
     pub fn build(&mut self, digests: &[KeyDigest]) -> BuiltGroup {
-        match self.settings.family {
-            FamilySettings::Bloom { bits_per_key } => self.build_bloom(bits_per_key, digests),
-            FamilySettings::Ribbon => self.build_ribbon(digests, ALL_TRIES),
+        match self.settings.kind {
+            KindSettings::Bloom { bits_per_key } => self.build_bloom(bits_per_key, digests),
+            KindSettings::Ribbon => self.build_ribbon(digests, ALL_TRIES),
         }
     }
 
@@ -117,7 +117,7 @@ impl GroupBuilder {
         let key_count = u32::try_from(digests.len()).unwrap_or(KEYS_MAX).min(KEYS_MAX);
         let bloom = BloomShape::for_bits(bits_per_key);
         let unit_count = self.settings.unit_count;
-        let shape = GroupShape::new(FamilyShape::Bloom(bloom), key_count, unit_count);
+        let shape = GroupShape::new(KindShape::Bloom(bloom), key_count, unit_count);
         let units = (0..unit_count).map(|unit| bloom.build(unit, shape.unit_words(), digests)).collect();
         BuiltGroup { shape, units }
     }
@@ -127,22 +127,22 @@ impl GroupBuilder {
         let Some((ribbon, units)) = self.ribbon.build(digests, unit_count, tries) else {
             return self.build_bloom(1, digests);
         };
-        let shape = GroupShape::new(FamilyShape::Ribbon(ribbon), digests.len() as u32, unit_count);
+        let shape = GroupShape::new(KindShape::Ribbon(ribbon), digests.len() as u32, unit_count);
         BuiltGroup { shape, units }
     }
 }
 
 impl Default for UnitSettings {
     fn default() -> Self {
-        Self { family: FamilySettings::Ribbon, unit_count: 16 }
+        Self { kind: KindSettings::Ribbon, unit_count: 16 }
     }
 }
 
 impl fmt::Display for UnitSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.family {
-            FamilySettings::Bloom { bits_per_key } => write!(f, "bloom:{}x{bits_per_key}", self.unit_count),
-            FamilySettings::Ribbon => write!(f, "ribbon:{}", self.unit_count),
+        match self.kind {
+            KindSettings::Bloom { bits_per_key } => write!(f, "bloom:{}x{bits_per_key}", self.unit_count),
+            KindSettings::Ribbon => write!(f, "ribbon:{}", self.unit_count),
         }
     }
 }
@@ -189,7 +189,7 @@ mod tests {
     fn a_ribbon_that_cannot_be_solved_becomes_bloom_units() {
         let digests: Vec<_> = (0..1000).map(|i| KeyDigest { lo: i, hi: !i }).collect();
         let built = GroupBuilder::new(UnitSettings::ribbon(7).unwrap()).build_ribbon(&digests, 0);
-        assert_eq!((built.shape.family(), built.shape.unit_count()), (Family::Bloom, 7));
+        assert_eq!((built.shape.kind(), built.shape.unit_count()), (UnitKind::Bloom, 7));
         let units: Vec<&[u8]> = built.units.iter().map(Vec::as_slice).collect();
         let group = FilterGroup::from_units(built.shape, &units).unwrap();
         assert!(digests.iter().all(|&digest| group.may_match(digest)));

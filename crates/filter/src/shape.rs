@@ -1,32 +1,32 @@
 //! The shape of a segment's units: all that is needed to read them, in six bytes (eight when stored).
 
-use crate::family::FamilyShape;
+use crate::kind::KindShape;
 use crate::limits::{KEYS_MAX, MAX_UNITS};
-use crate::{Family, FilterError};
+use crate::{FilterError, UnitKind};
 
 /// Bytes of an encoded [`GroupShape`].
 pub const SHAPE_BYTES: usize = 8;
 
-/// Family, parameters, number of keys and number of units of a group. Sizes and rates are derived from these.
+/// Kind, parameters, number of keys and number of units of a group. Sizes and rates are derived from these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupShape {
     /// Little-endian bytes, so that a shape has no padding. The index on flash keeps one for each partition.
     key_count: [u8; 3],
-    family: FamilyShape,
+    kind: KindShape,
     unit_count: u8,
 }
 
 const _: () = assert!(size_of::<GroupShape>() == 6);
 
 impl GroupShape {
-    pub(crate) fn new(family: FamilyShape, key_count: u32, unit_count: u8) -> Self {
+    pub(crate) fn new(kind: KindShape, key_count: u32, unit_count: u8) -> Self {
         let [k0, k1, k2, _] = key_count.min(KEYS_MAX).to_le_bytes();
-        Self { key_count: [k0, k1, k2], family, unit_count }
+        Self { key_count: [k0, k1, k2], kind, unit_count }
     }
 
     /// Kind of the units.
-    pub fn family(&self) -> Family {
-        self.family.family()
+    pub fn kind(&self) -> UnitKind {
+        self.kind.kind()
     }
 
     /// Number of keys of the group.
@@ -51,23 +51,23 @@ impl GroupShape {
         match resident_units.min(self.unit_count) {
             0 => 1.0,
             _ if self.key_count() == 0 => 0.0,
-            resident => self.family.unit_fpr(self.key_count()).powi(i32::from(resident)),
+            resident => self.kind.unit_fpr(self.key_count()).powi(i32::from(resident)),
         }
     }
 
     /// The stored form; `docs/format.md` has the table.
     pub fn encode(&self) -> [u8; SHAPE_BYTES] {
-        let [family, a, b] = self.family.encode();
+        let [kind, a, b] = self.kind.encode();
         let [k0, k1, k2, k3] = self.key_count().to_le_bytes();
-        [family, self.unit_count, a, b, k0, k1, k2, k3]
+        [kind, self.unit_count, a, b, k0, k1, k2, k3]
     }
 
     /// Decodes the stored form. Total: returns a usable shape or an error for any bytes.
     pub fn decode(bytes: &[u8]) -> Result<Self, FilterError> {
-        let &[family, unit_count, a, b, k0, k1, k2, k3] = bytes else {
+        let &[kind, unit_count, a, b, k0, k1, k2, k3] = bytes else {
             return Err(FilterError::ShapeBytes { got: bytes.len(), expected: SHAPE_BYTES });
         };
-        let family = FamilyShape::decode([family, a, b])?;
+        let kind = KindShape::decode([kind, a, b])?;
         if unit_count == 0 || unit_count > MAX_UNITS {
             return Err(FilterError::UnitCount { got: unit_count, max: MAX_UNITS });
         }
@@ -75,14 +75,14 @@ impl GroupShape {
         if key_count > KEYS_MAX {
             return Err(FilterError::ShapeParameter { name: "key_count", got: key_count.into() });
         }
-        Ok(Self::new(family, key_count, unit_count))
+        Ok(Self::new(kind, key_count, unit_count))
     }
 
-    pub(crate) fn family_shape(&self) -> FamilyShape {
-        self.family
+    pub(crate) fn kind_shape(&self) -> KindShape {
+        self.kind
     }
 
     pub(crate) fn unit_words(&self) -> u32 {
-        self.family.unit_words(self.key_count())
+        self.kind.unit_words(self.key_count())
     }
 }

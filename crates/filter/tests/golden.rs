@@ -1,4 +1,4 @@
-//! Bytes that must not change without a new family or format version. The expected values come from an independent implementation (Python
+//! Bytes that must not change without a new kind or format version. The expected values come from an independent implementation (Python
 //! with the C library's XXH3).
 
 use springbloom_filter::{GroupShape, KeyDigest, UnitSettings};
@@ -49,7 +49,7 @@ fn default_units_of_4096_keys() {
 fn bloom_shape() {
     let digests: Vec<KeyDigest> = (0..1000u32).map(|i| KeyDigest::of(&i.to_be_bytes())).collect();
     let shape = UnitSettings::bloom(6, 4).unwrap().build(&digests).shape;
-    // Family 1, 6 units, 4 bits per key, 3 probes, 1000 keys.
+    // Kind 1, 6 units, 4 bits per key, 3 probes, 1000 keys.
     assert_eq!(shape.encode(), [1, 6, 4, 3, 0xe8, 3, 0, 0]);
     assert_eq!(GroupShape::decode(&[1, 6, 4, 3, 0xe8, 3, 0, 0]), Ok(shape));
 }
@@ -60,7 +60,7 @@ fn ribbon_units() {
     for (unit, bytes) in RIBBON_UNITS {
         assert_eq!(hex(&built.units[unit]), bytes, "unit {unit}");
     }
-    // Family 2, 32 units, first size, first seed, 8 keys.
+    // Kind 2, 32 units, first size, first seed, 8 keys.
     assert_eq!(built.shape.encode(), [2, 32, 0, 0, 8, 0, 0, 0]);
 }
 

@@ -1,4 +1,4 @@
-//! Properties of the units of every family: no false negatives, monotone prefixes, total decoding.
+//! Properties of the units of every kind: no false negatives, monotone prefixes, total decoding.
 
 mod support;
 
@@ -162,10 +162,10 @@ fn wrong_units_are_errors_not_panics() {
 /// Shapes of half a gigabyte. Larger ones are refused at once, and these by length before the allocation.
 #[test]
 fn a_shape_that_asks_for_gigabytes_allocates_nothing() {
-    for family in [[1, 32, 8, 3], [2, 32, 15, 0]] {
+    for kind in [[1, 32, 8, 3], [2, 32, 15, 0]] {
         let error = FilterError::ShapeParameter { name: "key_count", got: 0xffff_ffff };
-        assert_eq!(GroupShape::decode(&[family, [0xff; 4]].concat()), Err(error));
-        let shape = GroupShape::decode(&[family, KEYS_MAX.to_le_bytes()].concat()).unwrap();
+        assert_eq!(GroupShape::decode(&[kind, [0xff; 4]].concat()), Err(error));
+        let shape = GroupShape::decode(&[kind, KEYS_MAX.to_le_bytes()].concat()).unwrap();
         let expected = shape.unit_bytes();
         assert!(expected > 1 << 21);
         let error = Err(FilterError::UnitBytes { unit: 0, got: 8, expected });
@@ -194,12 +194,12 @@ fn settings_out_of_range_are_errors() {
     assert_eq!(UnitSettings::default().to_string(), "ribbon:16");
 }
 
-/// An encoded shape that is likely to be accepted: known family codes and small parameters.
+/// An encoded shape that is likely to be accepted: known kind codes and small parameters.
 fn likely_shape() -> impl Strategy<Value = [u8; SHAPE_BYTES]> {
     (0..4u8, 0..34u8, 0..10u8, 0..20u8, prop_oneof![0..70u32, 0..5000u32]).prop_map(
-        |(family, units, a, b, keys)| {
+        |(kind, units, a, b, keys)| {
             let [k0, k1, k2, k3] = keys.to_le_bytes();
-            [family, units, a, b, k0, k1, k2, k3]
+            [kind, units, a, b, k0, k1, k2, k3]
         },
     )
 }

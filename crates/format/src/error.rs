@@ -55,7 +55,7 @@ pub enum FormatError {
         /// The required value, or its bound.
         expected: u64,
     },
-    /// The shape of a segment is not usable, for instance of a family that a newer version added.
+    /// The shape of a segment is not usable, for instance of a kind that a newer version added.
     #[error("shape of segment {segment} cannot be read")]
     Shape {
         /// Index of the segment.

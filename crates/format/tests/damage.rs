@@ -89,11 +89,11 @@ fn every_kind_of_wrong_block_has_its_own_error() {
     assert!(matches!(parse(&|b| b[HEADER_BYTES + 9] ^= 1), FormatError::Checksum { part: "directory", .. }));
     assert!(matches!(parse(&|b| b.truncate(3)), FormatError::Truncated { part: "header", got: 3, .. }));
     assert!(matches!(parse(&|b| b.truncate(60)), FormatError::Truncated { part: "directory", .. }));
-    let unknown_family = parse(&|b| {
+    let unknown_kind = parse(&|b| {
         b[HEADER_BYTES] = 200;
         sign(b);
     });
-    assert!(matches!(unknown_family, FormatError::Shape { segment: 0, .. }), "{unknown_family}");
+    assert!(matches!(unknown_kind, FormatError::Shape { segment: 0, .. }), "{unknown_kind}");
     for (version, contents) in [(1, 1), (1, 2), (2, 0), (2, 3)] {
         let unknown = parse(&|b| {
             (b[8], b[11]) = (version, contents);

@@ -90,7 +90,7 @@ fn a_reader_of_the_document_agrees_with_the_crate() {
             let entry = &entries[segment as usize * entry_bytes..][..entry_bytes];
             let shape = directory.shape(segment);
             assert_eq!(entry[..SHAPE_BYTES], shape.encode());
-            assert_eq!(get(&entry_fields, "kind", entry), shape.family() as u64);
+            assert_eq!(get(&entry_fields, "kind", entry), shape.kind() as u64);
             assert_eq!(get(&entry_fields, "unit_count", entry), shape.unit_count().into());
             assert_eq!(get(&entry_fields, "key_count", entry), shape.key_count().into());
             assert_eq!(get(&entry_fields, "data_bytes", entry), directory.data_bytes(segment));

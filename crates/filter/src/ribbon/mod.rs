@@ -8,7 +8,7 @@
 //! Invariants:
 //! - Fingerprint bits do not depend on the retry seed, because choosing a seed by success must not choose among fingerprints.
 //! - Free variables are 0, which makes the solution unique: bytes depend on the set of keys, not on their order.
-//! - A system without a solution for any seed is reported, and the caller uses another family.
+//! - A system without a solution for any seed is reported, and the caller uses another kind.
 //!
 //! Starts are *smashed*: drawn from a range that extends beyond both ends and then clamped, so that the outermost slots have the same load
 //! as the others. This makes small segments dense: 0.8% of spare slots at 4 Ki keys.

@@ -1,8 +1,8 @@
-//! Shared by the tests over all families.
+//! Shared by the tests over all kinds.
 
 use springbloom_filter::{BuiltGroup, FilterGroup, KeyDigest, UnitSettings};
 
-/// Every family, with the unit counts and sizes that matter.
+/// Every kind, with the unit counts and sizes that matter.
 pub(crate) fn every_settings() -> Vec<UnitSettings> {
     let bloom = |units, bits| UnitSettings::bloom(units, bits).unwrap();
     let mut all: Vec<_> = (1..=8).map(|bits| bloom(6, bits)).collect();

@@ -1,4 +1,4 @@
-//! The families of units, for code that reads units. `settings.rs` lists the ones that can be built.
+//! The kinds of units, for code that reads units. `settings.rs` lists the ones that can be built.
 
 use crate::bloom::BloomShape;
 use crate::nibbles::Nibbles;
@@ -10,14 +10,14 @@ use crate::{FilterError, KeyDigest};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 #[repr(u8)]
-pub enum Family {
+pub enum UnitKind {
     /// Bloom filter units of a few bits per key.
     Bloom = 1,
     /// Ribbon filter units of one bit per key.
     Ribbon = 2,
 }
 
-impl Family {
+impl UnitKind {
     /// Lower-case name for reports and configuration.
     pub fn name(self) -> &'static str {
         match self {
@@ -27,38 +27,38 @@ impl Family {
     }
 }
 
-/// The parameters of a family, in addition to the numbers of units and of keys.
+/// The parameters of a kind, in addition to the numbers of units and of keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FamilyShape {
+pub(crate) enum KindShape {
     Bloom(BloomShape),
     Ribbon(RibbonShape),
 }
 
-impl FamilyShape {
-    pub(crate) fn family(self) -> Family {
+impl KindShape {
+    pub(crate) fn kind(self) -> UnitKind {
         match self {
-            Self::Bloom(_) => Family::Bloom,
-            Self::Ribbon(_) => Family::Ribbon,
+            Self::Bloom(_) => UnitKind::Bloom,
+            Self::Ribbon(_) => UnitKind::Ribbon,
         }
     }
 
-    /// The stored form: family code and two bytes of parameters.
+    /// The stored form: kind code and two bytes of parameters.
     pub(crate) fn encode(self) -> [u8; 3] {
         match self {
-            Self::Bloom(bloom) => [Family::Bloom as u8, bloom.bits_per_key(), bloom.probes()],
-            Self::Ribbon(ribbon) => [Family::Ribbon as u8, ribbon.growth(), ribbon.seed()],
+            Self::Bloom(bloom) => [UnitKind::Bloom as u8, bloom.bits_per_key(), bloom.probes()],
+            Self::Ribbon(ribbon) => [UnitKind::Ribbon as u8, ribbon.growth(), ribbon.seed()],
         }
     }
 
-    pub(crate) fn decode([family, a, b]: [u8; 3]) -> Result<Self, FilterError> {
-        match family {
-            code if code == Family::Bloom as u8 => BloomShape::from_parameters(a, b).map(Self::Bloom),
-            code if code == Family::Ribbon as u8 => RibbonShape::from_parameters(a, b).map(Self::Ribbon),
-            got => Err(FilterError::UnknownFamily { got }),
+    pub(crate) fn decode([kind, a, b]: [u8; 3]) -> Result<Self, FilterError> {
+        match kind {
+            code if code == UnitKind::Bloom as u8 => BloomShape::from_parameters(a, b).map(Self::Bloom),
+            code if code == UnitKind::Ribbon as u8 => RibbonShape::from_parameters(a, b).map(Self::Ribbon),
+            got => Err(FilterError::UnknownKind { got }),
         }
     }
 
-    /// Family and parameters in ten bits, for [`ProbeLayout`](crate::ProbeLayout).
+    /// Kind and parameters in ten bits, for [`ProbeLayout`](crate::ProbeLayout).
     pub(crate) fn to_bits(self) -> u16 {
         match self {
             Self::Bloom(BloomShape(parameters)) => u16::from(parameters.to_bits()),
@@ -66,14 +66,14 @@ impl FamilyShape {
         }
     }
 
-    /// The inverse of [`to_bits`](Self::to_bits). Errors on a family that does not exist.
+    /// The inverse of [`to_bits`](Self::to_bits). Errors on a kind that does not exist.
     #[inline]
     pub(crate) fn from_bits(bits: u16) -> Result<Self, FilterError> {
         let parameters = Nibbles::from_bits(bits as u8);
         match bits >> 8 {
             0 => Ok(Self::Bloom(BloomShape(parameters))),
             1 => Ok(Self::Ribbon(RibbonShape(parameters))),
-            got => Err(FilterError::UnknownFamily { got: got as u8 }),
+            got => Err(FilterError::UnknownKind { got: got as u8 }),
         }
     }
 
@@ -106,9 +106,9 @@ impl FamilyShape {
     #[inline]
     pub(crate) fn probe(self, unit_words: u32, digest: KeyDigest) -> Probe {
         Probe(match self {
-            _ if unit_words == 0 => FamilyProbe::Nothing,
-            Self::Bloom(shape) => FamilyProbe::Bloom { shape, unit_words, digest },
-            Self::Ribbon(shape) => FamilyProbe::Ribbon(shape.probe(unit_words, digest)),
+            _ if unit_words == 0 => KindProbe::Nothing,
+            Self::Bloom(shape) => KindProbe::Bloom { shape, unit_words, digest },
+            Self::Ribbon(shape) => KindProbe::Ribbon(shape.probe(unit_words, digest)),
         })
     }
 }
@@ -116,10 +116,10 @@ impl FamilyShape {
 /// The probe of one digest for the units of a segment, for any number of resident units. Computing it before the units are found leaves no
 /// work between finding them and reading them.
 #[derive(Clone, Copy, Debug)]
-pub struct Probe(FamilyProbe);
+pub struct Probe(KindProbe);
 
 #[derive(Clone, Copy, Debug)]
-enum FamilyProbe {
+enum KindProbe {
     /// The probe of units over no keys, which reject every key.
     Nothing,
     Bloom {
@@ -136,7 +136,7 @@ impl Probe {
     #[inline]
     pub fn prefetch(&self, words: &[u64], resident: u8) {
         // Bloom units are several arrays, which are asked one after the other until one rejects: nothing is gained.
-        if let FamilyProbe::Ribbon(probe) = &self.0
+        if let KindProbe::Ribbon(probe) = &self.0
             && resident > 0
         {
             probe.first_words(resident).into_iter().for_each(|word| prefetch(words, word));
@@ -152,12 +152,12 @@ impl Probe {
     #[inline]
     pub fn rejecting_unit(&self, words: &[u64], resident: u8) -> Option<u8> {
         match &self.0 {
-            FamilyProbe::Nothing => (resident > 0).then_some(0),
-            FamilyProbe::Bloom { shape, unit_words, digest } => {
+            KindProbe::Nothing => (resident > 0).then_some(0),
+            KindProbe::Bloom { shape, unit_words, digest } => {
                 let words = &words[..*unit_words as usize * usize::from(resident)];
                 shape.rejecting_unit(words, *unit_words, *digest)
             }
-            FamilyProbe::Ribbon(probe) => probe.rejecting_unit(words, resident),
+            KindProbe::Ribbon(probe) => probe.rejecting_unit(words, resident),
         }
     }
 }
