@@ -28,7 +28,7 @@ fn column_families_of_one_store_that_hangs_leave_threads_to_others() {
     with_simulated_files(&mut options);
     let options = installed(&elastic, &options);
     let mut hanging = DB::open(&options, folder.path().join("hanging")).expect("open");
-    for family in 0..8 {
+    for family in 0..16 {
         let name = family.to_string();
         hanging.create_cf(&name, &options).expect("a column family");
         let family = hanging.cf_handle(&name).expect("it was made");
