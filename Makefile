@@ -141,11 +141,11 @@ test-jvm: setup-jvm
 jvm-soak: setup-jvm
 	@mvn -B -ntp -f hosts/jvm/pom.xml -pl rocksdbjni verify -Dtest=SoakTest -Dsoak.seconds=$(or $(SECONDS),600)
 
-# A table of docs/guide-jvm.md.
+# Reads and times of Kafka Streams with stock filters and with elastic ones, at three sizes of memory.
 jvm-compare: setup-jvm
 	@mvn -B -q -ntp -f hosts/jvm/pom.xml -pl kafka-streams -am verify -Dtest=ComparisonRun -Dsurefire.failIfNoSpecifiedTests=false
 
-# Another table of it: the store of a crawler's frontier.
+# The table of docs/guide-jvm.md: the store of a crawler's frontier.
 jvm-url-frontier: setup-jvm
 	@mvn -B -q -ntp -f hosts/jvm/pom.xml -pl rocksdbjni verify -Dtest=UrlFrontierRun
 
