@@ -229,6 +229,25 @@ impl Manager {
     /// meanwhile. Of two calls at the same time, both move to what the later one asked for.
     pub fn set_budget_bytes(&self, budget_bytes: usize) -> usize {
         self.shared.registry.lock().ask_budget(budget_bytes);
+        self.reach_budget()
+    }
+
+    /// The same where the budget is larger; otherwise it stays.
+    pub fn lower_budget_bytes(&self, budget_bytes: usize) {
+        let is_larger = {
+            let mut registry = self.shared.registry.lock();
+            let is_larger = self.budget.asked_bytes() > budget_bytes;
+            if is_larger {
+                registry.ask_budget(budget_bytes);
+            }
+            is_larger
+        };
+        if is_larger {
+            self.reach_budget();
+        }
+    }
+
+    fn reach_budget(&self) -> usize {
         loop {
             let moved = self.shared.registry.lock().move_budget();
             match moved {

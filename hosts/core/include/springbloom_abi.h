@@ -267,7 +267,7 @@ enum { SB_OPENED = 0, SB_NO_ROOM = 1, SB_CORRUPT = 2, SB_UNREADABLE = 4, SB_NO_S
 int sb_block_units(sb_bytes head, int32_t contents, uint64_t* units_at) SB_NOEXCEPT;
 // Opens a table; close it with sb_table_close. `head` is null if `why` has a reason: SB_NO_ROOM, SB_CORRUPT, SB_UNREADABLE. Returns
 // SB_OPENED, or why lookups pass unfiltered. With SB_NO_SUCH_UNITS that is final and `*table` is null; otherwise the table waits, and
-// another thread opens it when there is room and it can be read. Takes a share in `file`.
+// another thread opens it when there is room and it can be read. Takes over the caller's share in `file`, whatever it returns.
 int sb_table_open(const sb_filters* filters, const sb_column_family* family, const sb_table_spec* spec, const sb_head* head,
                   int why, const sb_file* file, const sb_table** table) SB_NOEXCEPT;
 // Ends the waiting of a table whose file is being deleted. Does not wait for a read.

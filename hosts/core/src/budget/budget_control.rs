@@ -1,10 +1,10 @@
 //! The budget in force: what the program asked for, or what was measured to be best, and no more than is charged to the block caches.
 //!
 //! Invariants: the manager's limit is never above what is charged to the caches in use, but for the moment after one needed the room;
-//! one thread at a time moves the budget; nobody who needs room in a cache waits for that; a callback of a cache sets a flag alone.
+//! one thread at a time asks caches and charges them, under no lock that anybody waits for, so that a cache may call back; a callback of a
+//! cache sets a flag alone.
 
 use std::{
-    slice,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
@@ -45,8 +45,10 @@ pub(crate) struct BudgetControl {
     caches: ChargedCaches,
     /// Held for a moment.
     charging: Mutex<Charging>,
-    /// Held by the one who moves the budget, who may wait for a read of a unit and for a cache.
-    turn: Mutex<State>,
+    /// Held for a moment.
+    state: Mutex<State>,
+    /// Held by the thread that asks and charges the caches. Others do not wait for it: they ring, and the thread that is woken looks again.
+    moving: Mutex<()>,
 }
 
 struct State {
@@ -74,21 +76,31 @@ impl BudgetControl {
             alarm: Arc::default(),
             caches: ChargedCaches::default(),
             charging: Mutex::new(Charging::new()),
-            turn: Mutex::new(State { asked_bytes, auto, row_cache_bytes: 0, is_told: false }),
+            state: Mutex::new(State { asked_bytes, auto, row_cache_bytes: 0, is_told: false }),
+            moving: Mutex::new(()),
         }
     }
 
-    /// Asks for another budget, and gives the one that is in force then. A smaller one holds when this returns.
+    /// Asks for another budget, and gives the one that is in force then. A smaller one holds when this returns. Caches that pay for a larger
+    /// one are asked by the thread that looks at them: the program may be called by a cache itself.
     pub(crate) fn ask(&self, budget: Budget) -> usize {
-        let caches = self.caches.in_use();
-        let mut state = self.turn.lock();
-        self.is_auto.store(budget == Budget::Auto, Ordering::Relaxed);
-        match budget {
-            Budget::Bytes(budget_bytes) => (state.asked_bytes, state.auto) = (budget_bytes as usize, None),
-            Budget::Auto => _ = state.auto.get_or_insert_with(AutoBudget::new),
+        {
+            let mut state = self.state.lock();
+            self.is_auto.store(budget == Budget::Auto, Ordering::Relaxed);
+            match budget {
+                Budget::Bytes(budget_bytes) => {
+                    (state.asked_bytes, state.auto) = (budget_bytes as usize, None)
+                }
+                Budget::Auto => _ = state.auto.get_or_insert_with(AutoBudget::new),
+            }
         }
         self.charging.lock().standing.ask();
-        self.follow(&mut state, &caches);
+        if self.caches.is_empty() {
+            self.follow(&[]);
+        } else {
+            self.manager.lower_budget_bytes(self.asked_bytes());
+            self.alarm.ring();
+        }
         self.in_force()
     }
 
@@ -112,9 +124,8 @@ impl BudgetControl {
         };
         if is_first {
             // Tables that are opened next find the budget.
-            let mut state = self.turn.lock();
             self.charging.lock().standing.ask();
-            self.follow(&mut state, slice::from_ref(&in_use.charge));
+            self.follow(&self.caches.in_use());
         }
         if in_use.charge.bytes() == 0 {
             self.alarm.ring();
@@ -137,10 +148,8 @@ impl BudgetControl {
     pub(crate) fn look_at_caches(&self, row_cache_bytes: usize) -> Duration {
         let mut took = Duration::ZERO;
         self.alarm.answer(|| {
-            let caches = self.caches.in_use();
-            let mut state = self.turn.lock();
-            state.row_cache_bytes = row_cache_bytes;
-            took = self.follow(&mut state, &caches);
+            self.state.lock().row_cache_bytes = row_cache_bytes;
+            took = self.follow(&self.caches.in_use());
         });
         took
     }
@@ -190,43 +199,60 @@ impl BudgetControl {
     }
 
     /// Moves the budget to what was asked for or is best, or to what the caches in use have room for. Gives how long it took to ask them.
-    fn follow(&self, state: &mut State, caches: &[Arc<CacheCharge>]) -> Duration {
+    fn follow(&self, caches: &[Arc<CacheCharge>]) -> Duration {
+        if caches.is_empty() {
+            self.follow_none();
+            return Duration::ZERO;
+        }
+        let Some(_moving) = self.moving.try_lock() else {
+            self.alarm.ring();
+            return Duration::ZERO;
+        };
+        let begun = Instant::now();
         let capacity = caches.iter().map(|cache| cache.capacity()).sum();
         self.cache_bytes.store(capacity, Ordering::Relaxed);
-        if caches.is_empty() {
+        let eighths = if self.is_auto() { MOST_EIGHTHS } else { HALF };
+        let rooms: Vec<usize> = caches.iter().map(|cache| cache.room(eighths)).collect();
+        let now = Instant::now();
+        let (budget, news) = self.decide(now, capacity, rooms.iter().sum());
+        news.into_iter().for_each(|news| self.manager.notices().tell(news));
+        self.move_to(budget, caches, &rooms);
+        self.tell();
+        now - begun
+    }
+
+    /// No cache pays for the budget.
+    fn follow_none(&self) {
+        self.cache_bytes.store(0, Ordering::Relaxed);
+        let asked = {
+            let mut state = self.state.lock();
             // Nothing that was measured holds for the next cache.
             if let Some(auto) = &mut state.auto {
                 (*auto, state.asked_bytes) = (AutoBudget::new(), Budget::UNCHARGED_BYTES as usize);
             }
-            self.set(state.asked_bytes);
-            return Duration::ZERO;
-        }
-        let budget = self.manager.budget().asked_bytes();
-        let eighths = if state.auto.is_some() { MOST_EIGHTHS } else { HALF };
-        let begun = Instant::now();
-        let rooms: Vec<usize> = caches.iter().map(|cache| cache.room(eighths)).collect();
-        let now = Instant::now();
-        let room = self.charging.lock().standing.limit(now, budget, rooms.iter().sum());
-        let (row_cache, sought_tables) = (state.row_cache_bytes, self.sought_tables.load(Ordering::Relaxed));
-        self.choose(state, CacheLook { capacity, row_cache, room, in_force: self.in_force(), sought_tables });
-        let asked = state.asked_bytes;
-        let budget = self.charging.lock().standing.next(now, budget, room.min(asked), asked);
-        self.move_to(budget, caches, &rooms);
-        self.tell(state);
-        now - begun
+            state.asked_bytes
+        };
+        self.set(asked);
     }
 
-    /// Asks for the budget that reads least, if that is to be found out.
-    fn choose(&self, state: &mut State, look: CacheLook) {
-        let Some(auto) = &mut state.auto else { return };
-        let chosen = auto.next(&self.manager, look);
-        if let Some(news) = auto.news(look.capacity) {
-            self.manager.notices().tell(news);
+    /// The budget to have now, where caches have this room, and what the log should be told of a choice.
+    fn decide(&self, now: Instant, capacity: usize, room: usize) -> (usize, Option<String>) {
+        let budget = self.manager.budget().asked_bytes();
+        let mut state = self.state.lock();
+        let room = self.charging.lock().standing.limit(now, budget, room);
+        let (row_cache, sought_tables) = (state.row_cache_bytes, self.sought_tables.load(Ordering::Relaxed));
+        let mut news = None;
+        if let Some(auto) = &mut state.auto {
+            let look = CacheLook { capacity, row_cache, room, in_force: self.in_force(), sought_tables };
+            let chosen = auto.next(&self.manager, look);
+            news = auto.news(capacity);
+            if chosen != state.asked_bytes {
+                state.asked_bytes = chosen;
+                self.charging.lock().standing.ask();
+            }
         }
-        if chosen != state.asked_bytes {
-            state.asked_bytes = chosen;
-            self.charging.lock().standing.ask();
-        }
+        let asked = state.asked_bytes;
+        (self.charging.lock().standing.next(now, budget, room.min(asked), asked), news)
     }
 
     /// It falls before the charge does, and rises after it.
@@ -245,21 +271,31 @@ impl BudgetControl {
         self.set(budget.min(granted));
     }
 
+    /// Moves to this budget, or to what the program asked for if that is less, also meanwhile. May wait for a read of a unit.
     fn set(&self, budget_bytes: usize) {
         if budget_bytes != self.manager.budget().asked_bytes() {
             self.manager.set_budget_bytes(budget_bytes);
         }
+        self.manager.lower_budget_bytes(self.asked_bytes());
     }
 
-    fn tell(&self, state: &mut State) {
-        let (in_force, asked) = (self.in_force(), state.asked_bytes);
-        if in_force < asked && !state.is_told {
+    fn asked_bytes(&self) -> usize {
+        self.state.lock().asked_bytes
+    }
+
+    fn tell(&self) {
+        let in_force = self.in_force();
+        let (asked, was_told) = {
+            let mut state = self.state.lock();
+            let asked = state.asked_bytes;
+            (asked, std::mem::replace(&mut state.is_told, in_force < asked))
+        };
+        if in_force < asked && !was_told {
             self.manager.notices().warn(format!(
                 "a filter budget of {asked} bytes is lowered to {in_force}, for which the block caches that pay for it have room; it \
                  follows the room there from now on"
             ));
         }
-        state.is_told = in_force < asked;
     }
 }
 
@@ -299,6 +335,25 @@ mod tests {
             assert_eq!(users, 1, "the look has the other cache");
         });
         assert_eq!(slow.charged(), 1 << 16);
+    }
+
+    #[test]
+    fn a_smaller_budget_holds_at_once_while_a_cache_hangs_and_a_larger_one_is_not_waited_for() {
+        let control = control();
+        let cache = Arc::<LentCache>::default();
+        let _in_use = use_cache(&control, &cache);
+        cache.set_hangs(true);
+        thread::scope(|scope| {
+            scope.spawn(|| control.look_at_caches(0));
+            cache.wait_until_a_call_hangs();
+            assert_eq!(control.ask(Budget::Bytes(1 << 12)), 1 << 12);
+            assert_eq!(control.ask(Budget::Bytes(1 << 15)), 1 << 12);
+            assert_eq!(control.ask(Budget::Bytes(1 << 13)), 1 << 12);
+            cache.set_hangs(false);
+        });
+        assert!(control.alarm.is_ringing());
+        control.look_at_caches(0);
+        assert_eq!((control.in_force(), cache.charged()), (1 << 13, 1 << 13));
     }
 
     #[test]

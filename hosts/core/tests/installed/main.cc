@@ -4,12 +4,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "springbloom_abi.h"
@@ -42,12 +44,16 @@ int Read(const void*, sb_bytes path, uint64_t offset, size_t size, int, uint8_t*
 int Exists(const void*, sb_bytes path) noexcept {
   return access(std::string(reinterpret_cast<const char*>(path.data), path.size).c_str(), F_OK) == 0 ? 1 : 0;
 }
+const std::thread::id engine_thread = std::this_thread::get_id();
 void Log(const void*, int /*is_warning*/, sb_bytes text) noexcept {
+  Require(std::this_thread::get_id() != engine_thread, "no thread of the engine waits for its log");
   std::printf("%.*s\n", static_cast<int>(text.size), reinterpret_cast<const char*>(text.data));
 }
 int ReadOpen(const sb_file*, uint64_t, size_t, int, uint8_t*) noexcept { return 1; }
 int ReadHead(const sb_file*, int32_t, void*, void (*)(void*, const sb_head*) SB_NOEXCEPT) noexcept { return 1; }
-void Uncounted(const sb_file*) noexcept {}
+std::atomic<int> file_shares{0};
+void Share(const sb_file*) noexcept { ++file_shares; }
+void Release(const sb_file*) noexcept { --file_shares; }
 void Free(void*) noexcept {}
 
 const sb_engine kEngine = {
@@ -120,8 +126,9 @@ int main(int argc, char** argv) {
   spec.family = Bytes(family_name);
   const sb_head head{{Bytes(block).data, head_bytes}, /*block_offset=*/0, Bytes(session)};
   // Units are read through the folder's files where an open file cannot be read.
-  const sb_file_calls calls{&ReadOpen, &ReadHead, /*read_index=*/nullptr, &Uncounted, &Uncounted};
+  const sb_file_calls calls{&ReadOpen, &ReadHead, /*read_index=*/nullptr, &Share, &Release};
   const sb_file file{&calls};
+  Share(&file);  // which the table takes over
   const sb_table* table = nullptr;
   uint64_t units_at = 1;
   Require(sb_block_units(head.bytes, SB_KEYS, &units_at) == SB_OPENED && units_at == 0, "the head is sound");
@@ -169,8 +176,11 @@ int main(int argc, char** argv) {
 
   Require(passed <= kKeys / 100, "units that are loaded reject absent keys");
 
+  Require(sb_filters_set_budget_bytes(filters, 10) == 1, "a budget that is too small for what is open is a line for the log");
   sb_table_close(filters, table, /*obsolete=*/0);
   sb_column_family_close(filters, family, /*may_wait=*/1);
+  Require(file_shares == 0, "a closed table has no share in its file");
+  Require(sb_filters_set_budget_bytes(filters, 1 << 20) == 1, "the budget is what it was");
   sb_filters_give_up_shared_instance();
   Require(sb_filters_shared_instance_if_any() == nullptr, "an instance that was given up is not shared");
   Require(sb_filters_budget_bytes(filters) == 1 << 20, "an instance that was given up serves those who own it");
