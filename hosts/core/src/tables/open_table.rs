@@ -3,7 +3,6 @@
 //! Only an open one has units; nothing but the manager's load queue opens one that waits. Who reads has a share of all that the read uses.
 
 use std::{
-    os::unix::ffi::OsStrExt,
     path::Path,
     sync::{
         Arc,
@@ -17,7 +16,6 @@ use springbloom_manager::{
     BytewiseOrder, Fences, KeyOrder, LoadedIndex, SegmentUse, TableHandle, TableId, TableIndex, TableSpec,
     WaitingTable, WaitsFor, allocated_bytes,
 };
-use xxhash_rust::xxh3::Xxh3;
 
 use super::{
     Tables,
@@ -204,29 +202,31 @@ impl Prepared {
         let units_at = head.block_offset.checked_add(directory.units_at()).and_then(U48::new);
         let units_at = units_at.ok_or(OpenError::Corrupt)?;
         let stored_id = stored_id(&head.session, opening.file_number, &head.bytes);
-        let id = table_id(opening, &head.session);
         // An engine opens no table of a database by another name.
         let named = tables.engine.folder_and_number(&opening.path);
         let (path, number) = named.ok_or(OpenError::NoSuchUnits)?;
-        let (mut folder, mut remembered) = (None, None);
-        if let Some(warm_starts) = &tables.warm_starts {
-            let (its_folder, its_use) = warm_starts.open(database, path, stored_id, number);
-            if its_use.is_none() && !tables.manager.knows(id) && its_folder.has_file() {
-                // Its file does not tell of the table.
-                its_folder.note_change();
-            }
-            (folder, remembered) = (Some(its_folder), its_use);
-        }
-        let number = U48::new(number).ok_or(OpenError::NoSuchUnits)?;
+        let taken = tables.warm_starts.as_ref().map(|all| all.open(database, path, stored_id, number));
+        let (folder, remembered) = taken.unzip();
         let place = TableLocation::of(tables.engine, path, database.clone(), folder);
         let location = tables.files.shared_location(place);
+        let number = U48::new(number).ok_or(OpenError::NoSuchUnits)?;
+        let file = TableFile::new(number, units_at, directory.identity());
+        let (id, remembered) = (location.id_of(&file, stored_id), remembered.flatten());
+        if let Some(folder) = location.folder()
+            && remembered.is_none()
+            && !tables.manager.knows(id)
+            && folder.has_file()
+        {
+            // Its file does not tell of the table.
+            folder.note_change();
+        }
         location.locate();
         Ok(Self {
             shapes: segments().map(|segment| directory.shape(segment)).collect(),
             firsts: segments().map(|segment| directory.fence(segment).to_vec()).collect(),
             last_key: directory.last_key().to_vec(),
             id,
-            file: TableFile::new(number, stored_id, units_at, directory.identity()),
+            file,
             location,
             remembered,
             further_prefixes: directory.further_prefixes(),
@@ -257,17 +257,4 @@ impl Prepared {
             .flatten();
         Ok(Units { handle, index, further_prefixes, location, open_file })
     }
-}
-
-/// Identity of the file within its database. Another database that has the file open too has a state of its own.
-fn table_id(opening: &Opening, session: &[u8]) -> TableId {
-    let mut hash = Xxh3::new();
-    hash.update(&opening.family.database.number().to_le_bytes());
-    for part in [opening.path.as_os_str().as_bytes(), session] {
-        hash.update(&(part.len() as u64).to_le_bytes());
-        hash.update(part);
-    }
-    hash.update(&opening.file_number.to_le_bytes());
-    hash.update(&[opening.is_of_prefixes.into()]);
-    TableId(hash.digest())
 }

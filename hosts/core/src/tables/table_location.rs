@@ -8,7 +8,7 @@ use std::{
     collections::BTreeMap,
     fs, io,
     ops::{Range, RangeInclusive},
-    os::unix::fs::MetadataExt,
+    os::unix::{ffi::OsStrExt, fs::MetadataExt},
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
 };
@@ -16,7 +16,8 @@ use std::{
 use parking_lot::Mutex;
 use springbloom_format::{FormatError, UnitLayout};
 use springbloom_index::PackedIndex;
-use springbloom_manager::{Place, TableUnits, UnitReadError, UnitSource, UnitVisitor};
+use springbloom_manager::{Place, TableId, TableUnits, UnitReadError, UnitSource, UnitVisitor};
+use xxhash_rust::xxh3::Xxh3;
 
 use super::databases::Database;
 use crate::{
@@ -111,6 +112,25 @@ impl TableLocation {
         self.engine.folder_and_number(path) == Some((&self.path, file.number()))
     }
 
+    /// Identity of a file within its database, from the [one that survives restarts](crate::identity). Another database that has the
+    /// file open too has a state of its own.
+    pub(crate) fn id_of(&self, file: &TableFile, stored_id: u64) -> TableId {
+        TableId(stored_id ^ self.mark(file))
+    }
+
+    /// The other way round.
+    pub(crate) fn stored_id_of(&self, file: &TableFile, TableId(id): TableId) -> u64 {
+        id ^ self.mark(file)
+    }
+
+    /// What the file's place has to do with its identity.
+    fn mark(&self, file: &TableFile) -> u64 {
+        let mut hash = Xxh3::new();
+        [self.database.number(), file.number()].iter().for_each(|number| hash.update(&number.to_le_bytes()));
+        hash.update(self.path.as_os_str().as_bytes());
+        hash.digest()
+    }
+
     /// The warm start of the folder, if there is one.
     pub(crate) fn folder(&self) -> Option<&Arc<Folder>> {
         self.folder.as_ref()
@@ -176,7 +196,6 @@ pub(crate) struct TableFile {
     units_at: U48,
     /// Identity in the checksums of its units.
     identity: u32,
-    stored_id: u128,
 }
 
 /// A number below 2^48, large enough for file numbers and offsets.
@@ -197,37 +216,27 @@ impl U48 {
 
 impl TableFile {
     /// `units_at`: where in the file the first unit begins. `identity`: what goes into the units' checksums.
-    pub(crate) fn new(number: U48, stored_id: u128, units_at: U48, identity: u32) -> Self {
-        Self { number, units_at, identity, stored_id }
+    pub(crate) fn new(number: U48, units_at: U48, identity: u32) -> Self {
+        Self { number, units_at, identity }
     }
 
     /// As the manager keeps it with the table.
     pub(crate) fn to_locator(self) -> Vec<u8> {
-        let Self { number, units_at, identity, stored_id } = self;
-        [&number.0[..], &units_at.0, &identity.to_ne_bytes(), &stored_id.to_ne_bytes()].concat()
+        let Self { number, units_at, identity } = self;
+        [&number.0[..], &units_at.0, &identity.to_ne_bytes()].concat()
     }
 
     /// `None` for what [`to_locator`](Self::to_locator) did not give.
     pub(crate) fn of_locator(locator: &[u8]) -> Option<Self> {
         let (number, rest) = locator.split_first_chunk()?;
         let (units_at, rest) = rest.split_first_chunk()?;
-        let (identity, rest) = rest.split_first_chunk()?;
-        Some(Self {
-            number: U48(*number),
-            units_at: U48(*units_at),
-            identity: u32::from_ne_bytes(*identity),
-            stored_id: u128::from_ne_bytes(rest.try_into().ok()?),
-        })
+        let identity = u32::from_ne_bytes(rest.try_into().ok()?);
+        Some(Self { number: U48(*number), units_at: U48(*units_at), identity })
     }
 
     /// In the file's name; 0 for a name without one.
     pub(crate) fn number(&self) -> u64 {
         self.number.get()
-    }
-
-    /// Identity that survives restarts and moves of the file.
-    pub(crate) fn stored_id(&self) -> u128 {
-        self.stored_id
     }
 }
 
@@ -304,7 +313,7 @@ mod tests {
     #[test]
     fn a_locator_tells_all_of_a_file() {
         let number = |number| U48::new(number).expect("it is below 2^48");
-        let file = TableFile::new(number(12), u128::MAX - 5, number((1 << 48) - 1), 7);
+        let file = TableFile::new(number(12), number((1 << 48) - 1), 7);
         let locator = file.to_locator();
         assert_eq!(TableFile::of_locator(&locator), Some(file));
         assert_eq!(TableFile::of_locator(&locator[1..]), None);
