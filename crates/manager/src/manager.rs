@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::background::{JoinedThread, Shared};
 use crate::budget::{MemoryBudget, MemoryKind, Reservation};
 use crate::chore::Chore;
-use crate::lookup::{TableHandle, TableIndex};
+use crate::lookup::TableHandle;
 use crate::memory_curve::{MeasuredUse, MemoryCurve};
 use crate::names::{ScopeId, TableId};
 use crate::notices::Notices;
@@ -68,12 +68,6 @@ impl Manager {
         let handle = self.shared.registry.lock().register(spec, inherited);
         self.wake();
         handle
-    }
-
-    /// The place of a registered table's index, which takes about `bytes` of memory: it is read and given back as units are. `None`:
-    /// there is no room for the place.
-    pub fn add_index(&self, id: TableId, bytes: usize) -> Option<Arc<TableIndex>> {
-        self.shared.registry.lock().add_index(id, bytes)
     }
 
     /// Tells that the table moved to another level unchanged.

@@ -142,7 +142,7 @@ impl GroupCell {
             }
         }
         let mut group = match old {
-            None => ResidentGroup::new(head, || 0, &[]),
+            None => ResidentGroup::new(head, || 0, || (), &[]),
             Some(mut old) if units < resident => {
                 rearrange(&mut old, &layout, shape, resident);
                 old.resized(head, 0)

@@ -6,8 +6,8 @@ use springbloom_filter::{KeyDigest, ProbeLayout};
 
 use crate::budget::{MemoryBudget, MemoryKind};
 use crate::keys::{FencesRef, KeyOrder};
-use crate::lookup::TableShared;
 use crate::lookup::group_cell::{BorrowedGroup, GroupCell};
+use crate::lookup::{LoadedIndex, TableShared};
 use crate::names::TableId;
 use crate::visits::{Outcome, VisitBuffer, VisitedTable};
 
@@ -51,6 +51,12 @@ impl TableHandle {
     /// Bytes that the table's fences and places of groups take.
     pub fn memory_bytes(&self) -> usize {
         self.table.bytes()
+    }
+
+    /// The whole index, if it is resident. Lock-free, without allocation (but for the thread's first call).
+    #[inline]
+    pub fn loaded_index(&self) -> Option<Arc<LoadedIndex>> {
+        self.table.index()?.loaded()
     }
 
     /// How the resident units reject the key: the table does not hold it. [Record](Self::record) the outcome. `None`: the segment may hold

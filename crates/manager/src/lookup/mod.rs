@@ -11,5 +11,6 @@ mod unsafe_thin_arc;
 pub(crate) use handle::Lookups;
 pub use handle::TableHandle;
 pub use table_filter::{Answer, BatchKey};
-pub use table_index::{LoadedIndex, TableIndex};
+pub use table_index::LoadedIndex;
+pub(crate) use table_index::TableIndex;
 pub(crate) use table_shared::TableShared;

@@ -1,4 +1,4 @@
-//! A reference-counted allocation behind one thin pointer: a head, a run of items and a run of bytes. The head tells their lengths. Besides
+//! A reference-counted allocation behind one thin pointer: a head, two runs of items and a run of bytes. The head tells their lengths. Besides
 //! its users' [heads](super::unsafe_heads) this is the only `unsafe` code of the crate.
 //!
 //! There is one for every table and every resident group, so its overhead counts: 4 bytes of count and the head. `triomphe::ThinArc` has
@@ -25,9 +25,19 @@ use crate::memory::{has_size_classes, taken_bytes};
 pub(crate) unsafe trait Head: Copy {
     /// What the first run holds.
     type Item;
+    /// What the second run holds.
+    type Further;
 
-    /// Items of the first run, bytes of the second.
-    fn lengths(&self) -> (usize, usize);
+    /// Lengths of the runs.
+    fn lengths(&self) -> Lengths;
+}
+
+/// Lengths of the runs of an allocation.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Lengths {
+    pub(crate) items: usize,
+    pub(crate) further: usize,
+    pub(crate) bytes: usize,
 }
 
 /// What the pointer points to; the runs follow.
@@ -44,46 +54,63 @@ const COUNT_MAX: u32 = u32::MAX / 2;
 pub(crate) struct ThinArc<H: Head>(NonNull<Block<H>>);
 
 // SAFETY: like an `Arc`: holders share heads and items among threads, and any thread may be the one that drops them.
-unsafe impl<H: Head + Send + Sync> Send for ThinArc<H> where H::Item: Send + Sync {}
+unsafe impl<H: Head + Send + Sync> Send for ThinArc<H>
+where
+    H::Item: Send + Sync,
+    H::Further: Send + Sync,
+{
+}
 // SAFETY: as above.
-unsafe impl<H: Head + Send + Sync> Sync for ThinArc<H> where H::Item: Send + Sync {}
+unsafe impl<H: Head + Send + Sync> Sync for ThinArc<H>
+where
+    H::Item: Send + Sync,
+    H::Further: Send + Sync,
+{
+}
 
-/// Layout of the whole, and where the runs begin; `None` beyond the address space.
-fn layout<H: Head>(items: usize, bytes: usize) -> Option<(Layout, usize, usize)> {
-    let (layout, items_at) = Layout::new::<Block<H>>().extend(Layout::array::<H::Item>(items).ok()?).ok()?;
-    let (layout, bytes_at) = layout.extend(Layout::array::<u8>(bytes).ok()?).ok()?;
-    Some((layout, items_at, bytes_at))
+/// Layout of the whole; `None` beyond the address space.
+fn layout<H: Head>(Lengths { items, further, bytes }: Lengths) -> Option<Layout> {
+    const { assert!(size_of::<H::Item>().is_multiple_of(align_of::<H::Further>())) }; // so that nothing lies between the runs
+    let (layout, _) = Layout::new::<Block<H>>().extend(Layout::array::<H::Item>(items).ok()?).ok()?;
+    let (layout, _) = layout.extend(Layout::array::<H::Further>(further).ok()?).ok()?;
+    let (layout, _) = layout.extend(Layout::array::<u8>(bytes).ok()?).ok()?;
+    Some(layout)
 }
 
 impl<H: Head> ThinArc<H> {
     /// Bytes before the items.
     pub(crate) const HEAD_BYTES: usize = size_of::<Block<H>>().next_multiple_of(align_of::<H::Item>());
 
-    /// One with this head; `item` makes the items, and `bytes` are copied.
+    /// One with this head; `item` and `further` make the items, and `bytes` are copied.
     ///
     /// # Panics
     /// If there are not as many bytes as the head says.
-    pub(crate) fn new(head: H, mut item: impl FnMut() -> H::Item, bytes: &[u8]) -> Self {
-        let (items, byte_count) = head.lengths();
-        assert_eq!(bytes.len(), byte_count, "bytes behind a head");
-        let (layout, items_at, bytes_at) =
-            layout::<H>(items, byte_count).expect("more than the address space");
+    pub(crate) fn new(
+        head: H,
+        mut item: impl FnMut() -> H::Item,
+        mut further: impl FnMut() -> H::Further,
+        bytes: &[u8],
+    ) -> Self {
+        let lengths = head.lengths();
+        assert_eq!(bytes.len(), lengths.bytes, "bytes behind a head");
+        let layout = layout::<H>(lengths).expect("more than the address space");
         // SAFETY: the layout is not empty, as it begins with a count.
         let Some(block) = NonNull::new(unsafe { alloc(layout) }) else { handle_alloc_error(layout) };
+        let thin = ManuallyDrop::new(Self(block.cast()));
         // SAFETY: all places lie within the allocation, by its layout, and are aligned by it; it is nobody else's yet. (If
-        // `item` panics, the allocation leaks.)
+        // `item` or `further` panics, the allocation leaks.)
         unsafe {
-            block.cast().write(Block { count: AtomicU32::new(1), head });
-            let place = block.add(items_at).cast::<H::Item>();
-            (0..items).for_each(|at| place.add(at).write(item()));
-            block.add(bytes_at).copy_from_nonoverlapping(NonNull::from(bytes).cast(), byte_count);
+            thin.0.write(Block { count: AtomicU32::new(1), head });
+            (0..lengths.items).for_each(|at| thin.first_item().add(at).write(item()));
+            (0..lengths.further).for_each(|at| thin.first_further(lengths).add(at).write(further()));
+            thin.first_byte(lengths).copy_from_nonoverlapping(NonNull::from(bytes).cast(), lengths.bytes);
         }
-        Self(block.cast())
+        ManuallyDrop::into_inner(thin)
     }
 
     /// Bytes that an allocation with these runs takes, the allocator's rounding included.
-    pub(crate) fn bytes_for(items: usize, bytes: usize) -> usize {
-        layout::<H>(items, bytes).map_or(usize::MAX, |(layout, ..)| taken_bytes(layout.size()))
+    pub(crate) fn bytes_for(lengths: Lengths) -> usize {
+        layout::<H>(lengths).map_or(usize::MAX, |layout| taken_bytes(layout.size()))
     }
 
     fn block(&self) -> &Block<H> {
@@ -98,7 +125,7 @@ impl<H: Head> ThinArc<H> {
 
     #[inline]
     pub(crate) fn items(&self) -> &[H::Item] {
-        let (items, _) = self.head().lengths();
+        let Lengths { items, .. } = self.head().lengths();
         // SAFETY: the run was made that long and at that place, which `Layout::extend` gives for any length, and is mutated only by
         // `items_mut`, whose holder is the only one.
         unsafe { NonNull::slice_from_raw_parts(self.first_item(), items).as_ref() }
@@ -106,7 +133,7 @@ impl<H: Head> ThinArc<H> {
 
     /// The items for writing, if nobody else holds the allocation.
     pub(crate) fn items_mut(&mut self) -> Option<&mut [H::Item]> {
-        let (items, _) = self.head().lengths();
+        let Lengths { items, .. } = self.head().lengths();
         // SAFETY: as in `items`; there is one holder, which is borrowed mutably.
         self.is_unique().then(|| unsafe { NonNull::slice_from_raw_parts(self.first_item(), items).as_mut() })
     }
@@ -117,17 +144,38 @@ impl<H: Head> ThinArc<H> {
         unsafe { self.0.byte_add(Self::HEAD_BYTES).cast() }
     }
 
+    /// The place behind the items.
+    #[inline]
+    fn first_further(&self, Lengths { items, .. }: Lengths) -> NonNull<H::Further> {
+        // SAFETY: the place lies within the allocation, or at its end.
+        unsafe { self.first_item().add(items).cast() }
+    }
+
+    /// The place behind the second run.
+    #[inline]
+    fn first_byte(&self, lengths: Lengths) -> NonNull<u8> {
+        // SAFETY: as above.
+        unsafe { self.first_further(lengths).add(lengths.further).cast() }
+    }
+
+    /// The items of the second run.
+    #[inline]
+    pub(crate) fn further(&self) -> &[H::Further] {
+        let lengths = self.head().lengths();
+        // SAFETY: the run was made that long and at that place, which `Layout::extend` gives as the items end where it may begin; nothing
+        // mutates it.
+        unsafe { NonNull::slice_from_raw_parts(self.first_further(lengths), lengths.further).as_ref() }
+    }
+
     pub(crate) fn bytes(&self) -> &[u8] {
-        let (items, bytes) = self.head().lengths();
-        let bytes_at = items * size_of::<H::Item>();
-        // SAFETY: bytes need no alignment, so they follow the items at once; nothing writes to them.
-        unsafe { NonNull::slice_from_raw_parts(self.first_item().cast::<u8>().add(bytes_at), bytes).as_ref() }
+        let lengths = self.head().lengths();
+        // SAFETY: bytes need no alignment, so they follow the other runs at once; nothing writes to them.
+        unsafe { NonNull::slice_from_raw_parts(self.first_byte(lengths), lengths.bytes).as_ref() }
     }
 
     /// Bytes that the allocation takes.
     pub(crate) fn allocated_bytes(&self) -> usize {
-        let (items, bytes) = self.head().lengths();
-        Self::bytes_for(items, bytes)
+        Self::bytes_for(self.head().lengths())
     }
 
     /// Whether nobody else holds the allocation. Nobody can come to hold it while the only holder does not share it.
@@ -136,14 +184,14 @@ impl<H: Head> ThinArc<H> {
     }
 }
 
-impl<H: Head> ThinArc<H>
+impl<H: Head<Further = ()>> ThinArc<H>
 where
     H::Item: Copy,
 {
     /// Another allocation, with another head, and as many items as that says: the first ones are the same, others are `item`.
     pub(crate) fn copied(&self, head: H, item: H::Item) -> Self {
         let mut items = self.items().iter().copied();
-        Self::new(head, || items.next().unwrap_or(item), self.bytes())
+        Self::new(head, || items.next().unwrap_or(item), || (), self.bytes())
     }
 
     /// The allocation with another head, and as many items as that says: the first ones stay, others are `item`. Only the allocator may
@@ -152,24 +200,27 @@ where
     /// # Panics
     /// If somebody else holds the allocation, or one of the heads has a run of bytes.
     pub(crate) fn resized(self, head: H, item: H::Item) -> Self {
-        let ((old_items, old_bytes), (items, bytes)) = (self.head().lengths(), head.lengths());
-        assert!(self.is_unique() && old_bytes == 0 && bytes == 0, "only the holder resizes, and only items");
-        if items < old_items && has_size_classes() {
+        let (old, new) = (self.head().lengths(), head.lengths());
+        assert!(
+            self.is_unique() && old.bytes == 0 && new.bytes == 0,
+            "only the holder resizes, and only items"
+        );
+        if new.items < old.items && has_size_classes() {
             // Such an allocator may leave it where it is, twice as large as it needs to be.
             return self.copied(head, item);
         }
-        let layouts = layout::<H>(old_items, 0).zip(layout::<H>(items, 0));
-        let ((old_layout, ..), (layout, ..)) = layouts.expect("more than the address space");
-        let old = ManuallyDrop::new(self).0;
+        let layouts = layout::<H>(old).zip(layout::<H>(new));
+        let (old_layout, layout) = layouts.expect("more than the address space");
+        let place = ManuallyDrop::new(self).0;
         // SAFETY: the allocation was made with the old layout; the new one has the same alignment, is not empty, and is one that `Layout`
         // allows. Nobody else holds the allocation.
-        let block = unsafe { realloc(old.as_ptr().cast(), old_layout, layout.size()) };
+        let block = unsafe { realloc(place.as_ptr().cast(), old_layout, layout.size()) };
         let Some(block) = NonNull::new(block.cast::<Block<H>>()) else { handle_alloc_error(layout) };
         // SAFETY: head and items lie within the allocation, by its layout; items are plain values, so none is dropped.
         unsafe {
             (&raw mut (*block.as_ptr()).head).write(head);
             let thin = Self(block);
-            (old_items..items).for_each(|at| thin.first_item().add(at).write(item));
+            (old.items..new.items).for_each(|at| thin.first_item().add(at).write(item));
             thin
         }
     }
@@ -191,11 +242,12 @@ impl<H: Head> Drop for ThinArc<H> {
         }
         // Orders all uses by others before freeing. A fence would do, but the thread sanitizer does not understand fences.
         self.block().count.load(Ordering::Acquire);
-        let (items, bytes) = self.head().lengths();
-        let Some((layout, ..)) = layout::<H>(items, bytes) else { return }; // it was allocated by this very layout
+        let lengths = self.head().lengths();
+        let Some(layout) = layout::<H>(lengths) else { return }; // it was allocated by this very layout
         // SAFETY: this was the last holder; the items were made by `new` and are dropped once.
         unsafe {
-            NonNull::slice_from_raw_parts(self.first_item(), items).drop_in_place();
+            NonNull::slice_from_raw_parts(self.first_item(), lengths.items).drop_in_place();
+            NonNull::slice_from_raw_parts(self.first_further(lengths), lengths.further).drop_in_place();
             dealloc(self.0.as_ptr().cast(), layout);
         }
     }
@@ -226,26 +278,29 @@ mod tests {
     use super::*;
 
     #[derive(Clone, Copy)]
-    struct Runs(u16, u8);
+    struct Runs(u16, u8, u8);
 
     // SAFETY: plain fields that nothing changes.
     unsafe impl Head for Runs {
         type Item = Arc<u64>;
+        type Further = Option<Arc<u64>>;
 
-        fn lengths(&self) -> (usize, usize) {
-            (self.0.into(), self.1.into())
+        fn lengths(&self) -> Lengths {
+            Lengths { items: self.0.into(), further: self.1.into(), bytes: self.2.into() }
         }
     }
 
     #[test]
     fn runs_lie_behind_the_head_and_are_freed_once() {
         let item = Arc::new(7);
-        for (items, bytes) in [(0, 0), (0, 3), (1, 0), (5, 9)] {
+        for (items, further, bytes) in [(0, 0, 0), (0, 0, 3), (1, 0, 0), (5, 0, 9), (0, 1, 2), (3, 2, 1)] {
             let tail: Vec<u8> = (0..bytes).collect();
-            let mut thin = ThinArc::new(Runs(items, bytes), || item.clone(), &tail);
+            let mut thin =
+                ThinArc::new(Runs(items, further, bytes), || item.clone(), || Some(item.clone()), &tail);
             assert_eq!((thin.items().len(), thin.bytes()), (usize::from(items), &tail[..]));
-            assert!(thin.items().iter().all(|item| **item == 7));
-            assert_eq!(Arc::strong_count(&item), 1 + usize::from(items));
+            assert!(thin.items().iter().chain(thin.further().iter().flatten()).all(|item| **item == 7));
+            assert_eq!(thin.further().len(), usize::from(further));
+            assert_eq!(Arc::strong_count(&item), 1 + usize::from(items) + usize::from(further));
             assert_eq!(thin.items_mut().map(|items| items.len()), Some(items.into()));
             let other = thin.clone();
             assert!(thin.items_mut().is_none() && !other.is_unique());
@@ -262,16 +317,17 @@ mod tests {
     // SAFETY: a plain field that nothing changes.
     unsafe impl Head for Words {
         type Item = u64;
+        type Further = ();
 
-        fn lengths(&self) -> (usize, usize) {
-            (self.0.into(), 0)
+        fn lengths(&self) -> Lengths {
+            Lengths { items: self.0.into(), ..Lengths::default() }
         }
     }
 
     #[test]
     fn items_stay_as_their_number_changes() {
         let mut length = 0u16;
-        let mut thin = ThinArc::new(Words(0), || 0, &[]);
+        let mut thin = ThinArc::new(Words(0), || 0, || (), &[]);
         for resized in [0, 1, 9, 700, 30, 31, 4000, 0, 2] {
             thin = thin.resized(Words(resized), 0);
             let kept = length.min(resized).into();
@@ -290,7 +346,7 @@ mod tests {
     #[test]
     fn threads_share_one_and_the_last_one_frees_it() {
         let item = Arc::new(7);
-        let thin = ThinArc::new(Runs(3, 1), || item.clone(), b"x");
+        let thin = ThinArc::new(Runs(3, 2, 1), || item.clone(), || None, b"x");
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 let thin = thin.clone();

@@ -31,7 +31,7 @@ use std::sync::Arc;
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::budget::{MemoryBudget, MemoryKind, Reservation};
-use crate::lookup::{Lookups, TableHandle, TableIndex, TableShared};
+use crate::lookup::{Lookups, TableHandle, TableShared};
 use crate::names::{ScopeId, TableId};
 use crate::notices::Notices;
 use crate::plan::allocation::few_units_bytes;
@@ -219,6 +219,8 @@ impl Registry {
             None => inherited.unwrap_or_else(|| self.inherited(&spec)),
         };
         let slot = self.residency.tables.insert(&spec);
+        let Residency { tables, indexes, .. } = &mut self.residency;
+        tables.get(slot).into_iter().for_each(|table| indexes.add(&table.shared));
         let segments: Vec<_> = spec.shapes.iter().copied().zip(hotness).collect();
         let planner = &mut self.residency.planner;
         planner.insert_table(slot, spec.scope, spec.level, &segments);
@@ -237,13 +239,15 @@ impl Registry {
 
     /// For a table that is not known yet, and a reader of it.
     fn reserve_bookkeeping(&mut self, spec: &TableSpec) -> Option<Reservation> {
-        let is_sane = spec.shapes.len() == spec.fences.len() && spec.shapes.len() < SEGMENTS_MAX;
+        let is_sane = spec.shapes.len() == spec.fences.len()
+            && spec.shapes.len() < SEGMENTS_MAX
+            && spec.locator.len() <= TableShared::LOCATOR_BYTES_MAX;
         if !is_sane || !self.residency.tables.has_free_slot() {
             return None;
         }
         let list_bytes = self.residency.list_bytes(spec.shapes.len()) - self.residency.list_bytes(0);
-        let shared_bytes = TableShared::bytes_for(&spec.fences, spec.locator.len());
-        let other_bytes = self.residency.table_bytes_beside_shared(spec.shapes.len());
+        let shared_bytes = TableShared::bytes_for(spec);
+        let other_bytes = self.residency.table_bytes_beside_shared(spec.shapes.len(), spec.index_bytes > 0);
         let few_units_bytes = few_units_bytes(spec.shapes.iter().copied());
         let bytes = shared_bytes + other_bytes + list_bytes + self.lookups.reader_bytes;
         self.residency.reserve(bytes, few_units_bytes)
@@ -267,25 +271,19 @@ impl Registry {
     /// Frees everything about a table.
     pub(crate) fn forget(&mut self, id: TableId) {
         let list_bytes = self.residency.list_bytes(0);
-        let Residency { planner, tables, loads, memory, .. } = &mut self.residency;
+        let Residency { planner, tables, loads, indexes, memory, .. } = &mut self.residency;
         let Some(slot) = tables.slot_of(id) else { return };
         let Some(run) = planner.allocation().runs().of(slot) else { return };
         loads.remove_table(tables, slot);
         let Some(table) = tables.remove(slot, run.scope) else { return };
         planner.remove_table(slot);
         table.shared.cells().iter().for_each(|cell| memory.garbage.take_group(cell.clear()));
-        let segments = table.shared.cells().len();
-        let bytes = table.shared.bytes() + self.residency.table_bytes_beside_shared(segments);
+        indexes.remove(slot, &table.shared);
+        let (segments, has_index) = (table.shared.cells().len(), table.shared.index().is_some());
+        let bytes = table.shared.bytes() + self.residency.table_bytes_beside_shared(segments, has_index);
         let list_bytes = list_bytes - self.residency.list_bytes(0);
         self.residency.memory.budget.release(MemoryKind::Bookkeeping, list_bytes);
         self.residency.tables.keep_forgotten(table, bytes);
-        self.residency.remove_index(slot);
-    }
-
-    /// The place of a known table's index, of about `bytes`.
-    pub(crate) fn add_index(&mut self, id: TableId, bytes: usize) -> Option<Arc<TableIndex>> {
-        let slot = self.residency.tables.slot_of(id)?;
-        self.residency.add_index(slot, bytes)
     }
 
     /// Frees everything about a table unless some reader has it open.

@@ -13,8 +13,8 @@ use std::{
 use springbloom_filter::GroupShape;
 use springbloom_format::{Directory, FurtherPrefixes};
 use springbloom_manager::{
-    BytewiseOrder, Fences, KeyOrder, LoadedIndex, SegmentUse, TableHandle, TableId, TableIndex, TableSpec,
-    WaitingTable, WaitsFor, allocated_bytes,
+    BytewiseOrder, Fences, KeyOrder, LoadedIndex, SegmentUse, TableHandle, TableId, TableSpec, WaitingTable,
+    WaitsFor, allocated_bytes,
 };
 
 use super::{
@@ -84,7 +84,6 @@ impl OpenError {
 /// What an open table has.
 pub(crate) struct Units {
     handle: TableHandle,
-    index: Option<Arc<TableIndex>>,
     further_prefixes: FurtherPrefixes,
     location: Arc<TableLocation>,
     open_file: OpenFileKey,
@@ -130,7 +129,7 @@ impl OpenTable {
     /// The whole index, if it is resident.
     #[inline]
     pub(crate) fn loaded_index(&self) -> Option<Arc<LoadedIndex>> {
-        self.units()?.index.as_ref()?.loaded()
+        self.handle()?.loaded_index()
     }
 
     /// By which rules its units over prefixes have further ones.
@@ -248,13 +247,11 @@ impl Prepared {
             fences,
             source: location.clone(),
             locator: &file.to_locator(),
+            index_bytes: opening.index_bytes,
             warm_start: remembered,
         });
         let handle = handle.ok_or(OpenError::NoRoom)?;
         let open_file = location.add_open(&file, opening.file.clone());
-        let index = (opening.index_bytes > 0)
-            .then(|| opening.tables.manager.add_index(id, opening.index_bytes))
-            .flatten();
-        Ok(Units { handle, index, further_prefixes, location, open_file })
+        Ok(Units { handle, further_prefixes, location, open_file })
     }
 }

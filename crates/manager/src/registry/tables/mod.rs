@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::budget::{MemoryBudget, MemoryKind};
 use crate::keys::{FencesRef, KeyRange};
-use crate::lookup::TableShared;
+use crate::lookup::{TableIndex, TableShared};
 use crate::memory::{grow_thriftily, shrink_thriftily, thrifty_bytes};
 use crate::names::{ScopeId, TableId};
 use crate::plan::Run;
@@ -94,6 +94,16 @@ impl Tables {
     /// All tables with their slots.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Table)> {
         (0..).zip(&self.slots).filter_map(|(slot, table)| Some((slot, table.as_ref()?)))
+    }
+
+    /// The place of a table's index.
+    pub(crate) fn index(&self, slot: u32) -> Option<&TableIndex> {
+        self.get(slot)?.shared.index()
+    }
+
+    /// All places of indexes with the slots of their tables.
+    pub(crate) fn indexes(&self) -> impl Iterator<Item = (u32, &TableIndex)> {
+        self.iter().filter_map(|(slot, table)| Some((slot, table.shared.index()?)))
     }
 
     pub(crate) fn has_free_slot(&self) -> bool {
