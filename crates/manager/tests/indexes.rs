@@ -28,8 +28,7 @@ impl UnitSource for Indexed {
         self.table.read_unit(table, segment, unit)
     }
 
-    fn read_index(&self, locator: &[u8]) -> Result<PackedIndex, UnitReadError> {
-        assert_eq!(locator, common::LOCATOR);
+    fn read_index(&self, _slot: u32) -> Result<PackedIndex, UnitReadError> {
         self.reads.fetch_add(1, Ordering::SeqCst);
         while self.hangs.load(Ordering::SeqCst) {
             std::thread::sleep(Duration::from_millis(1));

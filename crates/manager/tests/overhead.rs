@@ -67,7 +67,7 @@ impl UnitSource for Units {
         Ok(self.0.units[usize::from(unit)].clone())
     }
 
-    fn read_index(&self, _locator: &[u8]) -> Result<PackedIndex, UnitReadError> {
+    fn read_index(&self, _slot: u32) -> Result<PackedIndex, UnitReadError> {
         Ok(index())
     }
 }

@@ -41,6 +41,16 @@ impl TableHandle {
         self.table.id()
     }
 
+    /// The table's place among the known tables. No other table has it while this one is open.
+    pub fn slot(&self) -> u32 {
+        self.table.slot()
+    }
+
+    /// What the table was [registered](crate::TableSpec::locator) with.
+    pub fn locator(&self) -> &[u8] {
+        self.table.locator()
+    }
+
     /// The segment that would hold `key`: the last one that begins at or before it, or the first one.
     #[inline]
     pub fn segment_of(&self, key: &[u8], order: &dyn KeyOrder) -> u32 {

@@ -124,7 +124,7 @@ pub(super) fn step_bytes(memory: &Memory) -> usize {
 pub(super) fn read(source: &dyn UnitSource, table: &TableShared, reservation: Reservation) {
     // It may have been evicted meanwhile.
     let Some(index) = table.index().filter(|index| index.is_planned()) else { return };
-    let read = match source.read_index(table.locator()) {
+    let read = match source.read_index(table.slot()) {
         Ok(read) => read,
         // No reader has the table open any more: the next look knows.
         Err(UnitReadError::Gone) => return drop(index.evict()),

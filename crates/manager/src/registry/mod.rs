@@ -138,6 +138,7 @@ impl Registry {
                 memory,
                 counters: Counters::default(),
                 notices,
+                host_bytes: settings.table_bytes,
             },
             recent: Recent::default(),
             lookups: Arc::new(Lookups { visits, budget, reader_bytes: settings.reader_bytes }),

@@ -50,12 +50,14 @@ pub(crate) struct Residency {
     pub(crate) memory: Memory,
     pub(crate) counters: Counters,
     pub(crate) notices: Arc<Notices>,
+    /// What the host keeps for a known table.
+    pub(crate) host_bytes: usize,
 }
 
 impl Residency {
     /// Bytes of a table without those that lookups share.
     pub(crate) fn table_bytes_beside_shared(&self, segments: usize, has_index: bool) -> usize {
-        taken_bytes_of_part(self.planner.table_bytes(segments) + Tables::TABLE_BYTES)
+        taken_bytes_of_part(self.planner.table_bytes(segments) + Tables::TABLE_BYTES + self.host_bytes)
             + indexes::bytes_beside_shared(has_index)
     }
 

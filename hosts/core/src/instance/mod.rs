@@ -33,7 +33,7 @@ use crate::{
         Budget, HostSettings, Settings,
         table::{self, WITHOUT_EFFECT},
     },
-    tables::{Counted, Tables, open_table::OpenTable},
+    tables::{Counted, Tables, open_files::OpenFiles, open_table::OpenTable},
 };
 
 /// Elastic filters under one memory budget.
@@ -75,6 +75,7 @@ impl Filters {
             },
             inherit_hotness: settings.inherit_hotness,
             reader_bytes,
+            table_bytes: OpenFiles::TABLE_BYTES,
             ..ManagerSettings::default()
         };
         let manager = Manager::with_policy(settings_of_manager, policy);

@@ -21,7 +21,7 @@ use super::{
     Tables,
     databases::ColumnFamily,
     table_life::TableLife,
-    table_location::{OpenFileKey, TableFile, TableLocation, U48},
+    table_location::{TableFile, TableLocation, U48},
 };
 use crate::{
     engine::{OpenFile, OwnedHead},
@@ -81,16 +81,8 @@ impl OpenError {
     }
 }
 
-/// What an open table has.
-pub(crate) struct Units {
-    handle: TableHandle,
-    further_prefixes: FurtherPrefixes,
-    location: Arc<TableLocation>,
-    open_file: OpenFileKey,
-}
-
 /// `sb_table`: a table's units over its keys, or over their prefixes.
-pub(crate) type OpenTable = TableLife<Opening, Units>;
+pub(crate) type OpenTable = TableLife<Opening, TableHandle>;
 
 /// Opens a table with this directory and order of keys. If it is not open then, it waits, unless it never will have such units. Gives why
 /// it waits.
@@ -114,16 +106,16 @@ pub(crate) fn open(
 }
 
 impl OpenTable {
-    /// What an open table takes here by malloc, behind its reference counts: itself, and the place of its share in the file.
+    /// What an open table takes here by malloc, behind its reference counts.
     pub(crate) fn allocated_bytes() -> usize {
         const COUNTS: usize = 2 * size_of::<usize>();
-        allocated_bytes(COUNTS + size_of::<Self>()) + TableLocation::OPEN_FILE_BYTES
+        allocated_bytes(COUNTS + size_of::<Self>())
     }
 
     /// For lookups; `None` while it is not open.
     #[inline]
     pub(crate) fn handle(&self) -> Option<&TableHandle> {
-        self.units().map(|units| &units.handle)
+        self.units()
     }
 
     /// The whole index, if it is resident.
@@ -134,7 +126,8 @@ impl OpenTable {
 
     /// By which rules its units over prefixes have further ones.
     pub(crate) fn further_prefixes(&self) -> FurtherPrefixes {
-        self.units().map_or_else(FurtherPrefixes::default, |units| units.further_prefixes)
+        let file = self.handle().and_then(|handle| TableFile::of_locator(handle.locator()));
+        file.map_or_else(FurtherPrefixes::default, |file| file.further_prefixes())
     }
 
     /// It gets no units any more, if it has none. Does not wait for a read.
@@ -147,9 +140,9 @@ impl OpenTable {
     /// Closes the table for this reader. Its state stays for the next reader, unless the file is going away. Does not wait for a read.
     pub(crate) fn close(self: Arc<Self>, tables: &Tables, obsolete: bool) {
         self.give_up();
-        let Some(units) = self.units() else { return };
-        drop(units.location.remove_open(units.open_file));
-        let id = units.handle.id();
+        let Some(handle) = self.handle() else { return };
+        drop(tables.open_files.remove(handle.slot()));
+        let id = handle.id();
         if obsolete {
             tables.files.mark_obsolete(id);
         }
@@ -187,7 +180,6 @@ struct Prepared {
     file: TableFile,
     location: Arc<TableLocation>,
     remembered: Option<Vec<SegmentUse>>,
-    further_prefixes: FurtherPrefixes,
 }
 
 impl Prepared {
@@ -206,10 +198,11 @@ impl Prepared {
         let (path, number) = named.ok_or(OpenError::NoSuchUnits)?;
         let taken = tables.warm_starts.as_ref().map(|all| all.open(database, path, stored_id, number));
         let (folder, remembered) = taken.unzip();
-        let place = TableLocation::of(tables.engine, path, database.clone(), folder);
+        let place =
+            TableLocation::of(tables.engine, path, database.clone(), folder, tables.open_files.clone());
         let location = tables.files.shared_location(place);
         let number = U48::new(number).ok_or(OpenError::NoSuchUnits)?;
-        let file = TableFile::new(number, units_at, directory.identity());
+        let file = TableFile::new(number, units_at, directory.identity(), directory.further_prefixes());
         let (id, remembered) = (location.id_of(&file, stored_id), remembered.flatten());
         if let Some(folder) = location.folder()
             && remembered.is_none()
@@ -228,13 +221,12 @@ impl Prepared {
             file,
             location,
             remembered,
-            further_prefixes: directory.further_prefixes(),
         })
     }
 
     /// Touches no file.
-    fn register(self, opening: &Opening, order: Option<&dyn KeyOrder>) -> Result<Units, OpenError> {
-        let Self { shapes, firsts, last_key, id, file, location, remembered, further_prefixes } = self;
+    fn register(self, opening: &Opening, order: Option<&dyn KeyOrder>) -> Result<TableHandle, OpenError> {
+        let Self { shapes, firsts, last_key, id, file, location, remembered } = self;
         let fences = Fences::pack(firsts, Some(&last_key), opening.is_bytewise).ok_or(OpenError::Corrupt)?;
         let ColumnFamily { keys, prefixes, .. } = &*opening.family;
         opening.tables.files.unmark(id);
@@ -245,13 +237,13 @@ impl Prepared {
             order,
             shapes,
             fences,
-            source: location.clone(),
+            source: location,
             locator: &file.to_locator(),
             index_bytes: opening.index_bytes,
             warm_start: remembered,
         });
         let handle = handle.ok_or(OpenError::NoRoom)?;
-        let open_file = location.add_open(&file, opening.file.clone());
-        Ok(Units { handle, further_prefixes, location, open_file })
+        opening.tables.open_files.add(handle.slot(), opening.file.clone());
+        Ok(handle)
     }
 }

@@ -18,7 +18,7 @@ use crate::table_spec::TableSpec;
 use crate::unit_source::{KnownTable, Place, Sources, UnitSource};
 use crate::visits::TABLES_MAX;
 
-/// A forgotten table that a reader still has open.
+/// A forgotten table that a reader still has open. No other gets its slot meanwhile, by which the host knows what readers have open.
 struct ForgottenTable {
     shared: TableShared,
     source: u32,
@@ -174,7 +174,6 @@ impl Tables {
         self.by_id.remove(place);
         shrink_thriftily(&mut self.by_id);
         self.neighbours.remove(slot, scope);
-        self.free_slots.push(slot);
         self.slots[slot as usize].take()
     }
 
@@ -189,6 +188,7 @@ impl Tables {
     pub(crate) fn collect(&mut self) {
         let free = self.forgotten.extract_if(.., |table| table.shared.is_closed());
         free.for_each(|ForgottenTable { shared, source, bytes }| {
+            self.free_slots.push(shared.slot());
             // Memory first, bytes of the budget after it: the budget must never be exceeded.
             drop(shared);
             self.retired.extend(self.sources.release(source));
