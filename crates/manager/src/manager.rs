@@ -64,10 +64,16 @@ impl Manager {
     /// Takes the manager's mutex; O(segments + overlapping tables, some hundred of each level at most + log tables), where the host's code
     /// orders the keys O(segments + tables of the scope). No I/O.
     pub fn register(&self, spec: TableSpec) -> Option<TableHandle> {
+        self.register_with(spec, 0).map(|(handle, _)| handle)
+    }
+
+    /// [`register`](Self::register), together with `more_bytes` that the host needs for the table: both or none, so that who finds no room
+    /// gives nothing back for which others that find none would try again.
+    pub fn register_with(&self, spec: TableSpec, more_bytes: usize) -> Option<(TableHandle, Reservation)> {
         let inherited = self.shared.registry.inherited_by_order_of_host(&spec);
-        let handle = self.shared.registry.lock().register(spec, inherited);
+        let registered = self.shared.registry.lock().register(spec, inherited, more_bytes);
         self.wake();
-        handle
+        registered
     }
 
     /// Tells that the table moved to another level unchanged.

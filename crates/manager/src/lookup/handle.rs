@@ -4,36 +4,30 @@ use std::sync::Arc;
 
 use springbloom_filter::{KeyDigest, ProbeLayout};
 
-use crate::budget::{MemoryBudget, MemoryKind};
+use crate::budget::MemoryKind;
 use crate::keys::{FencesRef, KeyOrder};
 use crate::lookup::group_cell::{BorrowedGroup, GroupCell};
+use crate::lookup::lookups::Lookups;
 use crate::lookup::{LoadedIndex, TableShared};
 use crate::names::TableId;
-use crate::visits::{Outcome, VisitBuffer, VisitedTable};
+use crate::visits::{Outcome, VisitedTable};
 
 /// Segments of a batch whose keys are probed together: as many as `arc-swap` lends groups to a thread at little cost.
 const GROUPS_PER_BATCH: usize = 8;
 
-/// Shared by the handles of all tables.
-pub(crate) struct Lookups {
-    pub visits: Arc<VisitBuffer>,
-    pub budget: MemoryBudget,
-    /// Reserved for what the host keeps for a reader.
-    pub reader_bytes: usize,
-}
-
 /// An open reader's access to its table's filters. Drop it when the reader is closed and its memory is freed. The table's state stays.
 pub struct TableHandle {
     table: TableShared,
-    lookups: Arc<Lookups>,
 }
 
-// There is one for every open table.
-const _: () = assert!(size_of::<TableHandle>() == 16);
-
 impl TableHandle {
-    pub(crate) fn new(table: TableShared, lookups: Arc<Lookups>) -> Self {
-        Self { table, lookups }
+    /// Takes over what is reserved for a reader.
+    pub(crate) fn of(table: TableShared) -> Self {
+        Self { table }
+    }
+
+    pub(super) fn shared(&self) -> &TableShared {
+        &self.table
     }
 
     /// Identity of the table.
@@ -129,12 +123,13 @@ impl TableHandle {
     #[inline]
     pub fn record_all(&self, visits: impl IntoIterator<Item = (u32, Outcome)>) {
         let base = VisitedTable::new(self.table.slot(), self.table.generation());
-        self.lookups.visits.record_all(base, visits);
+        self.table.lookups().visits.record_all(base, visits);
     }
 }
 
 impl Drop for TableHandle {
     fn drop(&mut self) {
-        self.lookups.budget.release(MemoryKind::Bookkeeping, self.lookups.reader_bytes);
+        let Lookups { budget, reader_bytes, .. } = &**self.table.lookups();
+        budget.release(MemoryKind::Bookkeeping, *reader_bytes);
     }
 }

@@ -1,20 +1,23 @@
-//! The part of a table that lookups read: resident groups and index, the layouts of units, fences and locator, in one allocation. A layout lies
+//! The part of a table that lookups read: resident groups and index, layouts of units, fences and locator, in one allocation. A layout lies
 //! near the pointer to its group: a lookup knows the words to probe before it has the group, so that the cache misses of both overlap.
+
+use std::sync::Arc;
 
 use springbloom_filter::ProbeLayout;
 
 use crate::keys::FencesRef;
 use crate::lookup::group_cell::GroupCell;
+use crate::lookup::lookups::Lookups;
 use crate::lookup::table_index::TableIndex;
-use crate::lookup::unsafe_thin_arc::{Head, ThinArc};
+use crate::lookup::unsafe_thin_arc::{Count, Lengths, ThinArc};
 use crate::names::TableId;
 use crate::table_spec::TableSpec;
 
 /// The head of the allocation; cells, the place of the index, layouts, packed fences and locator follow.
-#[derive(Clone, Copy)]
 pub(crate) struct TableHead {
-    /// In bytes because a `u64` would take 4 more for its alignment.
-    id: [u8; 8],
+    pub count: Count,
+    lookups: Arc<Lookups>,
+    id: TableId,
     /// The table's place in the registry.
     slot: u32,
     /// Number of the registration; no other has it.
@@ -42,35 +45,36 @@ const LAYOUT_BYTES: usize = size_of::<ProbeLayout>();
 
 /// A known table. The registry and each open reader hold a clone.
 #[derive(Clone)]
-pub(crate) struct TableShared(ThinArc<TableHead>);
+pub(crate) struct TableShared(pub(super) ThinArc<TableHead>);
 
 impl TableShared {
     /// Most bytes of a locator.
     pub(crate) const LOCATOR_BYTES_MAX: usize = u16::MAX as usize;
 
-    pub(crate) fn new(slot: u32, generation: u32, spec: &TableSpec) -> Self {
+    pub(crate) fn new(slot: u32, generation: u32, spec: &TableSpec, lookups: Arc<Lookups>) -> Self {
         let layouts = spec.shapes.iter().map(|&shape| ProbeLayout::new(shape).to_bits().to_ne_bytes());
         let layouts = layouts.collect::<Vec<_>>();
         let bytes = [layouts.as_flattened(), spec.fences.packed(), spec.locator].concat();
         let index = || TableIndex::new(spec.index_bytes);
-        Self(ThinArc::new(Self::head(slot, generation, spec), GroupCell::default, index, &bytes))
-    }
-
-    fn head(slot: u32, generation: u32, spec: &TableSpec) -> TableHead {
-        TableHead {
-            id: spec.id.0.to_ne_bytes(),
+        let head = TableHead {
+            count: Count::default(),
+            lookups,
+            id: spec.id,
             slot,
             generation,
             segments: spec.fences.len() as u32,
             fence_bytes: spec.fences.packed().len() as u32,
             locator_bytes: spec.locator.len() as u16,
             has_index: spec.index_bytes > 0,
-        }
+        };
+        Self(ThinArc::new(head, GroupCell::default, index, &bytes))
     }
 
     /// Bytes of such a table.
     pub(crate) fn bytes_for(spec: &TableSpec) -> usize {
-        ThinArc::<TableHead>::bytes_for(Self::head(0, 0, spec).lengths())
+        let items = spec.fences.len();
+        let bytes = items * LAYOUT_BYTES + spec.fences.packed().len() + spec.locator.len();
+        ThinArc::<TableHead>::bytes_for(Lengths { items, further: (spec.index_bytes > 0).into(), bytes })
     }
 
     /// Bytes of this table.
@@ -79,7 +83,12 @@ impl TableShared {
     }
 
     pub(crate) fn id(&self) -> TableId {
-        TableId(u64::from_ne_bytes(self.0.head().id))
+        self.0.head().id
+    }
+
+    #[inline]
+    pub(crate) fn lookups(&self) -> &Arc<Lookups> {
+        &self.0.head().lookups
     }
 
     /// The table's place in the registry.

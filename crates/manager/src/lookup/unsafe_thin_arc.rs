@@ -1,8 +1,8 @@
-//! A reference-counted allocation behind one thin pointer: a head, two runs of items and a run of bytes. The head tells their lengths. Besides
-//! its users' [heads](super::unsafe_heads) this is the only `unsafe` code of the crate.
+//! A reference-counted allocation behind one thin pointer: a head, two runs of items and a run of bytes. The head tells their lengths.
+//! Besides its users' [heads](super::unsafe_heads) and [handles](super::unsafe_raw_handle) this is the only `unsafe` code of the crate.
 //!
-//! There is one for every table and every resident group, so its overhead counts: 4 bytes of count and the head. `triomphe::ThinArc` has
-//! two words and one run. A box for each run would cost two words more and the allocator's header.
+//! There is one for every table and every resident group, so its overhead counts: a head, of which 4 bytes are the count.
+//! `triomphe::ThinArc` has two words and one run. A box for each run would cost two words more and the allocator's header.
 //!
 //! Invariants: a shared head never changes, so its lengths are those of the allocation; items may change only behind their own
 //! synchronisation; the last holder frees.
@@ -10,7 +10,7 @@
 #![allow(unsafe_code)]
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error, realloc};
-use std::mem::ManuallyDrop;
+use std::mem::{ManuallyDrop, needs_drop};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -18,15 +18,26 @@ use arc_swap::RefCnt;
 
 use crate::memory::{has_size_classes, taken_bytes};
 
+/// How many hold an allocation. It is in the head, where no alignment sets it apart.
+pub(crate) struct Count(AtomicU32);
+
+impl Default for Count {
+    fn default() -> Self {
+        Self(AtomicU32::new(1))
+    }
+}
+
 /// What an allocation begins with.
 ///
 /// # Safety
-/// `lengths` gives the same each time it is asked of the same value.
-pub(crate) unsafe trait Head: Copy {
+/// `lengths` gives the same, and `count` the same place, each time it is asked of the same value.
+pub(crate) unsafe trait Head {
     /// What the first run holds.
     type Item;
     /// What the second run holds.
     type Further;
+
+    fn count(&self) -> &Count;
 
     /// Lengths of the runs.
     fn lengths(&self) -> Lengths;
@@ -40,18 +51,12 @@ pub(crate) struct Lengths {
     pub(crate) bytes: usize,
 }
 
-/// What the pointer points to; the runs follow.
-#[repr(C)]
-pub(crate) struct Block<H> {
-    count: AtomicU32,
-    head: H,
-}
-
 /// More holders than this are a leak. The count must not wrap to 0.
 const COUNT_MAX: u32 = u32::MAX / 2;
 
 /// A shared allocation. Clones share it.
-pub(crate) struct ThinArc<H: Head>(NonNull<Block<H>>);
+#[repr(transparent)]
+pub(crate) struct ThinArc<H: Head>(NonNull<H>);
 
 // SAFETY: like an `Arc`: holders share heads and items among threads, and any thread may be the one that drops them.
 unsafe impl<H: Head + Send + Sync> Send for ThinArc<H>
@@ -70,8 +75,9 @@ where
 
 /// Layout of the whole; `None` beyond the address space.
 fn layout<H: Head>(Lengths { items, further, bytes }: Lengths) -> Option<Layout> {
-    const { assert!(size_of::<H::Item>().is_multiple_of(align_of::<H::Further>())) }; // so that nothing lies between the runs
-    let (layout, _) = Layout::new::<Block<H>>().extend(Layout::array::<H::Item>(items).ok()?).ok()?;
+    // So that nothing lies between the runs.
+    const { assert!(align_of::<H::Further>() <= align_of::<H::Item>()) };
+    let (layout, _) = Layout::new::<H>().extend(Layout::array::<H::Item>(items).ok()?).ok()?;
     let (layout, _) = layout.extend(Layout::array::<H::Further>(further).ok()?).ok()?;
     let (layout, _) = layout.extend(Layout::array::<u8>(bytes).ok()?).ok()?;
     Some(layout)
@@ -79,7 +85,7 @@ fn layout<H: Head>(Lengths { items, further, bytes }: Lengths) -> Option<Layout>
 
 impl<H: Head> ThinArc<H> {
     /// Bytes before the items.
-    pub(crate) const HEAD_BYTES: usize = size_of::<Block<H>>().next_multiple_of(align_of::<H::Item>());
+    pub(crate) const HEAD_BYTES: usize = size_of::<H>().next_multiple_of(align_of::<H::Item>());
 
     /// One with this head; `item` and `further` make the items, and `bytes` are copied.
     ///
@@ -100,7 +106,7 @@ impl<H: Head> ThinArc<H> {
         // SAFETY: all places lie within the allocation, by its layout, and are aligned by it; it is nobody else's yet. (If
         // `item` or `further` panics, the allocation leaks.)
         unsafe {
-            thin.0.write(Block { count: AtomicU32::new(1), head });
+            thin.0.write(head);
             (0..lengths.items).for_each(|at| thin.first_item().add(at).write(item()));
             (0..lengths.further).for_each(|at| thin.first_further(lengths).add(at).write(further()));
             thin.first_byte(lengths).copy_from_nonoverlapping(NonNull::from(bytes).cast(), lengths.bytes);
@@ -113,14 +119,14 @@ impl<H: Head> ThinArc<H> {
         layout::<H>(lengths).map_or(usize::MAX, |layout| taken_bytes(layout.size()))
     }
 
-    fn block(&self) -> &Block<H> {
+    #[inline]
+    pub(crate) fn head(&self) -> &H {
         // SAFETY: the allocation lives as long as a holder, and its beginning is never written to but atomically.
         unsafe { self.0.as_ref() }
     }
 
-    #[inline]
-    pub(crate) fn head(&self) -> &H {
-        &self.block().head
+    fn count(&self) -> &AtomicU32 {
+        &self.head().count().0
     }
 
     #[inline]
@@ -180,7 +186,7 @@ impl<H: Head> ThinArc<H> {
 
     /// Whether nobody else holds the allocation. Nobody can come to hold it while the only holder does not share it.
     pub(crate) fn is_unique(&self) -> bool {
-        self.block().count.load(Ordering::Acquire) == 1
+        self.count().load(Ordering::Acquire) == 1
     }
 }
 
@@ -200,6 +206,7 @@ where
     /// # Panics
     /// If somebody else holds the allocation, or one of the heads has a run of bytes.
     pub(crate) fn resized(self, head: H, item: H::Item) -> Self {
+        const { assert!(!needs_drop::<H>()) };
         let (old, new) = (self.head().lengths(), head.lengths());
         assert!(
             self.is_unique() && old.bytes == 0 && new.bytes == 0,
@@ -214,12 +221,12 @@ where
         let place = ManuallyDrop::new(self).0;
         // SAFETY: the allocation was made with the old layout; the new one has the same alignment, is not empty, and is one that `Layout`
         // allows. Nobody else holds the allocation.
-        let block = unsafe { realloc(place.as_ptr().cast(), old_layout, layout.size()) };
-        let Some(block) = NonNull::new(block.cast::<Block<H>>()) else { handle_alloc_error(layout) };
-        // SAFETY: head and items lie within the allocation, by its layout; items are plain values, so none is dropped.
+        let moved = unsafe { realloc(place.as_ptr().cast(), old_layout, layout.size()) };
+        let Some(moved) = NonNull::new(moved.cast::<H>()) else { handle_alloc_error(layout) };
+        // SAFETY: head and items lie within the allocation, by its layout; they are plain values, so none is dropped.
         unsafe {
-            (&raw mut (*block.as_ptr()).head).write(head);
-            let thin = Self(block);
+            moved.write(head);
+            let thin = Self(moved);
             (old.items..new.items).for_each(|at| thin.first_item().add(at).write(item));
             thin
         }
@@ -228,7 +235,7 @@ where
 
 impl<H: Head> Clone for ThinArc<H> {
     fn clone(&self) -> Self {
-        if self.block().count.fetch_add(1, Ordering::Relaxed) > COUNT_MAX {
+        if self.count().fetch_add(1, Ordering::Relaxed) > COUNT_MAX {
             std::process::abort();
         }
         Self(self.0)
@@ -237,17 +244,18 @@ impl<H: Head> Clone for ThinArc<H> {
 
 impl<H: Head> Drop for ThinArc<H> {
     fn drop(&mut self) {
-        if self.block().count.fetch_sub(1, Ordering::Release) != 1 {
+        if self.count().fetch_sub(1, Ordering::Release) != 1 {
             return;
         }
         // Orders all uses by others before freeing. A fence would do, but the thread sanitizer does not understand fences.
-        self.block().count.load(Ordering::Acquire);
+        self.count().load(Ordering::Acquire);
         let lengths = self.head().lengths();
         let Some(layout) = layout::<H>(lengths) else { return }; // it was allocated by this very layout
-        // SAFETY: this was the last holder; the items were made by `new` and are dropped once.
+        // SAFETY: this was the last holder; the head and the items were given to `new` or made by it, and are dropped once.
         unsafe {
             NonNull::slice_from_raw_parts(self.first_item(), lengths.items).drop_in_place();
             NonNull::slice_from_raw_parts(self.first_further(lengths), lengths.further).drop_in_place();
+            self.0.drop_in_place();
             dealloc(self.0.as_ptr().cast(), layout);
         }
     }
@@ -255,17 +263,17 @@ impl<H: Head> Drop for ThinArc<H> {
 
 // SAFETY: the pointer is that of the holder whose count it takes along; `from_ptr` gives back what `into_ptr` gave.
 unsafe impl<H: Head> RefCnt for ThinArc<H> {
-    type Base = Block<H>;
+    type Base = H;
 
-    fn into_ptr(me: Self) -> *mut Block<H> {
+    fn into_ptr(me: Self) -> *mut H {
         ManuallyDrop::new(me).0.as_ptr()
     }
 
-    fn as_ptr(me: &Self) -> *mut Block<H> {
+    fn as_ptr(me: &Self) -> *mut H {
         me.0.as_ptr()
     }
 
-    unsafe fn from_ptr(pointer: *const Block<H>) -> Self {
+    unsafe fn from_ptr(pointer: *const H) -> Self {
         // SAFETY: the caller's promise: it came from `into_ptr`, so it is not null.
         Self(unsafe { NonNull::new_unchecked(pointer.cast_mut()) })
     }
@@ -277,13 +285,16 @@ mod tests {
 
     use super::*;
 
-    #[derive(Clone, Copy)]
-    struct Runs(u16, u8, u8);
+    struct Runs(u16, u8, u8, Arc<u64>, Count);
 
     // SAFETY: plain fields that nothing changes.
     unsafe impl Head for Runs {
         type Item = Arc<u64>;
         type Further = Option<Arc<u64>>;
+
+        fn count(&self) -> &Count {
+            &self.4
+        }
 
         fn lengths(&self) -> Lengths {
             Lengths { items: self.0.into(), further: self.1.into(), bytes: self.2.into() }
@@ -295,12 +306,17 @@ mod tests {
         let item = Arc::new(7);
         for (items, further, bytes) in [(0, 0, 0), (0, 0, 3), (1, 0, 0), (5, 0, 9), (0, 1, 2), (3, 2, 1)] {
             let tail: Vec<u8> = (0..bytes).collect();
-            let mut thin =
-                ThinArc::new(Runs(items, further, bytes), || item.clone(), || Some(item.clone()), &tail);
+            let mut thin = ThinArc::new(
+                Runs(items, further, bytes, item.clone(), Count::default()),
+                || item.clone(),
+                || Some(item.clone()),
+                &tail,
+            );
             assert_eq!((thin.items().len(), thin.bytes()), (usize::from(items), &tail[..]));
             assert!(thin.items().iter().chain(thin.further().iter().flatten()).all(|item| **item == 7));
             assert_eq!(thin.further().len(), usize::from(further));
-            assert_eq!(Arc::strong_count(&item), 1 + usize::from(items) + usize::from(further));
+            assert_eq!(*thin.head().3, 7);
+            assert_eq!(Arc::strong_count(&item), 2 + usize::from(items) + usize::from(further));
             assert_eq!(thin.items_mut().map(|items| items.len()), Some(items.into()));
             let other = thin.clone();
             assert!(thin.items_mut().is_none() && !other.is_unique());
@@ -311,13 +327,16 @@ mod tests {
         }
     }
 
-    #[derive(Clone, Copy)]
-    struct Words(u16);
+    struct Words(u16, Count);
 
     // SAFETY: a plain field that nothing changes.
     unsafe impl Head for Words {
         type Item = u64;
         type Further = ();
+
+        fn count(&self) -> &Count {
+            &self.1
+        }
 
         fn lengths(&self) -> Lengths {
             Lengths { items: self.0.into(), ..Lengths::default() }
@@ -327,9 +346,9 @@ mod tests {
     #[test]
     fn items_stay_as_their_number_changes() {
         let mut length = 0u16;
-        let mut thin = ThinArc::new(Words(0), || 0, || (), &[]);
+        let mut thin = ThinArc::new(Words(0, Count::default()), || 0, || (), &[]);
         for resized in [0, 1, 9, 700, 30, 31, 4000, 0, 2] {
-            thin = thin.resized(Words(resized), 0);
+            thin = thin.resized(Words(resized, Count::default()), 0);
             let kept = length.min(resized).into();
             let items = thin.items_mut().unwrap();
             assert_eq!(items.len(), usize::from(resized));
@@ -346,7 +365,8 @@ mod tests {
     #[test]
     fn threads_share_one_and_the_last_one_frees_it() {
         let item = Arc::new(7);
-        let thin = ThinArc::new(Runs(3, 2, 1), || item.clone(), || None, b"x");
+        let thin =
+            ThinArc::new(Runs(3, 2, 1, item.clone(), Count::default()), || item.clone(), || None, b"x");
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 let thin = thin.clone();

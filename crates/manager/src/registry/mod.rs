@@ -148,12 +148,13 @@ impl Registry {
     }
 
     /// Takes in a table that a reader opened; see [`Manager::register`](crate::Manager::register). `inherited`: by its segments, where the
-    /// host's code orders the keys.
+    /// host's code orders the keys. Gives the handle, and `more_bytes` that are reserved for the host.
     pub(crate) fn register(
         &mut self,
         spec: TableSpec,
         inherited: Option<Vec<Hotness>>,
-    ) -> Option<TableHandle> {
+        more_bytes: usize,
+    ) -> Option<(TableHandle, Reservation)> {
         let mut known = self.residency.tables.slot_of(spec.id);
         if known.is_some_and(|slot| !self.matches(slot, &spec)) {
             self.residency.notices.warn(format!(
@@ -164,13 +165,14 @@ impl Registry {
             known = None;
         }
         let reservation = match known {
-            Some(_) => self.residency.reserve(self.lookups.reader_bytes, 0),
-            None => self.reserve_bookkeeping(&spec),
+            Some(_) => self.residency.reserve(self.lookups.reader_bytes + more_bytes, 0),
+            None => self.reserve_bookkeeping(&spec, more_bytes),
         };
-        let Some(reservation) = reservation else {
+        let Some(mut reservation) = reservation else {
             self.count_refused(&spec);
             return None;
         };
+        let for_host = reservation.split(more_bytes);
         // The handle gives the reader's bytes back, the table the others.
         reservation.forget(MemoryKind::Bookkeeping);
         let slot = match known {
@@ -178,7 +180,7 @@ impl Registry {
             None => self.insert(spec, inherited),
         };
         let table = self.residency.tables.get(slot)?;
-        Some(TableHandle::new(table.shared.clone(), self.lookups.clone()))
+        Some((TableHandle::of(table.shared.clone()), for_host))
     }
 
     fn matches(&self, slot: u32, spec: &TableSpec) -> bool {
@@ -219,7 +221,7 @@ impl Registry {
             Some(warm_start) => warm_start::first_hotness(self.residency.planner.allocation(), warm_start),
             None => inherited.unwrap_or_else(|| self.inherited(&spec)),
         };
-        let slot = self.residency.tables.insert(&spec);
+        let slot = self.residency.tables.insert(&spec, self.lookups.clone());
         let Residency { tables, indexes, .. } = &mut self.residency;
         tables.get(slot).into_iter().for_each(|table| indexes.add(&table.shared));
         let segments: Vec<_> = spec.shapes.iter().copied().zip(hotness).collect();
@@ -239,7 +241,7 @@ impl Registry {
     }
 
     /// For a table that is not known yet, and a reader of it.
-    fn reserve_bookkeeping(&mut self, spec: &TableSpec) -> Option<Reservation> {
+    fn reserve_bookkeeping(&mut self, spec: &TableSpec, more_bytes: usize) -> Option<Reservation> {
         let is_sane = spec.shapes.len() == spec.fences.len()
             && spec.shapes.len() < SEGMENTS_MAX
             && spec.locator.len() <= TableShared::LOCATOR_BYTES_MAX;
@@ -250,7 +252,7 @@ impl Registry {
         let shared_bytes = TableShared::bytes_for(spec);
         let other_bytes = self.residency.table_bytes_beside_shared(spec.shapes.len(), spec.index_bytes > 0);
         let few_units_bytes = few_units_bytes(spec.shapes.iter().copied());
-        let bytes = shared_bytes + other_bytes + list_bytes + self.lookups.reader_bytes;
+        let bytes = shared_bytes + other_bytes + list_bytes + self.lookups.reader_bytes + more_bytes;
         self.residency.reserve(bytes, few_units_bytes)
     }
 

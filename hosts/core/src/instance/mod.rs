@@ -33,7 +33,7 @@ use crate::{
         Budget, HostSettings, Settings,
         table::{self, WITHOUT_EFFECT},
     },
-    tables::{Counted, Tables, open_files::OpenFiles, open_table::OpenTable},
+    tables::{Counted, Tables, open_files::OpenFiles},
 };
 
 /// Elastic filters under one memory budget.
@@ -66,7 +66,7 @@ impl Filters {
         policy: Box<dyn Policy>,
     ) -> Result<Arc<Self>, Error> {
         table::check(&settings)?;
-        let reader_bytes = engine.reader_bytes + OpenTable::allocated_bytes();
+        let reader_bytes = engine.reader_bytes;
         let settings_of_manager = ManagerSettings {
             // Of a cache, from when one is known.
             budget_bytes: match settings.budget {

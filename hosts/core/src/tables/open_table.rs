@@ -13,7 +13,7 @@ use std::{
 use springbloom_filter::GroupShape;
 use springbloom_format::{Directory, FurtherPrefixes};
 use springbloom_manager::{
-    BytewiseOrder, Fences, KeyOrder, LoadedIndex, SegmentUse, TableHandle, TableId, TableSpec, WaitingTable,
+    BytewiseOrder, Fences, KeyOrder, Reservation, SegmentUse, TableHandle, TableId, TableSpec, WaitingTable,
     WaitsFor, allocated_bytes,
 };
 
@@ -82,7 +82,22 @@ impl OpenError {
 }
 
 /// `sb_table`: a table's units over its keys, or over their prefixes.
-pub(crate) type OpenTable = TableLife<Opening, TableHandle>;
+pub(crate) enum OpenTable {
+    /// It was opened at once.
+    Open(TableHandle),
+    /// It waits, or has waited.
+    Late(Arc<LateTable>),
+}
+
+/// A table that could not be opened at once.
+pub(crate) type LateTable = TableLife<Opening, LateUnits>;
+
+/// What a late table has once it is open.
+pub(crate) struct LateUnits {
+    handle: TableHandle,
+    /// For the late table itself.
+    _reservation: Reservation,
+}
 
 /// Opens a table with this directory and order of keys. If it is not open then, it waits, unless it never will have such units. Gives why
 /// it waits.
@@ -90,38 +105,30 @@ pub(crate) fn open(
     opening: Opening,
     order: &dyn KeyOrder,
     head: Result<OwnedHead, OpenError>,
-) -> (Option<Arc<OpenTable>>, Result<(), OpenError>) {
-    let why = match head.and_then(|head| Prepared::of(&opening, &head)?.register(&opening, Some(order))) {
-        Ok(units) => return (Some(Arc::new(OpenTable::open(units))), Ok(())),
+) -> (Option<OpenTable>, Result<(), OpenError>) {
+    let prepared = head.and_then(|head| Prepared::of(&opening, &head));
+    let why = match prepared.and_then(|prepared| prepared.register(&opening, Some(order), 0)) {
+        Ok((handle, _)) => return (Some(OpenTable::Open(handle)), Ok(())),
         Err(why) => why,
     };
     let table = why.waits_for().map(|waits_for| {
         let (manager, place) = (opening.tables.manager.clone(), opening.family.database.place());
-        let table = Arc::new(OpenTable::waiting(opening));
+        let table = Arc::new(LateTable::waiting(opening));
         let number = manager.wait_to_open(table.clone(), place, waits_for);
         table.while_waiting(|opening| opening.number.store(number, Ordering::Relaxed));
-        table
+        OpenTable::Late(table)
     });
     (table, Err(why))
 }
 
 impl OpenTable {
-    /// What an open table takes here by malloc, behind its reference counts.
-    pub(crate) fn allocated_bytes() -> usize {
-        const COUNTS: usize = 2 * size_of::<usize>();
-        allocated_bytes(COUNTS + size_of::<Self>())
-    }
-
     /// For lookups; `None` while it is not open.
     #[inline]
     pub(crate) fn handle(&self) -> Option<&TableHandle> {
-        self.units()
-    }
-
-    /// The whole index, if it is resident.
-    #[inline]
-    pub(crate) fn loaded_index(&self) -> Option<Arc<LoadedIndex>> {
-        self.handle()?.loaded_index()
+        match self {
+            Self::Open(handle) => Some(handle),
+            Self::Late(table) => table.handle(),
+        }
     }
 
     /// By which rules its units over prefixes have further ones.
@@ -132,13 +139,15 @@ impl OpenTable {
 
     /// It gets no units any more, if it has none. Does not wait for a read.
     pub(crate) fn give_up(&self) {
-        if let Some(waited) = self.stop_waiting() {
+        if let Self::Late(table) = self
+            && let Some(waited) = table.stop_waiting()
+        {
             waited.tables.manager.stop_waiting(waited.number.load(Ordering::Relaxed));
         }
     }
 
     /// Closes the table for this reader. Its state stays for the next reader, unless the file is going away. Does not wait for a read.
-    pub(crate) fn close(self: Arc<Self>, tables: &Tables, obsolete: bool) {
+    pub(crate) fn close(self, tables: &Tables, obsolete: bool) {
         self.give_up();
         let Some(handle) = self.handle() else { return };
         drop(tables.open_files.remove(handle.slot()));
@@ -155,7 +164,21 @@ impl OpenTable {
     }
 }
 
-impl WaitingTable for OpenTable {
+impl LateTable {
+    /// What one takes by malloc, behind its reference counts.
+    fn allocated_bytes() -> usize {
+        const COUNTS: usize = 2 * size_of::<usize>();
+        allocated_bytes(COUNTS + size_of::<Self>())
+    }
+
+    /// For lookups; `None` while it is not open.
+    #[inline]
+    pub(crate) fn handle(&self) -> Option<&TableHandle> {
+        self.units().map(|units| &units.handle)
+    }
+}
+
+impl WaitingTable for LateTable {
     fn open(&self) -> Option<WaitsFor> {
         let family = self.while_waiting(|opening| opening.family.clone())?;
         let read = |opening: &Opening| {
@@ -164,7 +187,9 @@ impl WaitingTable for OpenTable {
         };
         let register = |prepared: Prepared, opening: &Opening| {
             let order = opening.is_bytewise.then_some(&BytewiseOrder as &dyn KeyOrder);
-            prepared.register(opening, order).map_err(OpenError::waits_for)
+            let registered = prepared.register(opening, order, Self::allocated_bytes());
+            let (handle, reservation) = registered.map_err(OpenError::waits_for)?;
+            Ok(LateUnits { handle, _reservation: reservation })
         };
         // All shares in files end in there.
         family.database.files().enter(|| self.try_to_open(read, register)).flatten()
@@ -224,13 +249,19 @@ impl Prepared {
         })
     }
 
-    /// Touches no file.
-    fn register(self, opening: &Opening, order: Option<&dyn KeyOrder>) -> Result<TableHandle, OpenError> {
+    /// Touches no file. Gives the handle, and `more_bytes` of the budget.
+    fn register(
+        self,
+        opening: &Opening,
+        order: Option<&dyn KeyOrder>,
+        more_bytes: usize,
+    ) -> Result<(TableHandle, Reservation), OpenError> {
         let Self { shapes, firsts, last_key, id, file, location, remembered } = self;
         let fences = Fences::pack(firsts, Some(&last_key), opening.is_bytewise).ok_or(OpenError::Corrupt)?;
         let ColumnFamily { keys, prefixes, .. } = &*opening.family;
         opening.tables.files.unmark(id);
-        let handle = opening.tables.manager.register(TableSpec {
+        let locator = file.to_locator();
+        let spec = TableSpec {
             id,
             scope: if opening.is_of_prefixes { *prefixes } else { *keys },
             level: opening.level,
@@ -238,12 +269,13 @@ impl Prepared {
             shapes,
             fences,
             source: location,
-            locator: &file.to_locator(),
+            locator: &locator,
             index_bytes: opening.index_bytes,
             warm_start: remembered,
-        });
-        let handle = handle.ok_or(OpenError::NoRoom)?;
+        };
+        let registered = opening.tables.manager.register_with(spec, more_bytes);
+        let (handle, reservation) = registered.ok_or(OpenError::NoRoom)?;
         opening.tables.open_files.add(handle.slot(), opening.file.clone());
-        Ok(handle)
+        Ok((handle, reservation))
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::budget::{MemoryBudget, MemoryKind};
 use crate::keys::{FencesRef, KeyRange};
-use crate::lookup::{TableIndex, TableShared};
+use crate::lookup::{Lookups, TableIndex, TableShared};
 use crate::memory::{grow_thriftily, shrink_thriftily, thrifty_bytes};
 use crate::names::{ScopeId, TableId};
 use crate::plan::Run;
@@ -116,11 +116,11 @@ impl Tables {
     }
 
     /// Adds a table that is not known yet, and returns its slot.
-    pub(crate) fn insert(&mut self, spec: &TableSpec) -> u32 {
+    pub(crate) fn insert(&mut self, spec: &TableSpec, lookups: Arc<Lookups>) -> u32 {
         let slot = self.free_slots.pop().unwrap_or(self.slots.len() as u32);
         self.last_generation = self.last_generation.saturating_add(1);
         let table = Table {
-            shared: TableShared::new(slot, self.last_generation, spec),
+            shared: TableShared::new(slot, self.last_generation, spec, lookups),
             source: self.sources.intern(spec.source.clone(), Arc::ptr_eq),
             queue_link: QueueLink::NOT,
         };
