@@ -110,6 +110,7 @@ impl<'a> Managed<'a> {
             fences: Fences::pack((first..end).map(key), Some(&last), true).expect("short keys in order"),
             source: self.source.clone(),
             locator: &[],
+            index_bytes: 0,
             warm_start: None,
         };
         self.manager.register(spec)

@@ -56,6 +56,7 @@ impl Store {
                 fences: Fences::pack([(table as u64).to_be_bytes()], None, true).unwrap(),
                 source: Arc::new(Units(group)),
                 locator: &[],
+                index_bytes: 0,
                 warm_start: None,
             });
             handle.expect("there is room")

@@ -12,10 +12,6 @@ pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(field(bytes, at))
 }
 
-pub(crate) fn u128_at(bytes: &[u8], at: usize) -> u128 {
-    u128::from_le_bytes(field(bytes, at))
-}
-
 fn field<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     let mut field = [0; N];
     field.copy_from_slice(&bytes[at..at + N]);

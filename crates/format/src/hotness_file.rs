@@ -3,7 +3,7 @@
 //! The file is a hint and never affects answers. Without it, the start is cold.
 
 use crate::FormatError;
-use crate::bytes::{u16_at, u32_at, u64_at, u128_at};
+use crate::bytes::{u16_at, u32_at, u64_at};
 use crate::checksum::{CHECKSUM_BYTES, Covers, checksum, verify};
 
 /// First bytes of every hotness file.
@@ -43,7 +43,7 @@ pub struct StoredHotness {
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredTable {
     /// Identity of the table: a digest that stays the same when its file is copied or moved.
-    pub id: u128,
+    pub id: u64,
     /// Number in the file's name. Tells apart tables of the same identity, such as a file ingested twice.
     pub file_number: u64,
     /// Segments in key order.
@@ -83,7 +83,7 @@ impl StoredHotness {
         bytes.extend([0; UNUSED_BYTES[2]]);
         bytes.extend(checksum(Covers::HotnessHeader, &bytes).to_le_bytes());
         for table in &self.tables {
-            bytes.extend(table.id.to_le_bytes());
+            bytes.extend(u128::from(table.id).to_le_bytes());
             bytes.extend(table.file_number.to_le_bytes());
             bytes.extend((table.segments.len() as u32).to_le_bytes());
             for segment in &table.segments {
@@ -173,7 +173,7 @@ fn decode_tables(mut records: &[u8]) -> Result<Vec<StoredTable>, FormatError> {
         let (segments, rest) = rest.split_at(segment_bytes as usize);
         let segments = segments.as_chunks::<SEGMENT_BYTES>().0.iter().map(decode_segment);
         tables.push(StoredTable {
-            id: u128_at(table, 0),
+            id: u64_at(table, 0),
             file_number: u64_at(table, 16),
             segments: segments.collect::<Result<_, _>>()?,
         });

@@ -212,6 +212,13 @@ impl Reservation {
         Some(self)
     }
 
+    /// Takes this many of its bytes, or all, apart.
+    pub(crate) fn split(&mut self, bytes: usize) -> Self {
+        let bytes = bytes.min(self.bytes);
+        self.bytes -= bytes;
+        Self { budget: self.budget.clone(), bytes, kind: self.kind }
+    }
+
     /// Leaves the bytes to an owner that knows by itself how many they are, and of what kind: it must
     /// [release](MemoryBudget::release) as many when it goes.
     pub fn forget(mut self, kind: MemoryKind) {

@@ -37,7 +37,7 @@ pub use background::JoinedThread;
 pub use budget::{BudgetSnapshot, MemoryBudget, MemoryKind, Reservation};
 pub use chore::Chore;
 pub use keys::{BytewiseOrder, Fences, KeyOrder};
-pub use lookup::{Answer, BatchKey, LoadedIndex, TableHandle, TableIndex};
+pub use lookup::{Answer, BatchKey, LoadedIndex, TableHandle};
 pub use manager::Manager;
 pub use memory::{allocated_bytes, group_bytes};
 pub use memory_curve::{CurvePoint, MeasuredUse, MemoryCurve};

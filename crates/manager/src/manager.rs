@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::background::{JoinedThread, Shared};
 use crate::budget::{MemoryBudget, MemoryKind, Reservation};
 use crate::chore::Chore;
-use crate::lookup::{TableHandle, TableIndex};
+use crate::lookup::TableHandle;
 use crate::memory_curve::{MeasuredUse, MemoryCurve};
 use crate::names::{ScopeId, TableId};
 use crate::notices::Notices;
@@ -64,16 +64,16 @@ impl Manager {
     /// Takes the manager's mutex; O(segments + overlapping tables, some hundred of each level at most + log tables), where the host's code
     /// orders the keys O(segments + tables of the scope). No I/O.
     pub fn register(&self, spec: TableSpec) -> Option<TableHandle> {
-        let inherited = self.shared.registry.inherited_by_order_of_host(&spec);
-        let handle = self.shared.registry.lock().register(spec, inherited);
-        self.wake();
-        handle
+        self.register_with(spec, 0).map(|(handle, _)| handle)
     }
 
-    /// The place of a registered table's index, which takes about `bytes` of memory: it is read and given back as units are. `None`:
-    /// there is no room for the place.
-    pub fn add_index(&self, id: TableId, bytes: usize) -> Option<Arc<TableIndex>> {
-        self.shared.registry.lock().add_index(id, bytes)
+    /// [`register`](Self::register), together with `more_bytes` that the host needs for the table: both or none, so that who finds no room
+    /// gives nothing back for which others that find none would try again.
+    pub fn register_with(&self, spec: TableSpec, more_bytes: usize) -> Option<(TableHandle, Reservation)> {
+        let inherited = self.shared.registry.inherited_by_order_of_host(&spec);
+        let registered = self.shared.registry.lock().register(spec, inherited, more_bytes);
+        self.wake();
+        registered
     }
 
     /// Tells that the table moved to another level unchanged.

@@ -38,6 +38,8 @@ pub struct TableSpec<'a> {
     pub source: Arc<dyn UnitSource>,
     /// Where the source finds the table, in bytes of the host. The same for all readers of the table.
     pub locator: &'a [u8],
+    /// Bytes that its index takes in memory, about: it is read and given back as units are. 0: the budget does not pay for it.
+    pub index_bytes: usize,
     /// Use of each segment as [`Manager::table_use`](crate::Manager::table_use) gave it before a restart. Replaces what the table would
     /// inherit, and brings back its units. Ignored if it is not one per segment.
     pub warm_start: Option<Vec<SegmentUse>>,

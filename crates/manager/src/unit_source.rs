@@ -31,6 +31,8 @@ pub type UnitVisitor<'a> = &'a mut (dyn FnMut(u32, u8, Result<&[u8], UnitReadErr
 /// What the manager keeps of a table for its source.
 #[derive(Clone, Copy, Debug)]
 pub struct TableUnits<'a> {
+    /// The table's [slot](crate::TableHandle::slot).
+    pub slot: u32,
     /// What the table was [registered](crate::TableSpec::locator) with.
     pub locator: &'a [u8],
     /// Shapes of all its segments.
@@ -66,8 +68,8 @@ pub trait UnitSource: Any + Send + Sync {
     /// The verified bytes of unit `unit` of segment `segment`, exactly as they were built.
     fn read_unit(&self, table: TableUnits<'_>, segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError>;
 
-    /// The whole index of the table with this locator.
-    fn read_index(&self, _locator: &[u8]) -> Result<PackedIndex, UnitReadError> {
+    /// The whole index of the table in this [slot](crate::TableHandle::slot), which a reader has open.
+    fn read_index(&self, _slot: u32) -> Result<PackedIndex, UnitReadError> {
         Err(UnitReadError::Gone)
     }
 

@@ -8,9 +8,7 @@ use std::time::{Duration, Instant};
 
 use common::{IDLE_TIMEOUT, MemoryTable, manager};
 use springbloom_index::{Cursor, PackedIndex, Packer};
-use springbloom_manager::{
-    Manager, Stats, TableHandle, TableIndex, TableSpec, TableUnits, UnitReadError, UnitSource,
-};
+use springbloom_manager::{Manager, Stats, TableHandle, TableSpec, TableUnits, UnitReadError, UnitSource};
 use springbloom_published_policies::PolicyKind;
 
 const INDEX_BYTES: usize = 10_000;
@@ -30,8 +28,7 @@ impl UnitSource for Indexed {
         self.table.read_unit(table, segment, unit)
     }
 
-    fn read_index(&self, locator: &[u8]) -> Result<PackedIndex, UnitReadError> {
-        assert_eq!(locator, common::LOCATOR);
+    fn read_index(&self, _slot: u32) -> Result<PackedIndex, UnitReadError> {
         self.reads.fetch_add(1, Ordering::SeqCst);
         while self.hangs.load(Ordering::SeqCst) {
             std::thread::sleep(Duration::from_millis(1));
@@ -47,7 +44,6 @@ impl UnitSource for Indexed {
 struct Open {
     source: Arc<Indexed>,
     handle: TableHandle,
-    index: Arc<TableIndex>,
 }
 
 impl Open {
@@ -60,10 +56,10 @@ impl Open {
             reads: AtomicU64::new(0),
             table,
         });
-        let spec = TableSpec { source: source.clone(), ..source.table.spec(Some(1)) };
+        let of_table = source.table.spec(Some(1));
+        let spec = TableSpec { source: source.clone(), index_bytes: INDEX_BYTES, ..of_table };
         let handle = manager.register(spec).expect("there is room");
-        let index = manager.add_index(handle.id(), INDEX_BYTES).expect("there is room");
-        Self { source, handle, index }
+        Self { source, handle }
     }
 
     /// Lookups that find their key.
@@ -73,7 +69,7 @@ impl Open {
 
     /// The separator of the resident index.
     fn bytes(&self) -> Option<Vec<u8>> {
-        self.index.loaded().map(|index| separator(&index))
+        self.handle.loaded_index().map(|index| separator(&index))
     }
 }
 
@@ -114,7 +110,7 @@ fn an_index_is_resident_while_lookups_reach_it_and_there_is_a_budget() {
     let used = manager.stats().used.indexes;
     assert!((INDEX_BYTES - 7..INDEX_BYTES * 21 / 20).contains(&used), "{used}");
     // Who has a share keeps the bytes, in memory and in the budget.
-    let share = hot.index.loaded().expect("it is resident");
+    let share = hot.handle.loaded_index().expect("it is resident");
     manager.set_budget_bytes(0);
     assert_eq!((hot.bytes(), manager.stats().used.indexes), (None, used));
     assert_eq!(separator(&share)[0], 1);

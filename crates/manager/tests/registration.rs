@@ -35,6 +35,7 @@ fn register(manager: &Manager, scope: u64, table: u64, units: &Arc<Units>) -> Ta
         fences: Fences::pack([first.as_bytes()], Some(last.as_bytes()), true).unwrap(),
         source: units.clone(),
         locator: b"",
+        index_bytes: 0,
         warm_start: None,
     });
     handle.expect("there is room")

@@ -18,11 +18,14 @@ typedef struct sb_filters sb_filters;              // one shared set of settings
 typedef struct sb_cache_use sb_cache_use;          // a share of the charge to a cache, held by options and databases
 typedef struct sb_builder sb_builder;              // filter units of a table that is being written
 typedef struct sb_column_family sb_column_family;  // a column family of a database, while one of its tables is open
-// An open table's filter units, over keys or over prefixes. `is_open` becomes 1 when it has them; load it with acquire. Until then the
-// table may wait for its directory, and lookups pass unfiltered.
-typedef struct {
-  uint32_t is_open;
-} sb_table;
+typedef struct sb_table sb_table;                  // an open table's filter units, over keys or over prefixes
+
+// Whether the table has its units. Until then it may wait for its directory, and lookups pass unfiltered. A pointer whose lowest bit is set
+// is that of a table which waits, or has waited: there is a word that becomes 1.
+static inline int sb_table_is_open(const sb_table* table) {
+  const uintptr_t place = (uintptr_t)table;
+  return (place & 1) == 0 || __atomic_load_n((const uint32_t*)(place - 1), __ATOMIC_ACQUIRE) != 0;
+}
 
 typedef struct {
   const uint8_t* data;

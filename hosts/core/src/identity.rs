@@ -3,10 +3,10 @@
 use xxhash_rust::xxh3::Xxh3;
 
 /// Identity of a table that survives restarts and moves of its file. `head` is header and directory of its block.
-pub fn stored_id(session: &[u8], orig_file_number: u64, head: &[u8]) -> u128 {
+pub fn stored_id(session: &[u8], orig_file_number: u64, head: &[u8]) -> u64 {
     let mut hash = origin(session, orig_file_number);
     hash.update(head);
-    hash.digest128()
+    hash.digest128() as u64
 }
 
 /// Identity of a table in the checksums of its units, so that units of another table do not pass for them.

@@ -16,7 +16,7 @@ struct TableUnits {
   // Null: it has none.
   const sb_table* const units;
 
-  bool AreOpen() const { return units != nullptr && __atomic_load_n(&units->is_open, __ATOMIC_ACQUIRE) != 0; }
+  bool AreOpen() const { return units != nullptr && sb_table_is_open(units) != 0; }
 };
 
 }  // namespace springbloom

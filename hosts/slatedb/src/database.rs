@@ -167,6 +167,7 @@ impl Database {
             fences: Fences::pack(firsts, Some(directory.last_key()), true)?,
             source: self.objects(&place.folder),
             locator: &place.name.to_bytes(),
+            index_bytes: 0,
             warm_start: None,
         })?;
         Open::new(handle, manager.clone(), segments().len())

@@ -9,14 +9,14 @@
 use arc_swap::{ArcSwapAny, Guard};
 use springbloom_filter::{FilterError, GroupLayout, GroupShape, Probe};
 
-use crate::lookup::unsafe_thin_arc::ThinArc;
+use crate::lookup::unsafe_thin_arc::{Count, ThinArc};
 use crate::memory::GROUP_HEAD_BYTES;
 use crate::visits::Outcome;
 
 /// The head before a group's words. The layout of the words is in the table's allocation, so that a lookup can fetch head and words at
 /// once.
-#[derive(Clone, Copy)]
 pub(crate) struct ResidentHead {
+    pub count: Count,
     /// Little-endian, in three bytes. With four a group would take 8 bytes more, and bookkeeping with groups 7% more.
     unit_words: [u8; 3],
     resident: u8,
@@ -25,10 +25,15 @@ pub(crate) struct ResidentHead {
 impl ResidentHead {
     fn of(head: &GroupLayout) -> Self {
         let [w0, w1, w2, _] = (head.unit_words() as u32).to_le_bytes();
-        Self { unit_words: [w0, w1, w2], resident: head.resident_units() }
+        Self { count: Count::default(), unit_words: [w0, w1, w2], resident: head.resident_units() }
     }
 
-    pub(crate) fn words(self) -> usize {
+    /// Another one for as many units.
+    pub(crate) fn again(&self) -> Self {
+        Self { count: Count::default(), ..*self }
+    }
+
+    pub(crate) fn words(&self) -> usize {
         let [w0, w1, w2] = self.unit_words;
         u32::from_le_bytes([w0, w1, w2, 0]) as usize * usize::from(self.resident)
     }
@@ -142,7 +147,7 @@ impl GroupCell {
             }
         }
         let mut group = match old {
-            None => ResidentGroup::new(head, || 0, &[]),
+            None => ResidentGroup::new(head, || 0, || (), &[]),
             Some(mut old) if units < resident => {
                 rearrange(&mut old, &layout, shape, resident);
                 old.resized(head, 0)

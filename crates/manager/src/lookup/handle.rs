@@ -4,41 +4,45 @@ use std::sync::Arc;
 
 use springbloom_filter::{KeyDigest, ProbeLayout};
 
-use crate::budget::{MemoryBudget, MemoryKind};
+use crate::budget::MemoryKind;
 use crate::keys::{FencesRef, KeyOrder};
-use crate::lookup::TableShared;
 use crate::lookup::group_cell::{BorrowedGroup, GroupCell};
+use crate::lookup::lookups::Lookups;
+use crate::lookup::{LoadedIndex, TableShared};
 use crate::names::TableId;
-use crate::visits::{Outcome, VisitBuffer, VisitedTable};
+use crate::visits::{Outcome, VisitedTable};
 
 /// Segments of a batch whose keys are probed together: as many as `arc-swap` lends groups to a thread at little cost.
 const GROUPS_PER_BATCH: usize = 8;
 
-/// Shared by the handles of all tables.
-pub(crate) struct Lookups {
-    pub visits: Arc<VisitBuffer>,
-    pub budget: MemoryBudget,
-    /// Reserved for what the host keeps for a reader.
-    pub reader_bytes: usize,
-}
-
 /// An open reader's access to its table's filters. Drop it when the reader is closed and its memory is freed. The table's state stays.
 pub struct TableHandle {
     table: TableShared,
-    lookups: Arc<Lookups>,
 }
 
-// There is one for every open table.
-const _: () = assert!(size_of::<TableHandle>() == 16);
-
 impl TableHandle {
-    pub(crate) fn new(table: TableShared, lookups: Arc<Lookups>) -> Self {
-        Self { table, lookups }
+    /// Takes over what is reserved for a reader.
+    pub(crate) fn of(table: TableShared) -> Self {
+        Self { table }
+    }
+
+    pub(super) fn shared(&self) -> &TableShared {
+        &self.table
     }
 
     /// Identity of the table.
     pub fn id(&self) -> TableId {
         self.table.id()
+    }
+
+    /// The table's place among the known tables. No other table has it while this one is open.
+    pub fn slot(&self) -> u32 {
+        self.table.slot()
+    }
+
+    /// What the table was [registered](crate::TableSpec::locator) with.
+    pub fn locator(&self) -> &[u8] {
+        self.table.locator()
     }
 
     /// The segment that would hold `key`: the last one that begins at or before it, or the first one.
@@ -51,6 +55,12 @@ impl TableHandle {
     /// Bytes that the table's fences and places of groups take.
     pub fn memory_bytes(&self) -> usize {
         self.table.bytes()
+    }
+
+    /// The whole index, if it is resident. Lock-free, without allocation (but for the thread's first call).
+    #[inline]
+    pub fn loaded_index(&self) -> Option<Arc<LoadedIndex>> {
+        self.table.index()?.loaded()
     }
 
     /// How the resident units reject the key: the table does not hold it. [Record](Self::record) the outcome. `None`: the segment may hold
@@ -113,12 +123,13 @@ impl TableHandle {
     #[inline]
     pub fn record_all(&self, visits: impl IntoIterator<Item = (u32, Outcome)>) {
         let base = VisitedTable::new(self.table.slot(), self.table.generation());
-        self.lookups.visits.record_all(base, visits);
+        self.table.lookups().visits.record_all(base, visits);
     }
 }
 
 impl Drop for TableHandle {
     fn drop(&mut self) {
-        self.lookups.budget.release(MemoryKind::Bookkeeping, self.lookups.reader_bytes);
+        let Lookups { budget, reader_bytes, .. } = &**self.table.lookups();
+        budget.release(MemoryKind::Bookkeeping, *reader_bytes);
     }
 }

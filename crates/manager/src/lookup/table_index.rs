@@ -4,7 +4,7 @@
 
 use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use arc_swap::ArcSwapOption;
 use springbloom_index::PackedIndex;
@@ -35,21 +35,28 @@ impl Deref for LoadedIndex {
 
 /// The place of a table's index. Readers of the table share it.
 #[derive(Debug)]
-pub struct TableIndex {
+pub(crate) struct TableIndex {
     loaded: ArcSwapOption<LoadedIndex>,
     /// That it takes in memory: of the one that was read last, and a guess of the host before.
-    bytes: AtomicUsize,
+    bytes: AtomicU32,
     /// Whether the plan wants it.
     is_planned: AtomicBool,
     /// Whether the last read of it failed, until somebody took note of that.
     has_failed: AtomicBool,
 }
 
+const _: () = assert!(size_of::<TableIndex>() == 16);
+
+/// No budget is spent on an index of that size.
+fn countable(bytes: usize) -> u32 {
+    u32::try_from(bytes).unwrap_or(u32::MAX)
+}
+
 impl TableIndex {
     pub(crate) fn new(bytes: usize) -> Self {
         Self {
             loaded: ArcSwapOption::empty(),
-            bytes: AtomicUsize::new(bytes),
+            bytes: AtomicU32::new(countable(bytes)),
             is_planned: AtomicBool::new(false),
             has_failed: AtomicBool::new(false),
         }
@@ -57,16 +64,16 @@ impl TableIndex {
 
     /// The index, if it is resident. Lock-free, without allocation (but for the thread's first call).
     #[inline]
-    pub fn loaded(&self) -> Option<Arc<LoadedIndex>> {
+    pub(crate) fn loaded(&self) -> Option<Arc<LoadedIndex>> {
         self.loaded.load_full()
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.bytes.load(Ordering::Relaxed)
+        self.bytes.load(Ordering::Relaxed) as usize
     }
 
     pub(crate) fn set_bytes(&self, bytes: usize) {
-        self.bytes.store(bytes, Ordering::Relaxed);
+        self.bytes.store(countable(bytes), Ordering::Relaxed);
     }
 
     pub(crate) fn is_planned(&self) -> bool {

@@ -1,32 +1,38 @@
-//! The part of a table that lookups read: resident groups, the layouts of their units, fences and locator, in one allocation. A layout lies
+//! The part of a table that lookups read: resident groups and index, layouts of units, fences and locator, in one allocation. A layout lies
 //! near the pointer to its group: a lookup knows the words to probe before it has the group, so that the cache misses of both overlap.
+
+use std::sync::Arc;
 
 use springbloom_filter::ProbeLayout;
 
-use crate::keys::{Fences, FencesRef};
+use crate::keys::FencesRef;
 use crate::lookup::group_cell::GroupCell;
-use crate::lookup::unsafe_thin_arc::ThinArc;
+use crate::lookup::lookups::Lookups;
+use crate::lookup::table_index::TableIndex;
+use crate::lookup::unsafe_thin_arc::{Count, Lengths, ThinArc};
 use crate::names::TableId;
 use crate::table_spec::TableSpec;
 
-/// The head of the allocation; cells, layouts, packed fences and locator follow.
-#[derive(Clone, Copy)]
+/// The head of the allocation; cells, the place of the index, layouts, packed fences and locator follow.
 pub(crate) struct TableHead {
-    /// In bytes because a `u64` would take 4 more for its alignment.
-    id: [u8; 8],
+    pub count: Count,
+    lookups: Arc<Lookups>,
+    id: TableId,
     /// The table's place in the registry.
     slot: u32,
     /// Number of the registration; no other has it.
     generation: u32,
     pub segments: u32,
     fence_bytes: u32,
-    locator_bytes: u32,
+    locator_bytes: u16,
+    /// Whether there is a place for an index.
+    pub has_index: bool,
 }
 
 impl TableHead {
     /// Bytes of layouts, fences and locator.
     pub(crate) fn bytes(&self) -> usize {
-        self.layouts_bytes() + self.fence_bytes as usize + self.locator_bytes as usize
+        self.layouts_bytes() + self.fence_bytes as usize + usize::from(self.locator_bytes)
     }
 
     fn layouts_bytes(&self) -> usize {
@@ -39,28 +45,36 @@ const LAYOUT_BYTES: usize = size_of::<ProbeLayout>();
 
 /// A known table. The registry and each open reader hold a clone.
 #[derive(Clone)]
-pub(crate) struct TableShared(ThinArc<TableHead>);
+pub(crate) struct TableShared(pub(super) ThinArc<TableHead>);
 
 impl TableShared {
-    pub(crate) fn new(slot: u32, generation: u32, spec: &TableSpec) -> Self {
-        let (fences, locator) = (spec.fences.packed(), spec.locator);
+    /// Most bytes of a locator.
+    pub(crate) const LOCATOR_BYTES_MAX: usize = u16::MAX as usize;
+
+    pub(crate) fn new(slot: u32, generation: u32, spec: &TableSpec, lookups: Arc<Lookups>) -> Self {
+        let layouts = spec.shapes.iter().map(|&shape| ProbeLayout::new(shape).to_bits().to_ne_bytes());
+        let layouts = layouts.collect::<Vec<_>>();
+        let bytes = [layouts.as_flattened(), spec.fences.packed(), spec.locator].concat();
+        let index = || TableIndex::new(spec.index_bytes);
         let head = TableHead {
-            id: spec.id.0.to_ne_bytes(),
+            count: Count::default(),
+            lookups,
+            id: spec.id,
             slot,
             generation,
             segments: spec.fences.len() as u32,
-            fence_bytes: fences.len() as u32,
-            locator_bytes: locator.len() as u32,
+            fence_bytes: spec.fences.packed().len() as u32,
+            locator_bytes: spec.locator.len() as u16,
+            has_index: spec.index_bytes > 0,
         };
-        let layouts = spec.shapes.iter().map(|&shape| ProbeLayout::new(shape).to_bits().to_ne_bytes());
-        let layouts = layouts.collect::<Vec<_>>();
-        Self(ThinArc::new(head, GroupCell::default, &[layouts.as_flattened(), fences, locator].concat()))
+        Self(ThinArc::new(head, GroupCell::default, index, &bytes))
     }
 
-    /// Bytes of a table with these fences and a locator of this many bytes.
-    pub(crate) fn bytes_for(fences: &Fences, locator_bytes: usize) -> usize {
-        let bytes = fences.len() * LAYOUT_BYTES + fences.packed().len() + locator_bytes;
-        ThinArc::<TableHead>::bytes_for(fences.len(), bytes)
+    /// Bytes of such a table.
+    pub(crate) fn bytes_for(spec: &TableSpec) -> usize {
+        let items = spec.fences.len();
+        let bytes = items * LAYOUT_BYTES + spec.fences.packed().len() + spec.locator.len();
+        ThinArc::<TableHead>::bytes_for(Lengths { items, further: (spec.index_bytes > 0).into(), bytes })
     }
 
     /// Bytes of this table.
@@ -69,7 +83,12 @@ impl TableShared {
     }
 
     pub(crate) fn id(&self) -> TableId {
-        TableId(u64::from_ne_bytes(self.0.head().id))
+        self.0.head().id
+    }
+
+    #[inline]
+    pub(crate) fn lookups(&self) -> &Arc<Lookups> {
+        &self.0.head().lookups
     }
 
     /// The table's place in the registry.
@@ -101,6 +120,12 @@ impl TableShared {
     pub(crate) fn layout(&self, segment: u32) -> Option<ProbeLayout> {
         let (layouts, _) = self.0.bytes()[..self.0.head().layouts_bytes()].as_chunks();
         layouts.get(segment as usize).and_then(|&bits| ProbeLayout::from_bits(u32::from_ne_bytes(bits)).ok())
+    }
+
+    /// The place of its index, if the budget may hold it.
+    #[inline]
+    pub(crate) fn index(&self) -> Option<&TableIndex> {
+        self.0.further().first()
     }
 
     /// One cell per segment.

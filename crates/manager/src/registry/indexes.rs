@@ -3,14 +3,13 @@
 //! An index is read by a chore of the load queue.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use springbloom_index::PackedIndex;
 
 use super::memory::Memory;
 use crate::budget::{MemoryKind, Reservation};
-use crate::lookup::{LoadedIndex, TableIndex};
+use crate::lookup::{LoadedIndex, TableIndex, TableShared};
 use crate::memory::taken_bytes;
 use crate::unit_source::{UnitReadError, UnitSource};
 
@@ -21,18 +20,17 @@ const LOOK_PARTS: u32 = 100;
 const RETRY_EVERY: Duration = Duration::from_secs(30);
 /// Part of the budget that is given to indexes at a look: as much as the units leave free.
 const STEP_PARTS: usize = 32;
-/// What a known table takes for its index: an entry of a tree whose nodes are half full, and the place that it leads to.
-const PLACE_BYTES: usize = 2 * size_of::<(u32, Arc<TableIndex>)>() + COUNTS + size_of::<TableIndex>();
 /// What a host's reader of an index takes.
 const HOST_BYTES: usize = 32;
 /// Reference counts.
 const COUNTS: usize = 2 * size_of::<usize>();
 
-/// By slot.
+/// What is known of the indexes of all tables, beyond their places.
 #[derive(Default)]
 pub(crate) struct Indexes {
-    places: BTreeMap<u32, Arc<TableIndex>>,
-    /// When reads failed lately.
+    /// Tables with a place for one.
+    places: usize,
+    /// When reads failed lately, by slot.
     failed: BTreeMap<u32, Instant>,
     /// The slots of those that the plan wants, in the order of their worth at the last look, the most first.
     planned: Vec<u32>,
@@ -44,43 +42,39 @@ fn index_bytes(index: &PackedIndex) -> usize {
     taken_bytes(index.heap_bytes()) + taken_bytes(COUNTS + size_of::<LoadedIndex>())
 }
 
+/// Bytes of bookkeeping for a table with an index, beyond the table's own.
+pub(super) fn bytes_beside_shared(has_index: bool) -> usize {
+    if has_index { HOST_BYTES } else { 0 }
+}
+
 impl Indexes {
-    /// Bytes of bookkeeping for a table with an index.
-    pub(super) fn place_bytes() -> usize {
-        taken_bytes(PLACE_BYTES) + HOST_BYTES
+    /// A table came, which may have a place for an index.
+    pub(super) fn add(&mut self, table: &TableShared) {
+        self.places += usize::from(table.index().is_some());
     }
 
-    pub(super) fn get(&self, slot: u32) -> Option<&Arc<TableIndex>> {
-        self.places.get(&slot)
+    /// The table in the slot is forgotten.
+    pub(super) fn remove(&mut self, slot: u32, table: &TableShared) {
+        if let Some(index) = table.index() {
+            self.evict(slot, index);
+            self.failed.remove(&slot);
+            self.places -= 1;
+        }
     }
 
-    /// The table in the slot has an index of about `bytes`.
-    pub(super) fn add(&mut self, slot: u32, bytes: usize) -> Arc<TableIndex> {
-        let index = Arc::new(TableIndex::new(bytes));
-        self.places.insert(slot, index.clone());
-        index
-    }
-
-    /// The table is forgotten. Whether it had an index.
-    pub(super) fn remove(&mut self, slot: u32) -> bool {
-        self.evict(slot);
-        self.failed.remove(&slot);
-        self.places.remove(&slot).is_some()
-    }
-
-    pub(super) fn evict(&mut self, slot: u32) {
+    pub(super) fn evict(&mut self, slot: u32, index: &TableIndex) {
         self.planned.retain(|&planned| planned != slot);
-        drop(self.get(slot).and_then(|index| index.evict()));
+        drop(index.evict());
     }
 
-    /// All places, with whether their index may be read now.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &TableIndex, bool)> {
-        self.places.iter().map(|(&slot, index)| (slot, &**index, !self.failed.contains_key(&slot)))
+    /// Whether the index in the slot may be read now.
+    pub(super) fn may_be_read(&self, slot: u32) -> bool {
+        !self.failed.contains_key(&slot)
     }
 
     /// Whether it is time to choose again.
     pub(super) fn is_due(&self) -> bool {
-        !self.places.is_empty() && self.next_look.is_none_or(|next| Instant::now() >= next)
+        self.places > 0 && self.next_look.is_none_or(|next| Instant::now() >= next)
     }
 
     /// A choice was made, which left the planned ones in this order.
@@ -90,29 +84,28 @@ impl Indexes {
     }
 
     /// Evicts those of the least worth until the others have no more than that.
-    pub(super) fn fit(&mut self, most_bytes: usize) {
+    pub(super) fn fit<'a>(&mut self, most_bytes: usize, index_of: impl Fn(u32) -> Option<&'a TableIndex>) {
         // Each is asked once for its bytes: a read that ends meanwhile changes them.
         let mut bytes = 0;
         let fits = |slot: &&u32| {
-            bytes += self.get(**slot).map_or(0, |index| index.bytes());
+            bytes += index_of(**slot).map_or(0, |index| index.bytes());
             bytes <= most_bytes
         };
         let kept = self.planned.iter().take_while(fits).count();
         for slot in self.planned.split_off(kept) {
-            drop(self.get(slot).and_then(|index| index.evict()));
+            drop(index_of(slot).and_then(|index| index.evict()));
         }
     }
 
     /// Notes which reads failed. Gives how many.
-    pub(super) fn note_failures(&mut self, now: Instant) -> u64 {
+    pub(super) fn note_failures<'a>(
+        &mut self,
+        now: Instant,
+        all: impl Iterator<Item = (u32, &'a TableIndex)>,
+    ) -> u64 {
         self.failed.retain(|_, failed| now < *failed + RETRY_EVERY);
-        let failed = self.places.iter().filter(|(_, index)| index.take_failure());
-        failed.map(|(&slot, _)| self.failed.insert(slot, now)).count() as u64
-    }
-
-    /// Indexes that are resident.
-    pub(super) fn resident_count(&self) -> usize {
-        self.places.values().filter(|index| index.is_loaded()).count()
+        let failed = all.filter(|(_, index)| index.take_failure());
+        failed.map(|(slot, _)| self.failed.insert(slot, now)).count() as u64
     }
 }
 
@@ -128,11 +121,10 @@ pub(super) fn step_bytes(memory: &Memory) -> usize {
 }
 
 /// Reads a table's index into the bytes of `reservation`.
-pub(super) fn read(source: &dyn UnitSource, locator: &[u8], index: &TableIndex, reservation: Reservation) {
-    if !index.is_planned() {
-        return; // it was evicted meanwhile
-    }
-    let read = match source.read_index(locator) {
+pub(super) fn read(source: &dyn UnitSource, table: &TableShared, reservation: Reservation) {
+    // It may have been evicted meanwhile.
+    let Some(index) = table.index().filter(|index| index.is_planned()) else { return };
+    let read = match source.read_index(table.slot()) {
         Ok(read) => read,
         // No reader has the table open any more: the next look knows.
         Err(UnitReadError::Gone) => return drop(index.evict()),
@@ -156,7 +148,8 @@ mod tests {
     #[test]
     fn a_read_that_ends_meanwhile_evicts_no_other() {
         let mut indexes = Indexes::default();
-        let (_, read) = (indexes.add(0, 1), indexes.add(1, 1));
+        let places = [1, 1].map(TableIndex::new);
+        let read = &places[1];
         let is_done = AtomicBool::new(false);
         std::thread::scope(|scope| {
             scope.spawn(|| {
@@ -166,7 +159,7 @@ mod tests {
             });
             let kept = |_| {
                 indexes.planned = vec![0, 1];
-                indexes.fit(1);
+                indexes.fit(1, |slot| places.get(slot as usize));
                 indexes.planned == [0]
             };
             let are_kept = (0..1_000_000).all(kept);

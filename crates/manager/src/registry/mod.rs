@@ -31,7 +31,7 @@ use std::sync::Arc;
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::budget::{MemoryBudget, MemoryKind, Reservation};
-use crate::lookup::{Lookups, TableHandle, TableIndex, TableShared};
+use crate::lookup::{Lookups, TableHandle, TableShared};
 use crate::names::{ScopeId, TableId};
 use crate::notices::Notices;
 use crate::plan::allocation::few_units_bytes;
@@ -138,6 +138,7 @@ impl Registry {
                 memory,
                 counters: Counters::default(),
                 notices,
+                host_bytes: settings.table_bytes,
             },
             recent: Recent::default(),
             lookups: Arc::new(Lookups { visits, budget, reader_bytes: settings.reader_bytes }),
@@ -147,12 +148,13 @@ impl Registry {
     }
 
     /// Takes in a table that a reader opened; see [`Manager::register`](crate::Manager::register). `inherited`: by its segments, where the
-    /// host's code orders the keys.
+    /// host's code orders the keys. Gives the handle, and `more_bytes` that are reserved for the host.
     pub(crate) fn register(
         &mut self,
         spec: TableSpec,
         inherited: Option<Vec<Hotness>>,
-    ) -> Option<TableHandle> {
+        more_bytes: usize,
+    ) -> Option<(TableHandle, Reservation)> {
         let mut known = self.residency.tables.slot_of(spec.id);
         if known.is_some_and(|slot| !self.matches(slot, &spec)) {
             self.residency.notices.warn(format!(
@@ -163,13 +165,14 @@ impl Registry {
             known = None;
         }
         let reservation = match known {
-            Some(_) => self.residency.reserve(self.lookups.reader_bytes, 0),
-            None => self.reserve_bookkeeping(&spec),
+            Some(_) => self.residency.reserve(self.lookups.reader_bytes + more_bytes, 0),
+            None => self.reserve_bookkeeping(&spec, more_bytes),
         };
-        let Some(reservation) = reservation else {
+        let Some(mut reservation) = reservation else {
             self.count_refused(&spec);
             return None;
         };
+        let for_host = reservation.split(more_bytes);
         // The handle gives the reader's bytes back, the table the others.
         reservation.forget(MemoryKind::Bookkeeping);
         let slot = match known {
@@ -177,7 +180,7 @@ impl Registry {
             None => self.insert(spec, inherited),
         };
         let table = self.residency.tables.get(slot)?;
-        Some(TableHandle::new(table.shared.clone(), self.lookups.clone()))
+        Some((TableHandle::of(table.shared.clone()), for_host))
     }
 
     fn matches(&self, slot: u32, spec: &TableSpec) -> bool {
@@ -218,7 +221,9 @@ impl Registry {
             Some(warm_start) => warm_start::first_hotness(self.residency.planner.allocation(), warm_start),
             None => inherited.unwrap_or_else(|| self.inherited(&spec)),
         };
-        let slot = self.residency.tables.insert(&spec);
+        let slot = self.residency.tables.insert(&spec, self.lookups.clone());
+        let Residency { tables, indexes, .. } = &mut self.residency;
+        tables.get(slot).into_iter().for_each(|table| indexes.add(&table.shared));
         let segments: Vec<_> = spec.shapes.iter().copied().zip(hotness).collect();
         let planner = &mut self.residency.planner;
         planner.insert_table(slot, spec.scope, spec.level, &segments);
@@ -236,16 +241,18 @@ impl Registry {
     }
 
     /// For a table that is not known yet, and a reader of it.
-    fn reserve_bookkeeping(&mut self, spec: &TableSpec) -> Option<Reservation> {
-        let is_sane = spec.shapes.len() == spec.fences.len() && spec.shapes.len() < SEGMENTS_MAX;
+    fn reserve_bookkeeping(&mut self, spec: &TableSpec, more_bytes: usize) -> Option<Reservation> {
+        let is_sane = spec.shapes.len() == spec.fences.len()
+            && spec.shapes.len() < SEGMENTS_MAX
+            && spec.locator.len() <= TableShared::LOCATOR_BYTES_MAX;
         if !is_sane || !self.residency.tables.has_free_slot() {
             return None;
         }
         let list_bytes = self.residency.list_bytes(spec.shapes.len()) - self.residency.list_bytes(0);
-        let shared_bytes = TableShared::bytes_for(&spec.fences, spec.locator.len());
-        let other_bytes = self.residency.table_bytes_beside_shared(spec.shapes.len());
+        let shared_bytes = TableShared::bytes_for(spec);
+        let other_bytes = self.residency.table_bytes_beside_shared(spec.shapes.len(), spec.index_bytes > 0);
         let few_units_bytes = few_units_bytes(spec.shapes.iter().copied());
-        let bytes = shared_bytes + other_bytes + list_bytes + self.lookups.reader_bytes;
+        let bytes = shared_bytes + other_bytes + list_bytes + self.lookups.reader_bytes + more_bytes;
         self.residency.reserve(bytes, few_units_bytes)
     }
 
@@ -267,25 +274,19 @@ impl Registry {
     /// Frees everything about a table.
     pub(crate) fn forget(&mut self, id: TableId) {
         let list_bytes = self.residency.list_bytes(0);
-        let Residency { planner, tables, loads, memory, .. } = &mut self.residency;
+        let Residency { planner, tables, loads, indexes, memory, .. } = &mut self.residency;
         let Some(slot) = tables.slot_of(id) else { return };
         let Some(run) = planner.allocation().runs().of(slot) else { return };
         loads.remove_table(tables, slot);
         let Some(table) = tables.remove(slot, run.scope) else { return };
         planner.remove_table(slot);
         table.shared.cells().iter().for_each(|cell| memory.garbage.take_group(cell.clear()));
-        let segments = table.shared.cells().len();
-        let bytes = table.shared.bytes() + self.residency.table_bytes_beside_shared(segments);
+        indexes.remove(slot, &table.shared);
+        let (segments, has_index) = (table.shared.cells().len(), table.shared.index().is_some());
+        let bytes = table.shared.bytes() + self.residency.table_bytes_beside_shared(segments, has_index);
         let list_bytes = list_bytes - self.residency.list_bytes(0);
         self.residency.memory.budget.release(MemoryKind::Bookkeeping, list_bytes);
         self.residency.tables.keep_forgotten(table, bytes);
-        self.residency.remove_index(slot);
-    }
-
-    /// The place of a known table's index, of about `bytes`.
-    pub(crate) fn add_index(&mut self, id: TableId, bytes: usize) -> Option<Arc<TableIndex>> {
-        let slot = self.residency.tables.slot_of(id)?;
-        self.residency.add_index(slot, bytes)
     }
 
     /// Frees everything about a table unless some reader has it open.

@@ -82,7 +82,7 @@ pub(super) fn stats(residency: &Residency, lookups: &Lookups) -> Stats {
         failing_tables: loads.failing_count(tables) + unreadable_tables,
         tables_without_room,
         segments: planner.allocation().segment_count(),
-        resident_indexes: residency.indexes.resident_count(),
+        resident_indexes: tables.indexes().filter(|(_, index)| index.is_loaded()).count(),
         levels,
         scopes,
         loads: counters.loads,

@@ -50,12 +50,15 @@ pub(crate) struct Residency {
     pub(crate) memory: Memory,
     pub(crate) counters: Counters,
     pub(crate) notices: Arc<Notices>,
+    /// What the host keeps for a known table.
+    pub(crate) host_bytes: usize,
 }
 
 impl Residency {
     /// Bytes of a table without those that lookups share.
-    pub(crate) fn table_bytes_beside_shared(&self, segments: usize) -> usize {
-        taken_bytes_of_part(self.planner.table_bytes(segments) + Tables::TABLE_BYTES)
+    pub(crate) fn table_bytes_beside_shared(&self, segments: usize, has_index: bool) -> usize {
+        taken_bytes_of_part(self.planner.table_bytes(segments) + Tables::TABLE_BYTES + self.host_bytes)
+            + indexes::bytes_beside_shared(has_index)
     }
 
     /// Bytes of the lists that have a place for each known segment and `more`, up to a few dozen.
@@ -165,7 +168,8 @@ impl Residency {
     fn fit_plan_budget(&mut self, spare_bytes: usize) {
         self.tables.collect();
         self.memory.collect();
-        self.indexes.fit(indexes::most_bytes(&self.memory));
+        let tables = &self.tables;
+        self.indexes.fit(indexes::most_bytes(&self.memory), |slot| tables.index(slot));
         // What a read holds that hangs is free for nobody.
         let taken_bytes = spare_bytes + self.loads.late_bytes();
         let unit_budget_bytes = self.memory.unit_budget_bytes().saturating_sub(taken_bytes);
@@ -195,33 +199,17 @@ impl Residency {
         reservation
     }
 
-    /// The place of a known table's index, of about `bytes`. `None` without room for the place.
-    pub(crate) fn add_index(&mut self, slot: u32, bytes: usize) -> Option<Arc<TableIndex>> {
-        if let Some(index) = self.indexes.get(slot) {
-            return Some(index.clone());
-        }
-        self.reserve(Indexes::place_bytes(), 0)?.forget(MemoryKind::Bookkeeping);
-        Some(self.indexes.add(slot, bytes))
-    }
-
-    /// The table in the slot is forgotten.
-    pub(crate) fn remove_index(&mut self, slot: u32) {
-        if self.indexes.remove(slot) {
-            self.memory.budget.release(MemoryKind::Bookkeeping, Indexes::place_bytes());
-        }
-    }
-
     /// Chooses which indexes are resident, now and then, and has them read. O(tables).
     pub(crate) fn plan_indexes(&mut self) {
         if !self.indexes.is_due() {
             return;
         }
         let begun = Instant::now();
-        self.counters.failed_reads += self.indexes.note_failures(begun);
-        let Self { planner, tables, memory, .. } = self;
+        let Self { planner, tables, indexes, memory, counters, .. } = self;
+        counters.failed_reads += indexes.note_failures(begun, tables.indexes());
         let allocation = planner.allocation();
         let evidence = VISITS_MIN * allocation.weight();
-        let state = |(slot, index, may_read): (u32, &TableIndex, bool)| {
+        let state = |(slot, index): (u32, &TableIndex)| {
             let (passing, bytes) = (allocation.passing(slot), index.bytes());
             let is_open = || tables.get(slot).is_some_and(|table| !table.shared.is_closed());
             IndexState {
@@ -229,29 +217,31 @@ impl Residency {
                 bytes,
                 worth: passing / bytes as f32,
                 is_planned: index.is_planned(),
-                is_loadable: may_read && passing >= evidence && is_open(),
+                is_loadable: indexes.may_be_read(slot) && passing >= evidence && is_open(),
             }
         };
-        let mut states: Vec<_> = self.indexes.iter().map(state).collect();
+        let mut states: Vec<_> = tables.indexes().map(state).collect();
         let (most, step) = (indexes::most_bytes(memory), indexes::step_bytes(memory));
         let choice = choose(&mut states, planner.policy.least_worth(), most, step);
-        choice.evicted.iter().for_each(|&slot| self.indexes.evict(slot));
+        for slot in choice.evicted {
+            tables.index(slot).into_iter().for_each(|index| indexes.evict(slot, index));
+        }
         choice.loaded.iter().for_each(|&slot| _ = self.read_index(slot));
-        let is_planned = |slot| self.indexes.get(slot).is_some_and(|index| index.is_planned());
+        let is_planned = |slot| self.tables.index(slot).is_some_and(TableIndex::is_planned);
         let planned = states.iter().map(|state| state.slot).filter(|&slot| is_planned(slot)).collect();
         self.indexes.end_look(begun, planned);
     }
 
     /// Has an index read, if there is room.
     fn read_index(&mut self, slot: u32) -> Option<()> {
-        let index = self.indexes.get(slot)?.clone();
-        let reservation = self.reserve_of(MemoryKind::Indexes, index.bytes())?;
+        let bytes = self.tables.index(slot)?.bytes();
+        let reservation = self.reserve_of(MemoryKind::Indexes, bytes)?;
         let table = self.tables.get(slot)?;
         let (source, place) = (self.tables.source_of(table)?.clone(), self.tables.place_of(table.source));
-        let locator: Box<[u8]> = table.shared.locator().into();
-        index.plan();
+        let shared = table.shared.clone();
+        shared.index()?.plan();
         self.counters.load_reads += 1;
-        let read = move || indexes::read(&*source, &locator, &index, reservation);
+        let read = move || indexes::read(&*source, &shared, reservation);
         self.loads.push_chore(Chore::new(place, read));
         Some(())
     }

@@ -86,6 +86,7 @@ impl MemoryTable {
             fences: Fences::pack(firsts, Some(&last_key), true).unwrap(),
             source: self.clone(),
             locator: LOCATOR,
+            index_bytes: 0,
             warm_start: None,
         }
     }

@@ -21,6 +21,7 @@ use springbloom_manager::{self as manager, Answer, KeyOrder, set_host_bytes_of_t
 
 use super::{
     shared::Shared,
+    table::{LentTable, OwnedTable},
     types::{BatchKey, Ended, OPENED, Setting, TableSpec, write_message},
 };
 use crate::{
@@ -35,7 +36,7 @@ use crate::{
     tables::{
         Counted,
         databases::ColumnFamily,
-        open_table::{self, OpenError, OpenTable, Opening},
+        open_table::{self, OpenError, Opening},
         unit_builder::UnitBuilder,
     },
 };
@@ -326,8 +327,12 @@ extern "C" fn sb_block_units(head: Bytes<'_>, contents: c_int, units_at: &mut u6
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn sb_table_further_prefix_of_range(table: &OpenTable, from: Bytes<'_>, end: Bytes<'_>) -> usize {
-    guarded(0, || table.further_prefixes().of_range(from.get(), end.get()).map_or(0, <[u8]>::len))
+extern "C" fn sb_table_further_prefix_of_range(
+    table: LentTable<'_>,
+    from: Bytes<'_>,
+    end: Bytes<'_>,
+) -> usize {
+    guarded(0, || table.get().further_prefixes().of_range(from.get(), end.get()).map_or(0, <[u8]>::len))
 }
 
 #[unsafe(no_mangle)]
@@ -368,7 +373,7 @@ extern "C" fn sb_table_open(
     head: Option<&Head<'_>>,
     why: c_int,
     file: NonNull<File>,
-    table: &mut Shared<OpenTable>,
+    table: &mut OwnedTable,
 ) -> c_int {
     let file = OpenFile::new(file);
     let never = || (None, Err(OpenError::NoSuchUnits));
@@ -393,13 +398,13 @@ extern "C" fn sb_table_open(
         };
         open_table::open(opening, &order, head)
     });
-    *table = Shared::of(opened);
+    *table = OwnedTable::of(opened);
     result.map_or_else(OpenError::code, |()| OPENED)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn sb_table_stop_waiting(table: &OpenTable) {
-    guarded((), || table.give_up());
+extern "C" fn sb_table_stop_waiting(table: LentTable<'_>) {
+    guarded((), || table.get().give_up());
 }
 
 #[unsafe(no_mangle)]
@@ -408,12 +413,12 @@ extern "C" fn sb_table_moved(filters: &Filters, path: Bytes<'_>, level: i32) {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn sb_table_memory_bytes(table: &OpenTable) -> u64 {
-    guarded(0, || table.handle().map_or(0, |handle| handle.memory_bytes() as u64))
+extern "C" fn sb_table_memory_bytes(table: LentTable<'_>) -> u64 {
+    guarded(0, || table.get().handle().map_or(0, |handle| handle.memory_bytes() as u64))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn sb_table_close(filters: &Filters, table: Shared<OpenTable>, obsolete: c_int) {
+extern "C" fn sb_table_close(filters: &Filters, table: OwnedTable, obsolete: c_int) {
     guarded((), || table.taken().into_iter().for_each(|table| table.close(&filters.tables, obsolete != 0)));
 }
 
@@ -429,7 +434,7 @@ extern "C" fn sb_digest_of(key: Bytes<'_>) -> KeyDigest {
 
 #[unsafe(no_mangle)]
 extern "C" fn sb_table_may_match(
-    table: &OpenTable,
+    table: LentTable<'_>,
     order: &Comparator,
     digest: KeyDigest,
     key: Bytes<'_>,
@@ -437,7 +442,7 @@ extern "C" fn sb_table_may_match(
 ) -> c_int {
     let unknown = Answer { segment: 0, rejection: None };
     let answer = guarded(unknown, || {
-        table.handle().map_or(unknown, |handle| handle.may_match(key.get(), digest, order))
+        table.get().handle().map_or(unknown, |handle| handle.may_match(key.get(), digest, order))
     });
     *segment = answer.segment;
     answer.may_match().into()
@@ -461,7 +466,7 @@ impl manager::BatchKey for BatchKey<'_> {
 /// `sought` points to `count` keys, which are writable.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_table_may_match_batch(
-    table: &OpenTable,
+    table: LentTable<'_>,
     order: &Comparator,
     sought: *mut BatchKey<'_>,
     count: usize,
@@ -476,15 +481,16 @@ unsafe extern "C" fn sb_table_may_match_batch(
         (key.segment, key.may_match) = (0, 1);
     }
     guarded((), || {
-        if let Some(handle) = table.handle() {
+        if let Some(handle) = table.get().handle() {
             handle.may_match_batch(sought, order);
         }
     });
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn sb_table_record(table: &OpenTable, segment: u32, ended: Ended) {
+extern "C" fn sb_table_record(table: LentTable<'_>, segment: u32, ended: Ended) {
     guarded((), || {
+        let table = table.get();
         let Some(handle) = table.handle() else { return };
         match ended {
             Ended::Missing => handle.record_missing(segment),

@@ -5,11 +5,8 @@ use std::{ffi::c_int, sync::Arc};
 use springbloom_index::Cursor;
 use springbloom_manager::LoadedIndex;
 
-use super::{exports::guarded, types::Move};
-use crate::{
-    engine::{Bytes, IndexEntry},
-    tables::open_table::OpenTable,
-};
+use super::{exports::guarded, table::LentTable, types::Move};
+use crate::engine::{Bytes, IndexEntry};
 
 struct IndexCursor {
     index: Arc<LoadedIndex>,
@@ -17,9 +14,10 @@ struct IndexCursor {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn sb_table_index(table: &OpenTable) -> Option<Box<IndexCursor>> {
+extern "C" fn sb_table_index(table: LentTable<'_>) -> Option<Box<IndexCursor>> {
     guarded(None, || {
-        table.loaded_index().map(|index| Box::new(IndexCursor { index, cursor: Cursor::default() }))
+        let index = table.get().handle()?.loaded_index()?;
+        Some(Box::new(IndexCursor { index, cursor: Cursor::default() }))
     })
 }
 

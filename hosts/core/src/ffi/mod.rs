@@ -7,4 +7,5 @@ mod index;
 #[cfg(test)]
 mod layout;
 mod shared;
+mod table;
 mod types;

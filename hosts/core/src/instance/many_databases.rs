@@ -38,7 +38,7 @@ fn no_file() -> Arc<LentFile> {
 struct Store<'f> {
     filters: &'f Filters,
     family: Arc<ColumnFamily>,
-    tables: Vec<Arc<OpenTable>>,
+    tables: Vec<OpenTable>,
     _lock: File,
 }
 

@@ -33,7 +33,7 @@ use crate::{
         Budget, HostSettings, Settings,
         table::{self, WITHOUT_EFFECT},
     },
-    tables::{Counted, Tables, open_table::OpenTable},
+    tables::{Counted, Tables, open_files::OpenFiles},
 };
 
 /// Elastic filters under one memory budget.
@@ -66,7 +66,7 @@ impl Filters {
         policy: Box<dyn Policy>,
     ) -> Result<Arc<Self>, Error> {
         table::check(&settings)?;
-        let reader_bytes = engine.reader_bytes + OpenTable::allocated_bytes();
+        let reader_bytes = engine.reader_bytes;
         let settings_of_manager = ManagerSettings {
             // Of a cache, from when one is known.
             budget_bytes: match settings.budget {
@@ -75,6 +75,7 @@ impl Filters {
             },
             inherit_hotness: settings.inherit_hotness,
             reader_bytes,
+            table_bytes: OpenFiles::TABLE_BYTES,
             ..ManagerSettings::default()
         };
         let manager = Manager::with_policy(settings_of_manager, policy);

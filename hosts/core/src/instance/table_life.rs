@@ -3,7 +3,7 @@
 use std::{
     path::PathBuf,
     sync::{
-        Arc,
+        Arc, Weak,
         atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering},
     },
     thread,
@@ -58,7 +58,7 @@ fn open(
     file: &Arc<LentFile>,
     number: u64,
     why: Option<OpenError>,
-) -> Arc<OpenTable> {
+) -> OpenTable {
     let opening = Opening {
         tables: filters.tables.clone(),
         family: family.clone(),
@@ -112,10 +112,14 @@ fn live(filters: &Filters, rng: &mut impl Rng) {
             if rng.random() {
                 table.give_up();
             }
-            let (weak, is_obsolete) = (Arc::downgrade(&table), rng.random());
+            let late = match &table {
+                OpenTable::Late(table) => Arc::downgrade(table),
+                OpenTable::Open(_) => Weak::new(),
+            };
+            let is_obsolete = rng.random();
             table.close(&filters.tables, is_obsolete);
             // A thread that is at its read may have it for a moment; it opens it no more.
-            if let Some(table) = weak.upgrade() {
+            if let Some(table) = late.upgrade() {
                 let has_units = table.handle().is_some();
                 thread::sleep(Duration::from_millis(5));
                 assert_eq!(table.handle().is_some(), has_units, "a closed table was opened");

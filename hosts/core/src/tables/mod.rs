@@ -1,6 +1,7 @@
 //! Known tables: how they are written, opened and read, where they lie, and when they are forgotten.
 
 pub(crate) mod databases;
+pub(crate) mod open_files;
 pub(crate) mod open_table;
 mod table_files;
 mod table_life;
@@ -17,6 +18,7 @@ use springbloom_manager::Manager;
 
 use self::{
     databases::{ColumnFamily, Databases},
+    open_files::OpenFiles,
     table_files::TableFiles,
     warm_starts::WarmStarts,
 };
@@ -32,6 +34,7 @@ pub(crate) struct Tables {
     /// `None`: there are no warm starts.
     pub(crate) warm_starts: Option<WarmStarts>,
     pub(crate) files: Arc<TableFiles>,
+    pub(crate) open_files: Arc<OpenFiles>,
     /// By [`Counted`].
     counts: [AtomicU64; 4],
 }
@@ -67,6 +70,7 @@ impl Tables {
             engine,
             databases: Databases::default(),
             builder_bytes: Arc::default(),
+            open_files: Arc::default(),
             warm_starts: has_warm_starts
                 .then(|| WarmStarts::new(engine, manager.clone(), files.clone(), reader_bytes)),
             files,

@@ -3,7 +3,6 @@
 //! Only an open one has units; nothing but the manager's load queue opens one that waits. Who reads has a share of all that the read uses.
 
 use std::{
-    os::unix::ffi::OsStrExt,
     path::Path,
     sync::{
         Arc,
@@ -14,16 +13,15 @@ use std::{
 use springbloom_filter::GroupShape;
 use springbloom_format::{Directory, FurtherPrefixes};
 use springbloom_manager::{
-    BytewiseOrder, Fences, KeyOrder, LoadedIndex, SegmentUse, TableHandle, TableId, TableIndex, TableSpec,
-    WaitingTable, WaitsFor, allocated_bytes,
+    BytewiseOrder, Fences, KeyOrder, Reservation, SegmentUse, TableHandle, TableId, TableSpec, WaitingTable,
+    WaitsFor, allocated_bytes,
 };
-use xxhash_rust::xxh3::Xxh3;
 
 use super::{
     Tables,
     databases::ColumnFamily,
     table_life::TableLife,
-    table_location::{OpenFileKey, TableFile, TableLocation, U48},
+    table_location::{TableFile, TableLocation, U48},
 };
 use crate::{
     engine::{OpenFile, OwnedHead},
@@ -83,17 +81,23 @@ impl OpenError {
     }
 }
 
-/// What an open table has.
-pub(crate) struct Units {
-    handle: TableHandle,
-    index: Option<Arc<TableIndex>>,
-    further_prefixes: FurtherPrefixes,
-    location: Arc<TableLocation>,
-    open_file: OpenFileKey,
+/// `sb_table`: a table's units over its keys, or over their prefixes.
+pub(crate) enum OpenTable {
+    /// It was opened at once.
+    Open(TableHandle),
+    /// It waits, or has waited.
+    Late(Arc<LateTable>),
 }
 
-/// `sb_table`: a table's units over its keys, or over their prefixes.
-pub(crate) type OpenTable = TableLife<Opening, Units>;
+/// A table that could not be opened at once.
+pub(crate) type LateTable = TableLife<Opening, LateUnits>;
+
+/// What a late table has once it is open.
+pub(crate) struct LateUnits {
+    handle: TableHandle,
+    /// For the late table itself.
+    _reservation: Reservation,
+}
 
 /// Opens a table with this directory and order of keys. If it is not open then, it waits, unless it never will have such units. Gives why
 /// it waits.
@@ -101,58 +105,53 @@ pub(crate) fn open(
     opening: Opening,
     order: &dyn KeyOrder,
     head: Result<OwnedHead, OpenError>,
-) -> (Option<Arc<OpenTable>>, Result<(), OpenError>) {
-    let why = match head.and_then(|head| Prepared::of(&opening, &head)?.register(&opening, Some(order))) {
-        Ok(units) => return (Some(Arc::new(OpenTable::open(units))), Ok(())),
+) -> (Option<OpenTable>, Result<(), OpenError>) {
+    let prepared = head.and_then(|head| Prepared::of(&opening, &head));
+    let why = match prepared.and_then(|prepared| prepared.register(&opening, Some(order), 0)) {
+        Ok((handle, _)) => return (Some(OpenTable::Open(handle)), Ok(())),
         Err(why) => why,
     };
     let table = why.waits_for().map(|waits_for| {
         let (manager, place) = (opening.tables.manager.clone(), opening.family.database.place());
-        let table = Arc::new(OpenTable::waiting(opening));
+        let table = Arc::new(LateTable::waiting(opening));
         let number = manager.wait_to_open(table.clone(), place, waits_for);
         table.while_waiting(|opening| opening.number.store(number, Ordering::Relaxed));
-        table
+        OpenTable::Late(table)
     });
     (table, Err(why))
 }
 
 impl OpenTable {
-    /// What an open table takes here by malloc, behind its reference counts: itself, and the place of its share in the file.
-    pub(crate) fn allocated_bytes() -> usize {
-        const COUNTS: usize = 2 * size_of::<usize>();
-        allocated_bytes(COUNTS + size_of::<Self>()) + TableLocation::OPEN_FILE_BYTES
-    }
-
     /// For lookups; `None` while it is not open.
     #[inline]
     pub(crate) fn handle(&self) -> Option<&TableHandle> {
-        self.units().map(|units| &units.handle)
-    }
-
-    /// The whole index, if it is resident.
-    #[inline]
-    pub(crate) fn loaded_index(&self) -> Option<Arc<LoadedIndex>> {
-        self.units()?.index.as_ref()?.loaded()
+        match self {
+            Self::Open(handle) => Some(handle),
+            Self::Late(table) => table.handle(),
+        }
     }
 
     /// By which rules its units over prefixes have further ones.
     pub(crate) fn further_prefixes(&self) -> FurtherPrefixes {
-        self.units().map_or_else(FurtherPrefixes::default, |units| units.further_prefixes)
+        let file = self.handle().and_then(|handle| TableFile::of_locator(handle.locator()));
+        file.map_or_else(FurtherPrefixes::default, |file| file.further_prefixes())
     }
 
     /// It gets no units any more, if it has none. Does not wait for a read.
     pub(crate) fn give_up(&self) {
-        if let Some(waited) = self.stop_waiting() {
+        if let Self::Late(table) = self
+            && let Some(waited) = table.stop_waiting()
+        {
             waited.tables.manager.stop_waiting(waited.number.load(Ordering::Relaxed));
         }
     }
 
     /// Closes the table for this reader. Its state stays for the next reader, unless the file is going away. Does not wait for a read.
-    pub(crate) fn close(self: Arc<Self>, tables: &Tables, obsolete: bool) {
+    pub(crate) fn close(self, tables: &Tables, obsolete: bool) {
         self.give_up();
-        let Some(units) = self.units() else { return };
-        drop(units.location.remove_open(units.open_file));
-        let id = units.handle.id();
+        let Some(handle) = self.handle() else { return };
+        drop(tables.open_files.remove(handle.slot()));
+        let id = handle.id();
         if obsolete {
             tables.files.mark_obsolete(id);
         }
@@ -165,7 +164,21 @@ impl OpenTable {
     }
 }
 
-impl WaitingTable for OpenTable {
+impl LateTable {
+    /// What one takes by malloc, behind its reference counts.
+    fn allocated_bytes() -> usize {
+        const COUNTS: usize = 2 * size_of::<usize>();
+        allocated_bytes(COUNTS + size_of::<Self>())
+    }
+
+    /// For lookups; `None` while it is not open.
+    #[inline]
+    pub(crate) fn handle(&self) -> Option<&TableHandle> {
+        self.units().map(|units| &units.handle)
+    }
+}
+
+impl WaitingTable for LateTable {
     fn open(&self) -> Option<WaitsFor> {
         let family = self.while_waiting(|opening| opening.family.clone())?;
         let read = |opening: &Opening| {
@@ -174,7 +187,9 @@ impl WaitingTable for OpenTable {
         };
         let register = |prepared: Prepared, opening: &Opening| {
             let order = opening.is_bytewise.then_some(&BytewiseOrder as &dyn KeyOrder);
-            prepared.register(opening, order).map_err(OpenError::waits_for)
+            let registered = prepared.register(opening, order, Self::allocated_bytes());
+            let (handle, reservation) = registered.map_err(OpenError::waits_for)?;
+            Ok(LateUnits { handle, _reservation: reservation })
         };
         // All shares in files end in there.
         family.database.files().enter(|| self.try_to_open(read, register)).flatten()
@@ -190,7 +205,6 @@ struct Prepared {
     file: TableFile,
     location: Arc<TableLocation>,
     remembered: Option<Vec<SegmentUse>>,
-    further_prefixes: FurtherPrefixes,
 }
 
 impl Prepared {
@@ -204,70 +218,64 @@ impl Prepared {
         let units_at = head.block_offset.checked_add(directory.units_at()).and_then(U48::new);
         let units_at = units_at.ok_or(OpenError::Corrupt)?;
         let stored_id = stored_id(&head.session, opening.file_number, &head.bytes);
-        let id = table_id(opening, &head.session);
         // An engine opens no table of a database by another name.
         let named = tables.engine.folder_and_number(&opening.path);
         let (path, number) = named.ok_or(OpenError::NoSuchUnits)?;
-        let (mut folder, mut remembered) = (None, None);
-        if let Some(warm_starts) = &tables.warm_starts {
-            let (its_folder, its_use) = warm_starts.open(database, path, stored_id, number);
-            if its_use.is_none() && !tables.manager.knows(id) && its_folder.has_file() {
-                // Its file does not tell of the table.
-                its_folder.note_change();
-            }
-            (folder, remembered) = (Some(its_folder), its_use);
-        }
-        let number = U48::new(number).ok_or(OpenError::NoSuchUnits)?;
-        let place = TableLocation::of(tables.engine, path, database.clone(), folder);
+        let taken = tables.warm_starts.as_ref().map(|all| all.open(database, path, stored_id, number));
+        let (folder, remembered) = taken.unzip();
+        let place =
+            TableLocation::of(tables.engine, path, database.clone(), folder, tables.open_files.clone());
         let location = tables.files.shared_location(place);
+        let number = U48::new(number).ok_or(OpenError::NoSuchUnits)?;
+        let file = TableFile::new(number, units_at, directory.identity(), directory.further_prefixes());
+        let (id, remembered) = (location.id_of(&file, stored_id), remembered.flatten());
+        if let Some(folder) = location.folder()
+            && remembered.is_none()
+            && !tables.manager.knows(id)
+            && folder.has_file()
+        {
+            // Its file does not tell of the table.
+            folder.note_change();
+        }
         location.locate();
         Ok(Self {
             shapes: segments().map(|segment| directory.shape(segment)).collect(),
             firsts: segments().map(|segment| directory.fence(segment).to_vec()).collect(),
             last_key: directory.last_key().to_vec(),
             id,
-            file: TableFile::new(number, stored_id, units_at, directory.identity()),
+            file,
             location,
             remembered,
-            further_prefixes: directory.further_prefixes(),
         })
     }
 
-    /// Touches no file.
-    fn register(self, opening: &Opening, order: Option<&dyn KeyOrder>) -> Result<Units, OpenError> {
-        let Self { shapes, firsts, last_key, id, file, location, remembered, further_prefixes } = self;
+    /// Touches no file. Gives the handle, and `more_bytes` of the budget.
+    fn register(
+        self,
+        opening: &Opening,
+        order: Option<&dyn KeyOrder>,
+        more_bytes: usize,
+    ) -> Result<(TableHandle, Reservation), OpenError> {
+        let Self { shapes, firsts, last_key, id, file, location, remembered } = self;
         let fences = Fences::pack(firsts, Some(&last_key), opening.is_bytewise).ok_or(OpenError::Corrupt)?;
         let ColumnFamily { keys, prefixes, .. } = &*opening.family;
         opening.tables.files.unmark(id);
-        let handle = opening.tables.manager.register(TableSpec {
+        let locator = file.to_locator();
+        let spec = TableSpec {
             id,
             scope: if opening.is_of_prefixes { *prefixes } else { *keys },
             level: opening.level,
             order,
             shapes,
             fences,
-            source: location.clone(),
-            locator: &file.to_locator(),
+            source: location,
+            locator: &locator,
+            index_bytes: opening.index_bytes,
             warm_start: remembered,
-        });
-        let handle = handle.ok_or(OpenError::NoRoom)?;
-        let open_file = location.add_open(&file, opening.file.clone());
-        let index = (opening.index_bytes > 0)
-            .then(|| opening.tables.manager.add_index(id, opening.index_bytes))
-            .flatten();
-        Ok(Units { handle, index, further_prefixes, location, open_file })
+        };
+        let registered = opening.tables.manager.register_with(spec, more_bytes);
+        let (handle, reservation) = registered.ok_or(OpenError::NoRoom)?;
+        opening.tables.open_files.add(handle.slot(), opening.file.clone());
+        Ok((handle, reservation))
     }
-}
-
-/// Identity of the file within its database. Another database that has the file open too has a state of its own.
-fn table_id(opening: &Opening, session: &[u8]) -> TableId {
-    let mut hash = Xxh3::new();
-    hash.update(&opening.family.database.number().to_le_bytes());
-    for part in [opening.path.as_os_str().as_bytes(), session] {
-        hash.update(&(part.len() as u64).to_le_bytes());
-        hash.update(part);
-    }
-    hash.update(&opening.file_number.to_le_bytes());
-    hash.update(&[opening.is_of_prefixes.into()]);
-    TableId(hash.digest())
 }

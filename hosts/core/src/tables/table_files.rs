@@ -53,6 +53,7 @@ fn location_and_file(table: KnownTable<'_>) -> Option<(&TableLocation, TableFile
 /// Use of a table, for the hotness file of its folder.
 pub(crate) struct TableUse {
     pub(crate) folder: Arc<Folder>,
+    pub(crate) stored_id: u64,
     pub(crate) file: TableFile,
     pub(crate) segments: Vec<SegmentUse>,
 }
@@ -61,7 +62,8 @@ impl TableUse {
     /// `None` for a table that no hotness file tells of.
     fn of(table: KnownTable<'_>, segments: Vec<SegmentUse>) -> Option<Self> {
         let (place, file) = location_and_file(table)?;
-        Some(Self { folder: place.folder()?.clone(), file, segments })
+        let stored_id = place.stored_id_of(&file, table.id);
+        Some(Self { folder: place.folder()?.clone(), stored_id, file, segments })
     }
 }
 

@@ -1,5 +1,5 @@
-//! What a table goes through, whatever it waits with and has once it is open: it *waits* for its directory, *reads* it, is *open*, or is
-//! *closed*.
+//! What a table goes through that could not be opened at once, whatever it waits with and has once it is open: it *waits* for its directory,
+//! *reads* it, is *open*, or is *closed*.
 //!
 //! The mutex of `waits` decides between an opening and a closing: who takes out what it holds has won, and no file is touched meanwhile.
 
@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 /// A table that waits with a `W`, and has `U` once it is open.
 #[repr(C)]
 pub(crate) struct TableLife<W, U> {
-    /// The field of `sb_table`, and the first one: 1 from when it is open.
+    /// The word that `sb_table_is_open` looks at, and so the first field: 1 from when it is open.
     is_open: AtomicU32,
     units: OnceLock<U>,
     /// While it waits or reads.
@@ -23,10 +23,6 @@ pub(crate) struct TableLife<W, U> {
 impl<W, U> TableLife<W, U> {
     pub(crate) fn waiting(with: W) -> Self {
         Self { is_open: AtomicU32::new(0), units: OnceLock::new(), waits: Mutex::new(Some(Arc::new(with))) }
-    }
-
-    pub(crate) fn open(units: U) -> Self {
-        Self { is_open: AtomicU32::new(1), units: OnceLock::from(units), waits: Mutex::new(None) }
     }
 
     /// `None` while it is not open.

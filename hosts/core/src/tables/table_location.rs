@@ -5,24 +5,20 @@
 
 use std::{
     any::Any,
-    collections::BTreeMap,
     fs, io,
-    ops::{Range, RangeInclusive},
-    os::unix::fs::MetadataExt,
+    ops::Range,
+    os::unix::{ffi::OsStrExt, fs::MetadataExt},
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
 };
 
-use parking_lot::Mutex;
-use springbloom_format::{FormatError, UnitLayout};
+use springbloom_format::{FormatError, FurtherPrefixes, UnitLayout};
 use springbloom_index::PackedIndex;
-use springbloom_manager::{Place, TableUnits, UnitReadError, UnitSource, UnitVisitor};
+use springbloom_manager::{Place, TableId, TableUnits, UnitReadError, UnitSource, UnitVisitor};
+use xxhash_rust::xxh3::Xxh3;
 
-use super::databases::Database;
-use crate::{
-    engine::{Engine, OpenFile},
-    warm_start::folder::Folder,
-};
+use super::{databases::Database, open_files::OpenFiles};
+use crate::{engine::Engine, warm_start::folder::Folder};
 
 /// Where tables are and how they are opened.
 #[derive(Debug)]
@@ -35,8 +31,8 @@ pub(crate) struct TableLocation {
     folder: Option<Arc<Folder>>,
     /// Where its files lie, once it was looked up.
     device: OnceLock<u64>,
-    /// Files that readers have open, by number and the reader's.
-    open: Mutex<BTreeMap<OpenFileKey, OpenFile>>,
+    /// Those of all locations.
+    open_files: Arc<OpenFiles>,
     /// Whether the folder had a file that every database has, once a table was seen there.
     had_landmark: OnceLock<bool>,
 }
@@ -45,15 +41,13 @@ pub(crate) struct TableLocation {
 const DEVICES: u64 = u64::MAX >> 1;
 
 impl TableLocation {
-    /// Of a place in a tree whose nodes are half full, as they are where numbers only grow.
-    pub(crate) const OPEN_FILE_BYTES: usize = size_of::<(OpenFileKey, OpenFile)>() * 2;
-
     /// The tables in a folder.
     pub(crate) fn of(
         engine: &'static Engine,
         path: &Path,
         database: Arc<Database>,
         folder: Option<Arc<Folder>>,
+        open_files: Arc<OpenFiles>,
     ) -> Self {
         Self {
             path: path.to_owned(),
@@ -61,7 +55,7 @@ impl TableLocation {
             database,
             folder,
             device: OnceLock::new(),
-            open: Mutex::default(),
+            open_files,
             had_landmark: OnceLock::new(),
         }
     }
@@ -111,34 +105,38 @@ impl TableLocation {
         self.engine.folder_and_number(path) == Some((&self.path, file.number()))
     }
 
+    /// Identity of a file within its database, from the [one that survives restarts](crate::identity). Another database that has the
+    /// file open too has a state of its own.
+    pub(crate) fn id_of(&self, file: &TableFile, stored_id: u64) -> TableId {
+        TableId(stored_id ^ self.mark(file))
+    }
+
+    /// The other way round.
+    pub(crate) fn stored_id_of(&self, file: &TableFile, TableId(id): TableId) -> u64 {
+        id ^ self.mark(file)
+    }
+
+    /// What the file's place has to do with its identity.
+    fn mark(&self, file: &TableFile) -> u64 {
+        let mut hash = Xxh3::new();
+        [self.database.number(), file.number()].iter().for_each(|number| hash.update(&number.to_le_bytes()));
+        hash.update(self.path.as_os_str().as_bytes());
+        hash.digest()
+    }
+
     /// The warm start of the folder, if there is one.
     pub(crate) fn folder(&self) -> Option<&Arc<Folder>> {
         self.folder.as_ref()
     }
 
-    /// A reader opened the file. Gives the key for [`remove_open`](Self::remove_open).
-    pub(crate) fn add_open(&self, file: &TableFile, opened: OpenFile) -> OpenFileKey {
-        let mut open = self.open.lock();
-        let mut key = *keys_of(file).start();
-        while open.contains_key(&key) {
-            key += 1;
-        }
-        open.insert(key, opened);
-        key
-    }
-
-    /// The reader is closed. Gives its share back, which is to be dropped without a lock.
-    pub(crate) fn remove_open(&self, key: OpenFileKey) -> Option<OpenFile> {
-        self.open.lock().remove(&key)
-    }
-
-    /// A share in the file as some reader has it open: no descriptor need be free, and the file may have lost its name.
-    fn opened(&self, file: &TableFile) -> Option<OpenFile> {
-        self.open.lock().range(keys_of(file)).next().map(|(_, opened)| opened.clone())
-    }
-
     /// Reads bytes of a table's file. `verify`: the last read of them was corrupt.
-    fn read(&self, file: &TableFile, span: Range<u64>, verify: bool) -> Result<Vec<u8>, UnitReadError> {
+    fn read(
+        &self,
+        slot: u32,
+        file: &TableFile,
+        span: Range<u64>,
+        verify: bool,
+    ) -> Result<Vec<u8>, UnitReadError> {
         let size = usize::try_from(span.end - span.start).unwrap_or(usize::MAX);
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(size).map_err(|error| UnitReadError::Io(io::Error::other(error)))?;
@@ -147,7 +145,7 @@ impl TableLocation {
         let files = self.database.files();
         let is_read = files.enter(|| {
             // Its share ends in here: it may be the last one, and close the file.
-            self.opened(file).is_some_and(|opened| opened.read(offset, verify, &mut bytes))
+            self.open_files.of(slot).is_some_and(|opened| opened.read(offset, verify, &mut bytes))
                 // Also where an open file fails: after a network folder was mounted again, only its name leads to it.
                 || files.read(&self.path_of(file), offset, verify, &mut bytes)
         });
@@ -160,14 +158,6 @@ impl TableLocation {
     }
 }
 
-/// Tells the readers apart that have files open: the file's number, and 16 bits for those of one file.
-pub(crate) type OpenFileKey = u64;
-
-fn keys_of(file: &TableFile) -> RangeInclusive<OpenFileKey> {
-    let first = file.number() << 16;
-    first..=first | 0xFFFF
-}
-
 /// One table file: which it is, and where its units lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TableFile {
@@ -176,7 +166,8 @@ pub(crate) struct TableFile {
     units_at: U48,
     /// Identity in the checksums of its units.
     identity: u32,
-    stored_id: u128,
+    /// By which rules units over prefixes have further ones.
+    further_prefixes: FurtherPrefixes,
 }
 
 /// A number below 2^48, large enough for file numbers and offsets.
@@ -197,14 +188,18 @@ impl U48 {
 
 impl TableFile {
     /// `units_at`: where in the file the first unit begins. `identity`: what goes into the units' checksums.
-    pub(crate) fn new(number: U48, stored_id: u128, units_at: U48, identity: u32) -> Self {
-        Self { number, units_at, identity, stored_id }
+    pub(crate) fn new(number: U48, units_at: U48, identity: u32, further_prefixes: FurtherPrefixes) -> Self {
+        Self { number, units_at, identity, further_prefixes }
     }
 
     /// As the manager keeps it with the table.
     pub(crate) fn to_locator(self) -> Vec<u8> {
-        let Self { number, units_at, identity, stored_id } = self;
-        [&number.0[..], &units_at.0, &identity.to_ne_bytes(), &stored_id.to_ne_bytes()].concat()
+        let Self { number, units_at, identity, further_prefixes } = self;
+        let mut locator = [&number.0[..], &units_at.0, &identity.to_ne_bytes()].concat();
+        if !further_prefixes.is_empty() {
+            locator.extend(further_prefixes.to_bytes());
+        }
+        locator
     }
 
     /// `None` for what [`to_locator`](Self::to_locator) did not give.
@@ -212,22 +207,21 @@ impl TableFile {
         let (number, rest) = locator.split_first_chunk()?;
         let (units_at, rest) = rest.split_first_chunk()?;
         let (identity, rest) = rest.split_first_chunk()?;
-        Some(Self {
-            number: U48(*number),
-            units_at: U48(*units_at),
-            identity: u32::from_ne_bytes(*identity),
-            stored_id: u128::from_ne_bytes(rest.try_into().ok()?),
-        })
+        let further_prefixes = match rest {
+            [] => FurtherPrefixes::default(),
+            rules => FurtherPrefixes::from_bytes(rules.try_into().ok()?)?,
+        };
+        let identity = u32::from_ne_bytes(*identity);
+        Some(Self { number: U48(*number), units_at: U48(*units_at), identity, further_prefixes })
+    }
+
+    pub(crate) fn further_prefixes(&self) -> FurtherPrefixes {
+        self.further_prefixes
     }
 
     /// In the file's name; 0 for a name without one.
     pub(crate) fn number(&self) -> u64 {
         self.number.get()
-    }
-
-    /// Identity that survives restarts and moves of the file.
-    pub(crate) fn stored_id(&self) -> u128 {
-        self.stored_id
     }
 }
 
@@ -248,19 +242,18 @@ impl UnitSource for TableLocation {
     fn read_unit(&self, table: TableUnits<'_>, segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError> {
         let (file, layout) = file_and_layout(table)?;
         let span = layout.unit_span(segment, unit);
-        let bytes = self.read(&file, span.clone(), false)?;
+        let bytes = self.read(table.slot, &file, span.clone(), false)?;
         if let Ok(decoded) = layout.decode_unit(segment, unit, &bytes) {
             return Ok(decoded.to_vec());
         }
         // Where that is not possible, the first read counts.
-        let bytes = self.read(&file, span, true).unwrap_or(bytes);
+        let bytes = self.read(table.slot, &file, span, true).unwrap_or(bytes);
         layout.decode_unit(segment, unit, &bytes).map(<[u8]>::to_vec).map_err(corrupt)
     }
 
     /// By a reader that has the file open.
-    fn read_index(&self, locator: &[u8]) -> Result<PackedIndex, UnitReadError> {
-        let file = TableFile::of_locator(locator).ok_or(UnitReadError::Gone)?;
-        let read = self.database.files().enter(|| Some(self.opened(&file)?.read_index()));
+    fn read_index(&self, slot: u32) -> Result<PackedIndex, UnitReadError> {
+        let read = self.database.files().enter(|| Some(self.open_files.of(slot)?.read_index()));
         match read.flatten() {
             Some(read) => read.ok_or_else(|| UnitReadError::Io(io::Error::other("the index cannot be read"))),
             // The reader, or the database, was closed.
@@ -276,12 +269,14 @@ impl UnitSource for TableLocation {
     ) -> Result<(), UnitReadError> {
         let (file, layout) = file_and_layout(table)?;
         let (Some(last), first) = (units.clone().last(), units.start) else { return Ok(()) };
-        let bytes = self.read(&file, layout.row_span(first).start..layout.row_span(last).end, false)?;
+        let rows = layout.row_span(first).start..layout.row_span(last).end;
+        let bytes = self.read(table.slot, &file, rows, false)?;
         for (unit, row) in units.zip(bytes.chunks_exact(layout.row_bytes() as usize)) {
             let decoded: Vec<_> = layout.decode_row(unit, row).collect();
             let is_damaged = decoded.iter().any(|(_, decoded)| decoded.is_err());
             // Where the file system cannot reconstruct, the first read counts.
-            let again = if is_damaged { self.read(&file, layout.row_span(unit), true).ok() } else { None };
+            let read_again = || self.read(table.slot, &file, layout.row_span(unit), true).ok();
+            let again = if is_damaged { read_again() } else { None };
             let mut again = again.iter().flat_map(|row| layout.decode_row(unit, row));
             for (segment, decoded) in decoded {
                 let other = again.next();
@@ -304,10 +299,12 @@ mod tests {
     #[test]
     fn a_locator_tells_all_of_a_file() {
         let number = |number| U48::new(number).expect("it is below 2^48");
-        let file = TableFile::new(number(12), u128::MAX - 5, number((1 << 48) - 1), 7);
-        let locator = file.to_locator();
-        assert_eq!(TableFile::of_locator(&locator), Some(file));
-        assert_eq!(TableFile::of_locator(&locator[1..]), None);
-        assert_eq!(TableFile::of_locator(&[locator, vec![0]].concat()), None);
+        for (rules, bytes) in [(FurtherPrefixes::default(), 16), ("8+12".parse().unwrap_or_default(), 24)] {
+            let file = TableFile::new(number(12), number((1 << 48) - 1), 7, rules);
+            let locator = file.to_locator();
+            assert_eq!((TableFile::of_locator(&locator), locator.len()), (Some(file), bytes));
+            assert_eq!(TableFile::of_locator(&locator[1..]), None);
+            assert_eq!(TableFile::of_locator(&[locator, vec![0]].concat()), None);
+        }
     }
 }

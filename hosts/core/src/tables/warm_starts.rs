@@ -50,7 +50,7 @@ impl WarmStarts {
         &self,
         database: &Arc<Database>,
         path: &Path,
-        stored_id: u128,
+        stored_id: u64,
         file_number: u64,
     ) -> (Arc<Folder>, Option<Vec<SegmentUse>>) {
         let folder = self.folder(database, path);
@@ -154,8 +154,8 @@ impl WarmStarts {
         let Activity { counts, lately: Lately { visits, wasted_reads } } = known.activity;
         let lookups = database.lookups();
         let visits_per_lookup = if lookups > 0 { counts.visits() as f64 / lookups as f64 } else { 0.0 };
-        let tables = known.of(folder).map(|TableUse { file, segments, .. }| StoredTable {
-            id: file.stored_id(),
+        let tables = known.of(folder).map(|TableUse { stored_id, file, segments, .. }| StoredTable {
+            id: *stored_id,
             file_number: file.number(),
             segments: segments.iter().copied().map(to_stored).collect(),
         });

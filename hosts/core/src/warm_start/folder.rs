@@ -41,7 +41,7 @@ pub(crate) struct Folder {
 struct State {
     is_loaded: bool,
     /// Tables of the file that were not opened yet, by identity and number of their files.
-    waiting: BTreeMap<(u128, u64), Vec<StoredSegment>>,
+    waiting: BTreeMap<(u64, u64), Vec<StoredSegment>>,
     waiting_reservation: Option<Reservation>,
     /// There is a file, so that a next start is not cold as it is.
     has_file: bool,
@@ -68,7 +68,7 @@ impl Folder {
     pub(crate) fn take(
         &self,
         manager: &Manager,
-        stored_id: u128,
+        stored_id: u64,
         file_number: u64,
     ) -> Option<Vec<SegmentUse>> {
         let mut state = self.state.lock();
@@ -199,7 +199,7 @@ impl Folder {
 
 impl State {
     /// A table's entry in the file. If several have its identity: the one with its file number.
-    fn take_waiting(&mut self, stored_id: u128, file_number: u64) -> Option<Vec<SegmentUse>> {
+    fn take_waiting(&mut self, stored_id: u64, file_number: u64) -> Option<Vec<SegmentUse>> {
         let exact = (stored_id, file_number);
         let key = match self.waiting.contains_key(&exact) {
             true => exact,
@@ -226,7 +226,7 @@ mod tests {
         vec![StoredSegment { access_count: n as f32, negatives: 0.0, wasted_reads: 0.0, units: 1 }]
     }
 
-    fn waiting(tables: impl Iterator<Item = (u128, u64)>) -> State {
+    fn waiting(tables: impl Iterator<Item = (u64, u64)>) -> State {
         State { waiting: tables.zip(0..).map(|(key, n)| (key, segments(n))).collect(), ..State::default() }
     }
 
@@ -247,10 +247,10 @@ mod tests {
 
     /// Takes that many tables, each by its identity alone as after a move of the database, from the last to the first.
     fn taking_all(tables: u64) -> Duration {
-        let mut state = waiting((0..tables).map(|n| (u128::from(n), n)));
+        let mut state = waiting((0..tables).map(|n| (n, n)));
         let begun = cpu_time();
         for n in (0..tables).rev() {
-            assert_eq!(access_count(state.take_waiting(n.into(), u64::MAX)), Some(n as f32));
+            assert_eq!(access_count(state.take_waiting(n, u64::MAX)), Some(n as f32));
         }
         cpu_time() - begun
     }

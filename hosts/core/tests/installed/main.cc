@@ -63,7 +63,7 @@ const sb_engine kEngine = {
     .lock_file = "LOCK",
     .hotness_file = "HOTNESS",
     .hotness_file_new = "HOTNESS.new",
-    .reader_bytes = sizeof(sb_table),
+    .reader_bytes = sizeof(sb_file),
     .cache = nullptr,
 };
 

@@ -19,7 +19,7 @@ class TableFilter {
   // `table` was opened in the column family, and is owned from here on; null: there are no such units. Before lookups begin.
   void Set(const sb_table* table) { table_ = table; }
   // Whether it has its units. Nothing but the column family may be used before.
-  bool IsOpen() const { return table_ != nullptr && __atomic_load_n(&table_->is_open, __ATOMIC_ACQUIRE) != 0; }
+  bool IsOpen() const { return table_ != nullptr && sb_table_is_open(table_) != 0; }
   // Its file is going away.
   void StopWaiting() const {
     if (table_ != nullptr) {

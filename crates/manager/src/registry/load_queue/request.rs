@@ -20,13 +20,14 @@ const ROW_SEGMENTS_MAX: usize = 4096;
 /// A table whose units are to be read.
 pub(crate) struct TableToRead {
     pub source: Arc<dyn UnitSource>,
+    slot: u32,
     locator: Box<[u8]>,
     pub shapes: Box<[GroupShape]>,
 }
 
 impl TableToRead {
     pub(crate) fn units(&self) -> TableUnits<'_> {
-        TableUnits { locator: &self.locator, shapes: &self.shapes }
+        TableUnits { slot: self.slot, locator: &self.locator, shapes: &self.shapes }
     }
 
     pub(crate) fn read_unit(&self, segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError> {
@@ -70,7 +71,12 @@ impl LoadRequest {
             resident,
             rows,
             is_for_table,
-            table: TableToRead { source: source_to_read, locator: table.shared.locator().into(), shapes },
+            table: TableToRead {
+                source: source_to_read,
+                slot: segment.table,
+                locator: table.shared.locator().into(),
+                shapes,
+            },
         })
     }
 

@@ -25,7 +25,7 @@ impl Garbage {
         let Some(room) = self.budget.try_reserve(MemoryKind::Units, group.allocated_bytes()) else {
             return Err(group);
         };
-        let copy = group.copied(*group.head(), 0);
+        let copy = group.copied(group.head().again(), 0);
         room.forget(MemoryKind::Units);
         self.take_group(Some(group));
         Ok(copy)

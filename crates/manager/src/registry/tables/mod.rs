@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::budget::{MemoryBudget, MemoryKind};
 use crate::keys::{FencesRef, KeyRange};
-use crate::lookup::TableShared;
+use crate::lookup::{Lookups, TableIndex, TableShared};
 use crate::memory::{grow_thriftily, shrink_thriftily, thrifty_bytes};
 use crate::names::{ScopeId, TableId};
 use crate::plan::Run;
@@ -18,7 +18,7 @@ use crate::table_spec::TableSpec;
 use crate::unit_source::{KnownTable, Place, Sources, UnitSource};
 use crate::visits::TABLES_MAX;
 
-/// A forgotten table that a reader still has open.
+/// A forgotten table that a reader still has open. No other gets its slot meanwhile, by which the host knows what readers have open.
 struct ForgottenTable {
     shared: TableShared,
     source: u32,
@@ -96,6 +96,16 @@ impl Tables {
         (0..).zip(&self.slots).filter_map(|(slot, table)| Some((slot, table.as_ref()?)))
     }
 
+    /// The place of a table's index.
+    pub(crate) fn index(&self, slot: u32) -> Option<&TableIndex> {
+        self.get(slot)?.shared.index()
+    }
+
+    /// All places of indexes with the slots of their tables.
+    pub(crate) fn indexes(&self) -> impl Iterator<Item = (u32, &TableIndex)> {
+        self.iter().filter_map(|(slot, table)| Some((slot, table.shared.index()?)))
+    }
+
     pub(crate) fn has_free_slot(&self) -> bool {
         self.slots.len() < TABLES_MAX || !self.free_slots.is_empty()
     }
@@ -106,11 +116,11 @@ impl Tables {
     }
 
     /// Adds a table that is not known yet, and returns its slot.
-    pub(crate) fn insert(&mut self, spec: &TableSpec) -> u32 {
+    pub(crate) fn insert(&mut self, spec: &TableSpec, lookups: Arc<Lookups>) -> u32 {
         let slot = self.free_slots.pop().unwrap_or(self.slots.len() as u32);
         self.last_generation = self.last_generation.saturating_add(1);
         let table = Table {
-            shared: TableShared::new(slot, self.last_generation, spec),
+            shared: TableShared::new(slot, self.last_generation, spec, lookups),
             source: self.sources.intern(spec.source.clone(), Arc::ptr_eq),
             queue_link: QueueLink::NOT,
         };
@@ -164,7 +174,6 @@ impl Tables {
         self.by_id.remove(place);
         shrink_thriftily(&mut self.by_id);
         self.neighbours.remove(slot, scope);
-        self.free_slots.push(slot);
         self.slots[slot as usize].take()
     }
 
@@ -179,6 +188,7 @@ impl Tables {
     pub(crate) fn collect(&mut self) {
         let free = self.forgotten.extract_if(.., |table| table.shared.is_closed());
         free.for_each(|ForgottenTable { shared, source, bytes }| {
+            self.free_slots.push(shared.slot());
             // Memory first, bytes of the budget after it: the budget must never be exceeded.
             drop(shared);
             self.retired.extend(self.sources.release(source));

@@ -205,17 +205,14 @@ pub(crate) fn live() {
         thread::yield_now();
         of_policy.move_budget(1);
     });
-    let begin = |is_open| {
+    let begin = || {
         let file = Share::of(&engine);
-        if is_open {
-            return Arc::new(Table::open(Units::new(Some(file))));
-        }
         let (database, faults) = (database.clone(), queue.faults.clone());
         let table = Arc::new(Table::waiting(Opening { file, database, faults, number: AtomicU64::new(0) }));
         queue.wait_to_open(&table);
         table
     };
-    let tables = [random.gen_range(0..4) == 0, false].map(begin);
+    let tables = [begin(), begin()];
     if random.gen_range(0..4) == 0 {
         // It lives on until the fault and the want of room have passed.
         policy.join().expect("it ends");
