@@ -248,8 +248,8 @@ typedef struct {
 const sb_column_family* sb_column_family_open(const sb_filters* filters, sb_bytes session, sb_bytes folder, int is_for_writing,
                                               sb_row_cache rows, sb_file_access files) SB_NOEXCEPT;
 // Call when no table of the column family is open any more. With the last column family of a database, its hotness is saved if allowed, its
-// tables are forgotten, and none of its files is accessed any more. `may_wait`: also waits for running accesses, which may take long;
-// otherwise they end on their own shares.
+// tables are forgotten, and none of its files is accessed any more. `may_wait`: also waits for running accesses and for the log, which
+// may take long; otherwise accesses end on their own shares, and lines that the log was not told yet are dropped.
 void sb_column_family_close(const sb_filters* filters, const sb_column_family* family, int may_wait) SB_NOEXCEPT;
 
 // About this many lookups started at a table of the column family that has units.

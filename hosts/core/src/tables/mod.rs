@@ -89,12 +89,16 @@ impl Tables {
     }
 
     /// No table of the column family is open any more. With the database's last one, no file of it is accessed from here on. `may_wait`:
-    /// nor is one being accessed when this returns.
+    /// nor is one being accessed when this returns, and its log was told all lines.
     pub(crate) fn close_column_family(&self, family: &ColumnFamily, may_wait: bool) {
+        self.databases.hand_out(self.manager.notices());
         if !self.databases.leave(family) {
             return;
         }
         let database = &family.database;
+        if may_wait {
+            database.tell();
+        }
         match &self.warm_starts {
             Some(warm_starts) => warm_starts.close(database, may_wait),
             None => {
