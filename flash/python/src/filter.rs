@@ -19,7 +19,7 @@ pub(crate) struct Filter {
     handle: Arc<Handle<FlashFilter>>,
 }
 
-fn truths<'py>(py: Python<'py>, answers: &[bool]) -> PyResult<Bound<'py, PyBytes>> {
+pub(crate) fn truths<'py>(py: Python<'py>, answers: &[bool]) -> PyResult<Bound<'py, PyBytes>> {
     PyBytes::new_with(py, answers.len(), |bytes| {
         bytes.iter_mut().zip(answers).for_each(|(byte, answer)| *byte = u8::from(*answer));
         Ok(())

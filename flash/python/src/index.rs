@@ -16,7 +16,7 @@ use crate::opened::Opened;
 
 #[pyclass(subclass, frozen, extends = Opened, module = "springflash._springflash")]
 pub(crate) struct Index {
-    handle: Arc<Handle<FlashIndex>>,
+    pub(crate) handle: Arc<Handle<FlashIndex>>,
 }
 
 /// How far an iteration has come.
@@ -58,9 +58,11 @@ impl Index {
         mode: &str,
         expected_keys: u64,
         memory_bytes: u64,
+        is_lean: bool,
         progress: Progress,
     ) -> PyResult<PyClassInitializer<Index>> {
-        let memory = IndexMemory { pending_bytes_min: memory_bytes, ..IndexMemory::standard() };
+        let per_key = if is_lean { IndexMemory::lean() } else { IndexMemory::standard() };
+        let memory = IndexMemory { pending_bytes_min: memory_bytes, ..per_key };
         let settings = IndexSettings::new(expected_keys);
         let handle = Handle::new(
             py,

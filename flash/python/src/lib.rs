@@ -9,6 +9,7 @@ mod filter;
 mod handle;
 mod index;
 mod keys;
+mod near;
 mod opened;
 mod spare;
 
@@ -24,6 +25,8 @@ mod _springflash {
     use super::filter::Filter;
     #[pymodule_export]
     use super::index::{Index, Scan};
+    #[pymodule_export]
+    use super::near::Near;
     #[pymodule_export]
     use super::opened::Opened;
 

@@ -93,6 +93,14 @@ impl IndexMemory {
         }
     }
 
+    /// About 0.3 bytes per key in total, for the most keys: pre-filters of 1 and 2 ribbon units, and a fifth of the memory for pending
+    /// entries. Up to 0.63 reads per absent key, instead of 0.2, and more writes.
+    pub fn lean() -> IndexMemory {
+        let units = UnitSettings::ribbon(1).ok().zip(UnitSettings::ribbon(2).ok());
+        let prefilter = units.map(|(front, back)| [front, back]);
+        IndexMemory { pending_bytes_per_record: 0.05, prefilter, ..IndexMemory::standard() }
+    }
+
     pub(crate) fn pending_bytes(&self, records: u64) -> u64 {
         self.pending_bytes_min.max((records as f64 * self.pending_bytes_per_record) as u64)
     }

@@ -3,7 +3,7 @@
 It is exact: a :class:`~springflash.FlashIndex` has a digest of 20 bytes of each document, with the place of its first occurrence. A killed
 run is repeated with the same result: unless the interrupted shard is the next one again, the index first forgets its documents, which reads
 the whole index. So documents are compared with those of finished shards only. A finished shard whose input changed is refused, because
-later shards dropped duplicates in its favour.
+later shards dropped duplicates in its favour. :class:`NearDuplicates` are found in another way, and an interrupted shard is passed over.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from . import __version__
 from ._batches import together
 from ._files import FolderLock, sync
 from ._index import FlashIndex
+from ._near import SETTINGS, NearComparison, NearDuplicates, check_settings
 from ._shards import BATCH_DOCUMENTS, FORMS, How, OnBadLine, form_of, named, opened
 from ._springflash import FlashError
 
@@ -89,6 +90,7 @@ def deduplicate(
     *,
     field: str = "text",
     paragraphs: bool = False,
+    near: NearDuplicates | None = None,
     root: str | os.PathLike[str] | None = None,
     on_bad_line: OnBadLine = "stop",
     memory: int = MEMORY,
@@ -99,7 +101,8 @@ def deduplicate(
     A shard is a file of lines (``.txt``), of JSON lines (``.jsonl``, ``.json``, ``.ndjson``), these also as ``.gz`` or ``.zst`` (needs
     backports.zstd before Python 3.14), or ``.parquet`` (needs pyarrow). A document is a line, or the ``field`` of an object or row. With
     ``paragraphs`` the non-empty lines within each document are compared: those that occurred before are removed, and a document without
-    lines left is dropped. A UTF-8 byte order mark is dropped.
+    lines left is dropped. A UTF-8 byte order mark is dropped. With ``near``, documents are dropped that are
+    :class:`~springflash.duplicates.NearDuplicates` of an earlier one that was kept.
 
     The name of a shard is that of its file, or with ``root`` its path below that folder, for equal names in several folders. Shards need
     different names, also in different runs: other documents under the name of a finished shard raise ``ValueError``, and its output stays.
@@ -111,9 +114,10 @@ def deduplicate(
     """
     if on_bad_line not in ("stop", "skip"):
         raise ValueError(f"on_bad_line is {on_bad_line!r}, expected 'stop' or 'skip'")
+    if near is not None and paragraphs:
+        raise ValueError("near duplicates are documents, expected no paragraphs")
     folder = Path(output)
     files = _named_shards([Path(shard) for shard in shards], root)
-    forms = {name: [*_state(file), field, paragraphs] for name, file in files.items()}
     for name, file in files.items():
         for place in (file, file.resolve()):
             target = (folder / name).parent
@@ -124,11 +128,16 @@ def deduplicate(
     folder.mkdir(parents=True, exist_ok=True)
     lock = FolderLock(folder)
     try:
-        _recover(index, folder, forms)
+        if near is None and SETTINGS in index:
+            raise ValueError(f"{index.path} is an index of near duplicates, expected one of exact duplicates")
+        comparison = None if near is None else NearComparison(index, near)
+        like = paragraphs if comparison is None else comparison.form
+        forms = {name: [*_state(file), field, like] for name, file in files.items()}
+        _recover(index, folder, forms, comparison)
         for name in files:
             if os.path.lexists(folder / name) and _record(name) not in index:
                 raise _in_the_way(folder / name)
-        run = _Run(index, folder, paragraphs, How(field, on_bad_line, memory // 8), _Recent(memory // 2), progress)
+        run = _Run(index, folder, paragraphs, How(field, on_bad_line, memory // 8), _Recent(memory // 2), comparison, progress)
         for name, file in files.items():
             run.shard(name, file, forms[name])
         return run.counts
@@ -176,10 +185,11 @@ class _Run:
         paragraphs: bool,
         how: How,
         recent: _Recent,
+        near: NearComparison | None,
         progress: Callable[[str, int], object] | None,
     ) -> None:
         self._index, self._folder, self._paragraphs, self._how = index, folder, paragraphs, how
-        self._recent, self._progress = recent, progress
+        self._recent, self._near, self._progress = recent, near, progress
         self.counts = Counts()
 
     def shard(self, name: str, file: Path, form: list[Any]) -> None:
@@ -198,10 +208,13 @@ class _Run:
         content = hashlib.blake2b(digest_size=_DIGEST_BYTES)
         shard_name = name.encode("utf-8", "surrogateescape")
         first = 0
+        near = self._near
         with opened(file, name, unfinished, self._how) as shard:
             if finished is None:
                 # Durable before its places are: changes become so in order.
                 index[_UNFINISHED] = json.dumps({name: form})
+            if near is not None:
+                near.begin(shard_name, finished is not None)
             for texts in shard.batches:
                 compared, keys = _compared(texts, self._paragraphs)
                 content.update(b"".join(keys))
@@ -212,7 +225,10 @@ class _Run:
                     n, m = compared[at]
                     return b"%b:%d:%d" % (shard_name, first + n, m)
 
-                gone = self._came_before(keys, place) if finished is None else self._left_out(keys, place)
+                if near is not None:
+                    gone = near.came_before(texts, first) if finished is None else near.left_out(len(texts))
+                else:
+                    gone = self._came_before(keys, place) if finished is None else self._left_out(keys, place)
                 if gone is None:
                     break
                 kept = _kept(texts, compared, gone, self._paragraphs)
@@ -235,6 +251,8 @@ class _Run:
         with open(unfinished, "rb") as written, named(unfinished):
             os.fsync(written.fileno())
         if finished is None:
+            if near is not None:
+                near.end()
             index[_UNFINISHED] = json.dumps({name: [*form, read, os.path.abspath(target), *_state(unfinished)[:2]]})
         index.commit()
         os.replace(unfinished, target)
@@ -283,7 +301,7 @@ def _finish(index: FlashIndex, name: str, read: str) -> None:
     index[_UNFINISHED] = b"{}"
 
 
-def _recover(index: FlashIndex, folder: Path, forms: dict[str, list[Any]]) -> None:
+def _recover(index: FlashIndex, folder: Path, forms: dict[str, list[Any]], near: NearComparison | None) -> None:
     """Finishes the shard of an interrupted run if its output is there, or forgets it if others would be compared with it."""
     left: dict[str, list[Any]] = json.loads(index.get(_UNFINISHED, b"{}"))
     for name, (*_, read, output, size, changed) in [item for item in left.items() if len(item[1]) > 5]:
@@ -291,8 +309,11 @@ def _recover(index: FlashIndex, folder: Path, forms: dict[str, list[Any]]) -> No
             _finish(index, name, read)
             del left[name]
     following = next((name for name in forms if _record(name) not in index), None)
-    if any(name != following or form[:5] != forms[name] for name, form in left.items()):
-        _forget(index, left)
+    if any(near is not None or name != following or form[:5] != forms[name] for name, form in left.items()):
+        if near is None:
+            _forget(index, left)
+        else:
+            near.forget()
         for name in left:
             _unfinished(folder / name).unlink(missing_ok=True)
         index[_UNFINISHED] = b"{}"
@@ -349,7 +370,7 @@ def _kept(texts: list[bytes], compared: list[tuple[int, int]], gone: list[bool],
 def main() -> None:
     parser = argparse.ArgumentParser(
         prog="springflash-duplicates",
-        description="Write shards without documents, or paragraphs, that occurred before. Exact.",
+        description="Write shards without documents, or paragraphs, that occurred before. Exact, or with --near those that are similar.",
     )
     parser.add_argument("--version", action="version", version=f"springflash-duplicates {__version__}")
     parser.add_argument("index", help="folder of the index of earlier documents; created if it is missing")
@@ -357,6 +378,16 @@ def main() -> None:
     parser.add_argument("shards", nargs="+", help=FORMS)
     parser.add_argument("--field", default="text", help="field or column of the text (default: text)")
     parser.add_argument("--paragraphs", action="store_true", help="compare lines within documents instead of documents")
+    parser.add_argument("--near", action="store_true", help="leave out documents that are similar to an earlier one that is kept")
+    defaults = NearDuplicates()
+    for name, kind, meaning in [
+        ("threshold", float, "Jaccard similarity of near duplicates, between 0 and 1"),
+        ("permutations", int, "values of a MinHash signature, 2 to 1024"),
+        ("words", int, "words of a shingle, 1 to 1000"),
+    ]:
+        default = getattr(defaults, name)
+        parser.add_argument(f"--{name}", type=kind, metavar="N", help=f"with --near: {meaning} (default: {default})")
+    parser.add_argument("--json", action="store_true", help="print the counts as a JSON object")
     parser.add_argument("--root", help="name shards and outputs by their paths below this folder, for equal names in several folders")
     parser.add_argument(
         "--on-bad-line",
@@ -396,15 +427,23 @@ def main() -> None:
 
     try:
         memory = asked.memory << 20
+        given = {name: getattr(asked, name) for name in defaults._fields if getattr(asked, name) is not None}
+        if given and not asked.near:
+            raise ValueError(f"--{next(iter(given))} needs --near")
+        if asked.near and asked.paragraphs:
+            raise ValueError("--near compares documents, not --paragraphs")
+        near = check_settings(defaults._replace(**given)) if asked.near else None
         # Before there is an index.
         _named_shards([Path(shard) for shard in asked.shards], asked.root)
-        with FlashIndex(asked.index, memory=memory // 8) as index:
+        # A new index of near duplicates is for as many keys as this memory is enough for.
+        with FlashIndex(asked.index, expected_keys=memory // 2 if asked.near else 0, memory=memory // 8, lean=asked.near) as index:
             kept = deduplicate(
                 index,
                 asked.shards,
                 asked.output,
                 field=asked.field,
                 paragraphs=asked.paragraphs,
+                near=near,
                 root=asked.root,
                 on_bad_line=asked.on_bad_line,
                 memory=memory,
@@ -414,7 +453,10 @@ def main() -> None:
         left_out = [(kept.skipped_lines, "bad"), (kept.blank_lines, "blank")]
         told_lines = ", ".join(f"{count} {kind} lines" for count, kind in left_out if count)
         left = f"; left out: {told_lines}" if told_lines else ""
-        print(f"kept {documents}, {kept.kept_paragraphs} of {kept.paragraphs} paragraphs{left}", flush=True)
+        if asked.json:
+            print(json.dumps(kept._asdict()), flush=True)
+        else:
+            print(f"kept {documents}, {kept.kept_paragraphs} of {kept.paragraphs} paragraphs{left}", flush=True)
         if kept.skipped_lines:
             sys.exit(4)
     except _TOLD as last:
