@@ -120,7 +120,7 @@ void sb_filters_give_up_shared_instance(void) SB_NOEXCEPT;
 void sb_filters_retain(const sb_filters* filters) SB_NOEXCEPT;
 void sb_filters_release(const sb_filters* filters) SB_NOEXCEPT;  // drops an owned reference
 uint64_t sb_filters_budget_bytes(const sb_filters* filters) SB_NOEXCEPT;
-// Also ends the measuring of `budget=auto`.
+// Also ends the measuring of `budget=auto`. Asks the caches that pay: not to be called with a lock of theirs held.
 int sb_filters_set_budget_bytes(const sb_filters* filters, uint64_t budget_bytes) SB_NOEXCEPT;
 // Call before an operation that must not fail for want of room in a cache: ends the charge to a cache that is too full.
 void sb_filters_make_way(const sb_filters* filters) SB_NOEXCEPT;

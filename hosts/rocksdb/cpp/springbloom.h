@@ -24,7 +24,8 @@ void Register();
 // The budget in force, in bytes.
 rocksdb::Status GetBudget(uint64_t* budget_bytes);
 
-// Changes the budget. A smaller one is in force when this returns. Ends the measuring of budget=auto.
+// Changes the budget. A smaller one is in force when this returns. Ends the measuring of budget=auto. Asks the block caches that pay
+// for it: do not call this from a cache's eviction callback, which may hold the cache's lock.
 rocksdb::Status SetBudget(uint64_t budget_bytes);
 
 // The metrics, in the text format that Prometheus scrapes. Serve them with this Content-Type.

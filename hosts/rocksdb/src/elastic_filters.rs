@@ -65,7 +65,7 @@ impl ElasticFilters {
 
     /// Changes the budget and returns the one in force. A smaller one holds when this returns: units are evicted first. The budget in force
     /// is more than asked for if the bookkeeping of open tables takes more. It is less if the block cache that it is charged to has no
-    /// room, or was not asked yet: no call waits for a cache. This ends [measuring](ElasticFiltersBuilder::budget_auto).
+    /// room. This ends [measuring](ElasticFiltersBuilder::budget_auto).
     ///
     /// Errors on more than 256 TiB.
     pub fn set_budget_bytes(&self, budget_bytes: u64) -> Result<u64, Error> {

@@ -1,6 +1,6 @@
-//! Which documents of a batch are new: no earlier one that was kept is near. The index has two kinds of keys: a bucket, the hash of a band's
-//! rows, has the number of the newest document in it, and a number has the document, with the next older one of each of its buckets. So the
-//! documents of a bucket are a list, and a put needs no look at it. Documents of runs that were interrupted are passed over.
+//! Which documents of a batch are new: no earlier one that was kept is near. The index has two kinds of keys: a bucket, the hash of the
+//! rows of a band, has the number of the newest document in it, and a number has the document, with the next older one of each bucket.
+//! So the documents of a bucket are a list, and a put needs no look at it. Documents of runs that were interrupted are passed over.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;

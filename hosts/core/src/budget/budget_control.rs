@@ -1,8 +1,8 @@
 //! The budget in force: what the program asked for, or what was measured to be best, and no more than is charged to the block caches.
 //!
 //! Invariants: the manager's limit is never above what is charged to the caches in use, but for the moment after one needed the room;
-//! one thread at a time asks caches and charges them, under no lock that anybody waits for, so that a cache may call back; a callback of a
-//! cache sets a flag alone.
+//! one thread at a time asks caches and charges them, and others wait a moment for it, so that a cache may hang or call back; a callback of
+//! a cache sets a flag alone.
 
 use std::{
     sync::{
@@ -27,6 +27,8 @@ use crate::{
 
 /// The most of a cache that a budget may have which the program chose, in eighths.
 const HALF: u32 = 4;
+/// How long the program waits for another thread that asks caches. As long as the manager waits for the read of a unit.
+const TURN_WAIT: Duration = Duration::from_millis(250);
 
 /// Moves the manager's budget.
 pub(crate) struct BudgetControl {
@@ -47,7 +49,7 @@ pub(crate) struct BudgetControl {
     charging: Mutex<Charging>,
     /// Held for a moment.
     state: Mutex<State>,
-    /// Held by the thread that asks and charges the caches. Others do not wait for it: they ring, and the thread that is woken looks again.
+    /// Held by the thread that asks and charges the caches. Who does not get it in time rings, and the thread that is woken looks again.
     moving: Mutex<()>,
 }
 
@@ -81,8 +83,7 @@ impl BudgetControl {
         }
     }
 
-    /// Asks for another budget, and gives the one that is in force then. A smaller one holds when this returns. Caches that pay for a larger
-    /// one are asked by the thread that looks at them: the program may be called by a cache itself.
+    /// Asks for another budget, and gives the one that is in force then. A smaller one holds when this returns, whatever a cache does.
     pub(crate) fn ask(&self, budget: Budget) -> usize {
         {
             let mut state = self.state.lock();
@@ -95,12 +96,8 @@ impl BudgetControl {
             }
         }
         self.charging.lock().standing.ask();
-        if self.caches.is_empty() {
-            self.follow(&[]);
-        } else {
-            self.manager.lower_budget_bytes(self.asked_bytes());
-            self.alarm.ring();
-        }
+        self.manager.lower_budget_bytes(self.asked_bytes());
+        self.follow(&self.caches.in_use(), TURN_WAIT);
         self.in_force()
     }
 
@@ -125,7 +122,7 @@ impl BudgetControl {
         if is_first {
             // Tables that are opened next find the budget.
             self.charging.lock().standing.ask();
-            self.follow(&self.caches.in_use());
+            self.follow(&self.caches.in_use(), TURN_WAIT);
         }
         if in_use.charge.bytes() == 0 {
             self.alarm.ring();
@@ -149,7 +146,7 @@ impl BudgetControl {
         let mut took = Duration::ZERO;
         self.alarm.answer(|| {
             self.state.lock().row_cache_bytes = row_cache_bytes;
-            took = self.follow(&self.caches.in_use());
+            took = self.follow(&self.caches.in_use(), Duration::ZERO);
         });
         took
     }
@@ -199,12 +196,13 @@ impl BudgetControl {
     }
 
     /// Moves the budget to what was asked for or is best, or to what the caches in use have room for. Gives how long it took to ask them.
-    fn follow(&self, caches: &[Arc<CacheCharge>]) -> Duration {
+    /// Leaves that to the thread that is woken if another one is at it for longer than `wait`.
+    fn follow(&self, caches: &[Arc<CacheCharge>], wait: Duration) -> Duration {
         if caches.is_empty() {
             self.follow_none();
             return Duration::ZERO;
         }
-        let Some(_moving) = self.moving.try_lock() else {
+        let Some(_moving) = self.moving.try_lock_for(wait) else {
             self.alarm.ring();
             return Duration::ZERO;
         };
@@ -338,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_smaller_budget_holds_at_once_while_a_cache_hangs_and_a_larger_one_is_not_waited_for() {
+    fn a_smaller_budget_holds_while_a_cache_hangs_and_a_larger_one_is_not_waited_for() {
         let control = control();
         let cache = Arc::<LentCache>::default();
         let _in_use = use_cache(&control, &cache);

@@ -1,5 +1,5 @@
-//! What a table goes through that could not be opened at once, whatever it waits with and has once it is open: it *waits* for its directory,
-//! *reads* it, is *open*, or is *closed*.
+//! What a table goes through that could not be opened at once, whatever it waits with and has once it is open: it *waits* for its
+//! directory, *reads* it, is *open*, or is *closed*.
 //!
 //! The mutex of `waits` decides between an opening and a closing: who takes out what it holds has won, and no file is touched meanwhile.
 

@@ -9,7 +9,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** {@code make jvm-compare}: prints a table of stock and elastic filters. Not among the tests that run by themselves, which its name decides. */
+/** {@code make jvm-compare}: prints stock and elastic filters. Not among the tests that run by themselves, which its name decides. */
 class ComparisonRun {
   private static final int KEYS = 300_000;
 
