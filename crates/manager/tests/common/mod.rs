@@ -76,7 +76,8 @@ impl MemoryTable {
     pub(crate) fn spec(self: &Arc<Self>, level: Option<u8>) -> TableSpec<'static> {
         let firsts = (0..self.groups.len() as u64)
             .map(|segment| key(self.key_space, 2 * segment * self.keys_per_segment));
-        let last_key = key(self.key_space, 2 * self.groups.len() as u64 * self.keys_per_segment - 2);
+        let end = 2 * self.groups.len() as u64 * self.keys_per_segment;
+        let last_key = key(self.key_space, end.saturating_sub(2));
         TableSpec {
             id: TableId(self.id),
             scope: ScopeId(1),
