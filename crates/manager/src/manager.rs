@@ -67,8 +67,8 @@ impl Manager {
         self.register_with(spec, 0).map(|(handle, _)| handle)
     }
 
-    /// [`register`](Self::register), together with `more_bytes` that the host needs for the table: both or none, so that who finds no room
-    /// gives nothing back for which others that find none would try again.
+    /// [`register`](Self::register), together with `more_bytes` that the host needs for the table: both or none. Bytes that were taken and
+    /// given back would wake other tables that wait for room.
     pub fn register_with(&self, spec: TableSpec, more_bytes: usize) -> Option<(TableHandle, Reservation)> {
         let inherited = self.shared.registry.inherited_by_order_of_host(&spec);
         let registered = self.shared.registry.lock().register(spec, inherited, more_bytes);
