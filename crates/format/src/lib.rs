@@ -35,9 +35,8 @@ mod error;
 mod hotness_file;
 
 pub use block::{
-    BlockHeader, BlockWriter, Contents, Directory, FORMAT_VERSION, FinishedBlock, FurtherPrefixes,
-    HEADER_BYTES, MAGIC, MAX_SEGMENT_BYTES_PER_KEY, MAX_SEGMENT_KEYS, PrefixWriter, UNSORTED_BYTES_MAX,
-    UnitLayout,
+    BlockHeader, BlockWriter, Contents, Directory, FORMAT_VERSION, FinishedBlock, HEADER_BYTES, MAGIC,
+    MAX_SEGMENT_BYTES_PER_KEY, MAX_SEGMENT_KEYS, PrefixWriter, UNSORTED_BYTES_MAX, UnitLayout,
 };
 pub use error::FormatError;
 pub use hotness_file::{

@@ -4,9 +4,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use springbloom_filter::{FilterGroup, KeyDigest, UnitSettings};
-use springbloom_format::{
-    BlockHeader, BlockWriter, Contents, Directory, FurtherPrefixes, PrefixWriter, UNSORTED_BYTES_MAX,
-};
+use springbloom_format::{BlockHeader, BlockWriter, Contents, Directory, PrefixWriter, UNSORTED_BYTES_MAX};
 
 const IDENTITY: u32 = 77;
 
@@ -31,9 +29,7 @@ fn keys_of(keys: &[Vec<u8>]) -> BlockWriter {
 
 fn prefixes_of(keys: &[Vec<u8>], length: usize, is_bytewise: bool) -> PrefixWriter {
     let mut writer = writer(UnitSettings::default(), 2000, is_bytewise);
-    for key in keys {
-        writer.add(key.get(..length), key, 100);
-    }
+    keys.iter().filter_map(|key| key.get(..length)).for_each(|prefix| _ = writer.add(prefix, 100));
     writer
 }
 
@@ -76,7 +72,7 @@ proptest! {
         let at = match first.contents() {
             Contents::Keys => block.len(),
             Contents::KeysBeforePrefixes => first.prefixes_at().unwrap() as usize,
-            Contents::Prefixes | Contents::PrefixesByRules => 0,
+            Contents::Prefixes => 0,
         };
         prop_assert_eq!(at == block.len(), expected.is_empty());
         if at < block.len() {
@@ -87,78 +83,15 @@ proptest! {
             prop_assert_eq!(directory.key_count(), expected.len() as u64);
             prop_assert_eq!(directory.fence(0), *expected.first().unwrap());
             prop_assert_eq!(directory.last_key(), *expected.last().unwrap());
+            let segments = 0..directory.segment_count();
+            let data_bytes: u64 = segments.map(|segment| directory.data_bytes(segment)).sum();
+            let with_prefix = keys.iter().filter(|key| key.len() >= length).count() as u64;
+            prop_assert_eq!(data_bytes, 100 * with_prefix);
             for prefix in expected {
                 prop_assert!(may_match(block, &directory, prefix));
             }
         }
     }
-}
-
-proptest! {
-    #[test]
-    fn further_prefixes_are_held_once_each_in_any_order_of_keys(
-        keys in proptest::collection::vec(proptest::collection::vec(0..4u8, 0..7), 1..300),
-        // Where in the key its prefix is: an extractor may take one that is not a beginning.
-        start in 0..3usize,
-        length in 0..6usize,
-        rules in "(1|3|0x02\\*1)(\\+(2|4|0x01\\*2)){0,2}",
-        order in 0..3,
-        is_told: bool,
-    ) {
-        let mut keys = keys;
-        match order {
-            0 => keys.sort(),
-            1 => keys.sort_by(|a, b| b.cmp(a)),
-            _ => (),
-        }
-        let rules: FurtherPrefixes = rules.parse().unwrap();
-        let is_bytewise = order == 0 && start == 0 && is_told;
-        let mut writer = writer(UnitSettings::default(), 2000, is_bytewise).with_further(rules);
-        let prefix_of = |key| <[u8]>::get(key, start..start + length);
-        for key in &keys {
-            let others: Vec<_> = prefix_of(key).into_iter().chain(rules.of(key)).collect();
-            let had_others = writer.add(prefix_of(key), key, 100);
-            prop_assert!(!(others.is_empty() && had_others));
-        }
-        let block = writer.end().into_bytes().unwrap();
-        let given: Vec<Vec<_>> =
-            keys.iter().map(|key| prefix_of(key).into_iter().chain(rules.of(key)).collect()).collect();
-        let expected: BTreeSet<&[u8]> = given.iter().flatten().copied().collect();
-        if block.is_empty() {
-            prop_assert!(expected.is_empty());
-            return Ok(());
-        }
-        prop_assert_eq!((block[8], block[11]), (3, 3), "readers of earlier versions refuse it");
-        let directory = Directory::parse(&block).unwrap();
-        prop_assert_eq!(directory.further_prefixes(), rules);
-        prop_assert_eq!(directory.key_count(), expected.len() as u64);
-        prop_assert_eq!(directory.last_key(), *expected.last().unwrap());
-        let segments = 0..directory.segment_count();
-        let data_bytes: u64 = segments.map(|segment| directory.data_bytes(segment)).sum();
-        prop_assert_eq!(data_bytes, 100 * given.iter().filter(|given| !given.is_empty()).count() as u64);
-        for prefix in expected {
-            prop_assert!(may_match(&block, &directory, prefix));
-        }
-    }
-}
-
-/// Those of keys in order are in order too, and need no more memory than a window.
-#[test]
-fn memory_for_further_prefixes_is_bounded() {
-    let rules = "2+0x00*1+11".parse().unwrap();
-    let units = UnitSettings::bloom(1, 1).unwrap();
-    let mut writer = writer(units, 8 << 20, true).with_further(rules);
-    let mut most = 0;
-    const KEYS: u64 = 1_500_000;
-    for number in 0..KEYS {
-        let key = [&(number / 3).to_be_bytes()[..], &(number % 3).to_be_bytes()[4..], &[7; 8]].concat();
-        writer.add(Some(&key[..8]), &key, 1000);
-        if number % 1000 == 0 {
-            most = most.max(writer.memory_bytes());
-        }
-    }
-    assert!(!writer.end().into_bytes().unwrap().is_empty());
-    assert!(most < 40 << 20, "{most} bytes");
 }
 
 #[test]
@@ -208,7 +141,7 @@ fn memory_for_prefixes_is_bounded() {
         let mut writer = writer(units, 8 << 20, is_bytewise);
         let mut most = 0;
         for at in 0..count {
-            writer.add(Some(&prefix(number(at))), &[], 1000);
+            writer.add(&prefix(number(at)), 1000);
             if at % 1000 == 0 {
                 most = most.max(writer.memory_bytes());
             }

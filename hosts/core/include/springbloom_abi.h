@@ -88,7 +88,7 @@ typedef struct {
 // ---- settings and sharing -------------------------------------------------------------------------------------------
 
 // How many settings there are, and which of them is the budget.
-enum { SB_SETTINGS = 12, SB_SETTING_BUDGET = 0 };
+enum { SB_SETTINGS = 10, SB_SETTING_BUDGET = 0 };
 // Name of a setting, in static memory.
 sb_bytes sb_setting_name(size_t index) SB_NOEXCEPT;
 // A setting as an option string gives it.
@@ -154,7 +154,6 @@ double sb_filters_wasted_reads_per_lookup(const sb_filters* filters, uint64_t bu
 // The settings that a host follows. They stay.
 typedef struct {
   int writes_units;               // whether new tables get units
-  int writes_further_prefixes;    // and units over further prefixes
   int shrinks_index;              // whether new tables get an index that needs little memory
   int has_indexes;                // whether the budget may hold indexes of tables
   int assumes_bytewise_equality;  // whether keys that a custom comparator calls equal are equal byte for byte
@@ -173,9 +172,8 @@ void sb_filters_set_data_bytes(const sb_filters* filters, sb_bytes session, uint
 sb_builder* sb_builder_new(const sb_filters* filters, int bytewise, sb_bytes session, uint64_t file_number) SB_NOEXCEPT;
 // Keys in the table's order, without timestamp. `entry_bytes`: key and value, uncompressed.
 void sb_builder_add(sb_builder* builder, sb_bytes key, uint64_t entry_bytes) SB_NOEXCEPT;
-// The prefixes of an entry's key, in the order of the keys, for a table that gets units over them, with or without units over keys.
-// `prefix`: by the extractor; null: the key has none.
-void sb_builder_add_prefixes(sb_builder* builder, const sb_bytes* prefix, sb_bytes key, uint64_t entry_bytes) SB_NOEXCEPT;
+// The prefix of an entry's key, in the order of the keys, for a table that gets units over prefixes, with or without units over keys.
+void sb_builder_add_prefix(sb_builder* builder, sb_bytes prefix, uint64_t entry_bytes) SB_NOEXCEPT;
 uint64_t sb_builder_key_count(const sb_builder* builder) SB_NOEXCEPT;
 uint64_t sb_builder_bytes_estimate(const sb_builder* builder) SB_NOEXCEPT;  // size of the block if it ended now
 uint64_t sb_builder_memory_bytes(const sb_builder* builder) SB_NOEXCEPT;    // in use now
@@ -260,9 +258,6 @@ int sb_block_extent(sb_bytes start, uint64_t* head_bytes, uint64_t* block_bytes)
 // The units of a table over its keys, and those over its prefixes: these are opened, probed and closed like another table of the same file,
 // with the prefixes as its keys in byte order.
 enum { SB_KEYS = 0, SB_PREFIXES = 1 };
-// Length of the longest further prefix, by the rules of an open table's units, that all keys from `from` to below `end` share in byte
-// order; 0: none.
-size_t sb_table_further_prefix_of_range(const sb_table* table, sb_bytes from, sb_bytes end) SB_NOEXCEPT;
 // Results of checking a head and of opening a table.
 enum { SB_OPENED = 0, SB_NO_ROOM = 1, SB_CORRUPT = 2, SB_UNREADABLE = 4, SB_NO_SUCH_UNITS = 5 };
 // SB_OPENED: the head is valid, and its block has these units. `units_at` is 0 if the head is theirs; otherwise they follow the block's

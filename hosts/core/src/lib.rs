@@ -25,5 +25,4 @@ pub use settings::{
     Budget, Settings,
     table::{SETTINGS, Setting},
 };
-pub use springbloom_format::FurtherPrefixes;
 pub use warm_start::hotness_file::{self, from_stored};

@@ -10,9 +10,7 @@ namespace springbloom {
 //
 // Of an iterator without total_order_seek RocksDB promises the keys with the prefix that it sought, but as long as no filter knows
 // prefixes it finds the others, too, and programs rely on that. So it takes options that have asked for filters over prefixes: by a filter
-// policy, as with stock tables, or by further prefixes.
-inline bool FiltersPrefixes(const sb_filters* filters, const rocksdb::BlockBasedTableOptions& options) {
-  return options.filter_policy != nullptr || sb_filters_host_settings(filters)->writes_further_prefixes != 0;
-}
+// policy, as with stock tables.
+inline bool FiltersPrefixes(const rocksdb::BlockBasedTableOptions& options) { return options.filter_policy != nullptr; }
 
 }  // namespace springbloom

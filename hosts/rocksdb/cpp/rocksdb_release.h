@@ -142,8 +142,6 @@ class PrefixBlockReader : public rocksdb::FilterBlockReaderCommon<rocksdb::Parse
       : FilterBlockReaderCommon(table, rocksdb::CachableEntry<rocksdb::ParsedFullFilterBlock>()) {}
 
   virtual bool MayHold(const rocksdb::Slice& prefix) = 0;
-  // A prefix of `from` to ask for in place of the extractor's, if all keys from `from` on and below `end` (null: no bound) have it.
-  virtual rocksdb::Slice PrefixOfRange(const rocksdb::Slice& from, const rocksdb::Slice* end) = 0;
 
 #if SPRINGBLOOM_ROCKSDB >= 90703
   bool KeyMayMatch(const rocksdb::Slice&, const rocksdb::Slice*, rocksdb::GetContext*, rocksdb::BlockCacheLookupContext*,
@@ -154,15 +152,6 @@ class PrefixBlockReader : public rocksdb::FilterBlockReaderCommon<rocksdb::Parse
                       rocksdb::BlockCacheLookupContext*, const rocksdb::ReadOptions&) override {
     return MayHold(prefix);
   }
-  bool RangeMayExist(const rocksdb::Slice* end, const rocksdb::Slice& key, const rocksdb::SliceTransform* extractor,
-                     const rocksdb::Comparator* comparator, const rocksdb::Slice* internal_key, bool* is_asked, bool checks_end,
-                     rocksdb::BlockCacheLookupContext* context, const rocksdb::ReadOptions& read_options) override {
-    const rocksdb::Slice prefix = PrefixOfRange(key, end);
-    *is_asked = !prefix.empty();
-    return *is_asked ? MayHold(prefix)
-                     : FilterBlockReaderCommon::RangeMayExist(end, key, extractor, comparator, internal_key, is_asked, checks_end,
-                                                              context, read_options);
-  }
   void EraseFromCacheBeforeDestruction(uint32_t) override {}
 #else
   bool KeyMayMatch(const rocksdb::Slice&, bool, const rocksdb::Slice*, rocksdb::GetContext*, rocksdb::BlockCacheLookupContext*,
@@ -172,15 +161,6 @@ class PrefixBlockReader : public rocksdb::FilterBlockReaderCommon<rocksdb::Parse
   bool PrefixMayMatch(const rocksdb::Slice& prefix, bool, const rocksdb::Slice*, rocksdb::GetContext*,
                       rocksdb::BlockCacheLookupContext*, const rocksdb::ReadOptions&) override {
     return MayHold(prefix);
-  }
-  bool RangeMayExist(const rocksdb::Slice* end, const rocksdb::Slice& key, const rocksdb::SliceTransform* extractor,
-                     const rocksdb::Comparator* comparator, const rocksdb::Slice* internal_key, bool* is_asked, bool checks_end,
-                     bool no_io, rocksdb::BlockCacheLookupContext* context, const rocksdb::ReadOptions& read_options) override {
-    const rocksdb::Slice prefix = PrefixOfRange(key, end);
-    *is_asked = !prefix.empty();
-    return *is_asked ? MayHold(prefix)
-                     : FilterBlockReaderCommon::RangeMayExist(end, key, extractor, comparator, internal_key, is_asked, checks_end,
-                                                              no_io, context, read_options);
   }
 #endif
 };

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use springbloom_filter::UnitSettings;
-use springbloom_host_core::{Budget, FamilyStats, Filters, FurtherPrefixes, Settings, metrics};
+use springbloom_host_core::{Budget, FamilyStats, Filters, Settings, metrics};
 use springbloom_manager::{MemoryCurve, Policy, Stats};
 
 use crate::{
@@ -191,14 +191,6 @@ impl ElasticFiltersBuilder {
         self
     }
 
-    /// Beginnings of keys over which new tables of column families with a `prefix_extractor` get units, next to its prefixes (which have
-    /// units without this setting only where the table options have a filter policy). An iterator with an upper bound asks for the longest
-    /// one that all keys between its target and the bound begin with. Default: none.
-    pub fn further_prefixes(mut self, further: FurtherPrefixes) -> Self {
-        self.settings.further_prefixes = further;
-        self
-    }
-
     /// Share of the keys rejected by units, from 0 to 1, that are looked up in the table all the same. Default: 0. A key that is found is
     /// returned; the LOG has the first ones, and the metric `springbloom_rejections_wrong_total` counts them. Each verified key costs what
     /// the filter would have saved.
@@ -247,7 +239,6 @@ mod tests {
             .write_units(false)
             .charge_to_block_cache(true)
             .small_index(false)
-            .further_prefixes("8+0x7c*2".parse().expect("rules"))
             .verify_share(0.5);
         let given = Settings::default().with(&[
             ("budget", "3M"),
@@ -259,7 +250,6 @@ mod tests {
             ("write_units", "false"),
             ("charge_to_block_cache", "true"),
             ("small_index", "false"),
-            ("further_prefixes", "8+0x7c*2"),
             ("verify_share", "0.5"),
         ]);
         assert_eq!(format!("{:?}", built.settings), format!("{:?}", given.expect("settings")));

@@ -37,9 +37,7 @@ pub mod usage;
 pub use elastic_filters::{ElasticFilters, ElasticFiltersBuilder};
 pub use ffi::FamilyStatus;
 pub use springbloom_filter::UnitSettings;
-pub use springbloom_host_core::{
-    Budget, Error, FamilyStats, FurtherPrefixes, SETTINGS, Setting, Settings, metrics,
-};
+pub use springbloom_host_core::{Budget, Error, FamilyStats, SETTINGS, Setting, Settings, metrics};
 pub use springbloom_manager::{CurvePoint, LevelUnits, MeasuredUse, MemoryCurve, ScopeCounts, Stats};
 
 /// The file next to a database's tables that remembers their use over a restart.

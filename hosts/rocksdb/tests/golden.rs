@@ -39,8 +39,6 @@ fn options_of(name: &str) -> Options {
 
 /// A database with units over prefixes: version 2 of the format.
 const PREFIXES: &str = "prefixes";
-/// And over further ones: version 3.
-const FURTHER_PREFIXES: &str = "further-prefixes";
 /// Whole keys, so that those of absent keys are absent.
 const PREFIX_BYTES: usize = 10;
 
@@ -53,9 +51,8 @@ fn seek(db: &DB, prefix: &[u8]) -> Option<Box<[u8]>> {
     found.map(|entry| entry.expect("the iterator is sound").1)
 }
 
-fn elastic(policy: PolicyKind, units: UnitSettings, further: &str) -> ElasticFilters {
+fn elastic(policy: PolicyKind, units: UnitSettings) -> ElasticFilters {
     ElasticFilters::builder()
-        .further_prefixes(further.parse().expect("rules"))
         .budget_bytes(AMPLE_BYTES)
         .segment_data_bytes(16 << 10)
         .units(units)
@@ -79,7 +76,7 @@ fn databases_of_every_release_open_and_are_filtered() {
                     .expect("a hotness file is in the folder");
             }
             // A policy that gives a cold table one unit a segment, however much memory is free.
-            let elastic = elastic(PolicyKind::MultiQueue, UnitSettings::default(), "none");
+            let elastic = elastic(PolicyKind::MultiQueue, UnitSettings::default());
             let options = options_of(&original.to_string_lossy());
             let db = DB::open(&installed(&elastic, &options), copy.path()).expect("open");
             assert!(elastic.wait_idle(IDLE_TIMEOUT), "the loader never came to rest");
@@ -108,7 +105,7 @@ fn databases_of_every_release_open_and_are_filtered() {
         }
         found += 1;
     }
-    assert!(found >= 4, "tests/golden has {found} databases");
+    assert!(found >= 3, "tests/golden has {found} databases");
 }
 
 #[test]
@@ -118,12 +115,10 @@ fn write_databases_of_this_version() {
         ("bloom", UnitSettings::bloom(6, 4)),
         ("ribbon", UnitSettings::ribbon(16)),
         (PREFIXES, UnitSettings::ribbon(16)),
-        (FURTHER_PREFIXES, UnitSettings::ribbon(16)),
     ];
     for (name, units) in families {
         let folder = folder();
-        let further = if name == FURTHER_PREFIXES { "4+10" } else { "none" };
-        let elastic = elastic(PolicyKind::Uniform, units.expect("the settings are sound"), further);
+        let elastic = elastic(PolicyKind::Uniform, units.expect("the settings are sound"));
         let mut options = options_of(name);
         options.set_disable_auto_compactions(true);
         let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use slatedb::config::CompressionCodec;
-use springbloom_format::Directory;
+use springbloom_format::{Contents, Directory};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 const MAGIC: [u8; 4] = *b"SBS1";
@@ -90,8 +90,9 @@ pub(crate) fn place(bytes: &[u8]) -> Option<(Place, &[u8])> {
 pub(crate) fn decode(bytes: &[u8], over_prefixes: bool) -> Option<(Place, Directory)> {
     let (place, directory) = place(bytes)?;
     let directory = Directory::parse(directory).ok()?;
-    (directory.contents().are_prefixes() == over_prefixes && directory.identity() == place.name.identity())
-        .then_some((place, directory))
+    ((directory.contents() == Contents::Prefixes) == over_prefixes
+        && directory.identity() == place.name.identity())
+    .then_some((place, directory))
 }
 
 /// The names in the heads of a table's filter block, as SlateDB writes it: a number of filters, for each the length and name of its policy

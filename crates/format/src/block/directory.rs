@@ -4,8 +4,7 @@ use std::ops::{Deref, Range};
 
 use springbloom_filter::{GroupShape, SHAPE_BYTES};
 
-use super::further_prefixes::RULES_BYTES;
-use super::{BlockHeader, Contents, FurtherPrefixes, HEADER_BYTES, UnitLayout};
+use super::{BlockHeader, Contents, HEADER_BYTES, UnitLayout};
 use crate::FormatError;
 use crate::bytes::{u32_at, u64_at};
 use crate::checksum::{CHECKSUM_BYTES, Covers, checksum, verify};
@@ -30,7 +29,6 @@ pub struct Directory {
     fence_bytes: Box<[u8]>,
     last_key: Box<[u8]>,
     contents: Contents,
-    further: FurtherPrefixes,
 }
 
 impl Directory {
@@ -51,7 +49,6 @@ impl Directory {
         };
         verify(Covers::Directory, "directory", bytes, u32::from_le_bytes(*stored))?;
         let (entries, keys) = bytes.split_at(entries_bytes as usize);
-        let (keys, further) = split_rules(keys, header.contents)?;
         let segments = parse_entries(entries, header.unit_count, keys.len() as u64)?;
         let fences_end = segments.last().map_or(0, |segment| segment.fence_end as usize);
         let (fence_bytes, last_key) = keys.split_at(fences_end);
@@ -66,7 +63,7 @@ impl Directory {
             return Err(inconsistent("bytes of all units", derived_bytes, header.block_bytes));
         };
         let (fence_bytes, last_key) = (fence_bytes.into(), last_key.into());
-        Ok(Self { layout, segments, fence_bytes, last_key, contents: header.contents, further })
+        Ok(Self { layout, segments, fence_bytes, last_key, contents: header.contents })
     }
 
     /// Shape of a segment's units. Panics if there is no such segment.
@@ -99,11 +96,6 @@ impl Directory {
         self.contents
     }
 
-    /// By which rules a block over prefixes has further ones.
-    pub fn further_prefixes(&self) -> FurtherPrefixes {
-        self.further
-    }
-
     /// Where in the block the block of prefixes begins, if one follows.
     pub fn prefixes_at(&self) -> Option<u64> {
         (self.contents == Contents::KeysBeforePrefixes).then(|| self.layout.block_bytes())
@@ -121,18 +113,6 @@ impl Deref for Directory {
     fn deref(&self) -> &UnitLayout {
         &self.layout
     }
-}
-
-/// The keys, and the rules that a block with [`Contents::PrefixesByRules`] has behind them.
-fn split_rules(bytes: &[u8], contents: Contents) -> Result<(&[u8], FurtherPrefixes), FormatError> {
-    if contents != Contents::PrefixesByRules {
-        return Ok((bytes, FurtherPrefixes::default()));
-    }
-    let Some((keys, stored)) = bytes.split_last_chunk::<RULES_BYTES>() else {
-        return Err(inconsistent("directory_bytes", bytes.len() as u64, RULES_BYTES as u64));
-    };
-    let rules = FurtherPrefixes::from_bytes(*stored).filter(|rules| !rules.is_empty());
-    Ok((keys, rules.ok_or_else(|| inconsistent("rules", u64::from_le_bytes(*stored), 1))?))
 }
 
 fn parse_entries(entries: &[u8], unit_count: u8, key_bytes: u64) -> Result<Box<[SegmentEntry]>, FormatError> {
@@ -168,13 +148,8 @@ fn decode_entry(entry: &[u8; ENTRY_BYTES]) -> Result<SegmentEntry, springbloom_f
 }
 
 /// The directory's bytes, checksum included.
-pub(crate) fn encode(
-    segments: &[SegmentEntry],
-    fence_bytes: &[u8],
-    last_key: &[u8],
-    further: FurtherPrefixes,
-) -> Vec<u8> {
-    let keys_bytes = fence_bytes.len() + last_key.len() + RULES_BYTES;
+pub(crate) fn encode(segments: &[SegmentEntry], fence_bytes: &[u8], last_key: &[u8]) -> Vec<u8> {
+    let keys_bytes = fence_bytes.len() + last_key.len();
     let mut bytes = Vec::with_capacity(segments.len() * ENTRY_BYTES + keys_bytes + CHECKSUM_BYTES);
     for segment in segments {
         bytes.extend_from_slice(&segment.shape.encode());
@@ -183,9 +158,6 @@ pub(crate) fn encode(
     }
     bytes.extend_from_slice(fence_bytes);
     bytes.extend_from_slice(last_key);
-    if !further.is_empty() {
-        bytes.extend_from_slice(&further.to_bytes());
-    }
     let sum = checksum(Covers::Directory, &bytes);
     bytes.extend_from_slice(&sum.to_le_bytes());
     bytes

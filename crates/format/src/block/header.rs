@@ -8,7 +8,7 @@ use crate::checksum::{Covers, checksum, verify};
 pub const MAGIC: [u8; 8] = *b"SpgBloom";
 
 /// The newest version that this crate reads. It writes the oldest one that has the block's [`Contents`].
-pub const FORMAT_VERSION: u16 = 3;
+pub const FORMAT_VERSION: u16 = 2;
 
 /// Bytes of the header.
 pub const HEADER_BYTES: usize = 40;
@@ -28,8 +28,6 @@ pub enum Contents {
     KeysBeforePrefixes,
     /// The prefixes of the table's keys.
     Prefixes,
-    /// The same, with [`FurtherPrefixes`](super::FurtherPrefixes), which the directory names.
-    PrefixesByRules,
 }
 
 impl Contents {
@@ -39,17 +37,11 @@ impl Contents {
             Self::Keys => (1, 0),
             Self::KeysBeforePrefixes => (2, 1),
             Self::Prefixes => (2, 2),
-            Self::PrefixesByRules => (3, 3),
         }
     }
 
-    /// Whether the units are over prefixes.
-    pub fn are_prefixes(self) -> bool {
-        matches!(self, Self::Prefixes | Self::PrefixesByRules)
-    }
-
     fn of(version: u16, code: u8) -> Option<Self> {
-        let all = [Self::Keys, Self::KeysBeforePrefixes, Self::Prefixes, Self::PrefixesByRules];
+        let all = [Self::Keys, Self::KeysBeforePrefixes, Self::Prefixes];
         all.into_iter().find(|contents| contents.version_and_code() == (version, code))
     }
 }
@@ -95,7 +87,7 @@ impl BlockHeader {
             return Err(FormatError::Inconsistent { part: "header", field, got: 0, expected: 1 });
         }
         let Some(contents) = Contents::of(version, bytes[CONTENTS_AT]) else {
-            let (got, expected) = (bytes[CONTENTS_AT].into(), [0, 1, 3][usize::from(version) - 1]);
+            let (got, expected) = (bytes[CONTENTS_AT].into(), u64::from(version - 1));
             return Err(FormatError::Inconsistent { part: "header", field: "contents", got, expected });
         };
         let header = Self {

@@ -2,7 +2,6 @@
 
 mod directory;
 mod finished;
-mod further_prefixes;
 mod header;
 mod layout;
 mod prefixes;
@@ -10,7 +9,6 @@ mod writer;
 
 pub use directory::Directory;
 pub use finished::FinishedBlock;
-pub use further_prefixes::FurtherPrefixes;
 pub use header::{BlockHeader, Contents, FORMAT_VERSION, HEADER_BYTES, MAGIC};
 pub use layout::UnitLayout;
 pub use prefixes::{PrefixWriter, UNSORTED_BYTES_MAX};

@@ -1,11 +1,8 @@
 //! Collects the prefixes of a table's keys for a block of their own.
 
-use std::cmp::Ordering;
-
 use springbloom_filter::UnitSettings;
 
-use super::further_prefixes::RULES_MAX;
-use super::{BlockWriter, FinishedBlock, FurtherPrefixes};
+use super::{BlockWriter, FinishedBlock};
 
 /// Builds the block over the distinct prefixes of a table's keys. It is a block like that over keys, in the order of the prefixes' bytes,
 /// whatever the order of the keys: no comparator is asked about a prefix.
@@ -14,11 +11,8 @@ use super::{BlockWriter, FinishedBlock, FurtherPrefixes};
 pub struct PrefixWriter {
     writer: BlockWriter,
     order: Order,
-    further: FurtherPrefixes,
-    /// What the extractor gave last, and what each rule gave last.
-    newest: [Option<Vec<u8>>; 1 + RULES_MAX],
-    /// The one of these that was added last.
-    last: usize,
+    /// The one that was added last, if any was.
+    newest: Option<Vec<u8>>,
     /// Of the entries since then.
     entry_bytes: u64,
 }
@@ -85,11 +79,9 @@ impl PrefixWriter {
             writer: BlockWriter::new(settings, segment_data_bytes)
                 .with_bytewise_keys()
                 .with_identity(!identity)
-                .with_prefixes(FurtherPrefixes::default()),
+                .with_prefixes(),
             order: Order::Unsorted(Collected::default()),
-            further: FurtherPrefixes::default(),
-            newest: Default::default(),
-            last: 0,
+            newest: None,
             entry_bytes: 0,
         }
     }
@@ -99,94 +91,38 @@ impl PrefixWriter {
         Self { order: Order::Sorted, ..self }
     }
 
-    /// Adds prefixes by these rules, too.
-    pub fn with_further(self, further: FurtherPrefixes) -> Self {
-        Self { writer: self.writer.with_prefixes(further), further, ..self }
-    }
-
-    /// Adds an entry of `entry_bytes` bytes under `key`: its prefix, if it has one, and those that the rules give. Keys come in the table's
-    /// order, in which those of one prefix usually are neighbours. Returns whether it has others than the entry before.
+    /// Adds an entry of `entry_bytes` bytes whose key has this prefix. Keys come in the table's order, in which those of one prefix usually
+    /// are neighbours. Returns whether it is another prefix than that of the entry before.
     #[inline]
-    pub fn add(&mut self, prefix: Option<&[u8]>, key: &[u8], entry_bytes: u64) -> bool {
-        if let Some(prefix) = prefix
-            && let Some(newest) = &self.newest[0]
-            && is_surely_equal(newest, prefix)
-            && self.further.is_empty()
-        {
-            self.entry_bytes = self.entry_bytes.saturating_add(entry_bytes);
-            return false;
-        }
-        self.add_others(prefix, key, entry_bytes)
-    }
-
-    #[inline(never)]
-    fn add_others(&mut self, prefix: Option<&[u8]>, key: &[u8], entry_bytes: u64) -> bool {
-        let (has_any, has_others) = match prefix {
-            _ if !self.further.is_empty() => self.add_with_further(prefix, key),
-            Some(prefix) => (true, self.add_other(0, prefix)),
-            None => (false, false),
-        };
-        if has_any {
-            self.entry_bytes = self.entry_bytes.saturating_add(entry_bytes);
-        }
-        has_others
-    }
-
-    /// Adds a prefix of the extractor's, and what the rules give for the key, where they did not give it last. Returns whether the key has
-    /// any prefix, and others than the key before.
-    #[inline(never)]
-    fn add_with_further(&mut self, prefix: Option<&[u8]>, key: &[u8]) -> (bool, bool) {
-        let mut has_any = prefix.is_some();
-        let mut others = [(0, prefix.unwrap_or_default()); 1 + RULES_MAX];
-        let mut count = usize::from(prefix.is_some_and(|prefix| !self.is_newest(0, prefix)));
-        for (source, rule) in (1..).zip(self.further.rules()) {
-            // A key that begins with what a rule gives for another one has no other by that rule.
-            let bytes = self.newest[source].as_ref().map_or(0, Vec::len);
-            let is_newest = key.get(..bytes).is_some_and(|beginning| self.is_newest(source, beginning));
-            let other = if is_newest { None } else { rule.prefix_of(key) };
-            has_any |= is_newest || other.is_some();
-            if let Some(other) = other {
-                others[count] = (source, other);
-                count += 1;
-            }
-        }
-        // In the order in which the block has them.
-        others[..count].sort_unstable_by_key(|&(_, prefix)| prefix);
-        others[..count].iter().for_each(|&(source, prefix)| _ = self.add_other(source, prefix));
-        (has_any, count > 0)
-    }
-
-    #[inline]
-    fn is_newest(&self, source: usize, prefix: &[u8]) -> bool {
-        let newest = self.newest[source].as_deref();
-        newest.is_some_and(|newest| is_surely_equal(newest, prefix) || newest == prefix)
+    pub fn add(&mut self, prefix: &[u8], entry_bytes: u64) -> bool {
+        let is_other = !self.newest.as_ref().is_some_and(|newest| is_surely_equal(newest, prefix))
+            && self.add_other(prefix);
+        self.entry_bytes = self.entry_bytes.saturating_add(entry_bytes);
+        is_other
     }
 
     /// Returns `false` if it is the one that was added last.
-    #[inline]
-    fn add_other(&mut self, source: usize, prefix: &[u8]) -> bool {
-        let order = self.newest[self.last].as_deref().map_or(Ordering::Greater, |last| prefix.cmp(last));
-        if order != Ordering::Equal {
-            self.end_newest();
-            let is_added = match &mut self.order {
-                Order::Sorted if order == Ordering::Less => false,
-                Order::Sorted => {
-                    self.writer.add(prefix, 0);
-                    true
-                }
-                Order::Unsorted(collected) => collected.add(prefix),
-                Order::GivenUp => false,
-            };
-            if !is_added {
-                self.order = Order::GivenUp;
-            }
-        } else if source == self.last {
+    #[inline(never)]
+    fn add_other(&mut self, prefix: &[u8]) -> bool {
+        if self.newest.as_deref() == Some(prefix) {
             return false;
         }
-        let newest = self.newest[source].get_or_insert_default();
+        self.end_newest();
+        let is_added = match &mut self.order {
+            Order::Sorted if self.newest.as_deref().is_some_and(|newest| prefix < newest) => false,
+            Order::Sorted => {
+                self.writer.add(prefix, 0);
+                true
+            }
+            Order::Unsorted(collected) => collected.add(prefix),
+            Order::GivenUp => false,
+        };
+        if !is_added {
+            self.order = Order::GivenUp;
+        }
+        let newest = self.newest.get_or_insert_default();
         newest.clear();
         newest.extend_from_slice(prefix);
-        self.last = source;
         true
     }
 
@@ -210,7 +146,7 @@ impl PrefixWriter {
             Order::Unsorted(collected) => collected.memory_bytes(),
             Order::Sorted | Order::GivenUp => 0,
         };
-        let newest: usize = self.newest.iter().flatten().map(Vec::capacity).sum();
+        let newest = self.newest.as_ref().map_or(0, Vec::capacity);
         self.writer.memory_bytes() + collected + newest
     }
 

@@ -6,7 +6,7 @@ use springbloom_filter::{GroupBuilder, KeyDigest, UnitSettings};
 
 use super::directory::{self, SegmentEntry};
 use super::finished::Rows;
-use super::{BlockHeader, Contents, FinishedBlock, FurtherPrefixes, HEADER_BYTES};
+use super::{BlockHeader, Contents, FinishedBlock, HEADER_BYTES};
 
 /// Maximum number of keys in a segment. The last segment of a table may have a quarter more. Bounds the memory of the open segment (16
 /// bytes per key, and 56 more while its ribbon is solved) and the size of a unit (two device pages).
@@ -26,7 +26,6 @@ pub struct BlockWriter {
     is_bytewise: bool,
     identity: u32,
     contents: Contents,
-    further: FurtherPrefixes,
     /// Digests of the full segment, if there is one, then of the open one.
     digests: Vec<KeyDigest>,
     open_data_bytes: u64,
@@ -93,7 +92,6 @@ impl BlockWriter {
             is_bytewise: false,
             identity: 0,
             contents: Contents::Keys,
-            further: FurtherPrefixes::default(),
             digests: Vec::new(),
             open_data_bytes: 0,
             full: None,
@@ -115,10 +113,9 @@ impl BlockWriter {
         Self { identity, ..self }
     }
 
-    /// Says that the keys are prefixes, with further ones by these rules.
-    pub(super) fn with_prefixes(self, further: FurtherPrefixes) -> Self {
-        let contents = if further.is_empty() { Contents::Prefixes } else { Contents::PrefixesByRules };
-        Self { contents, further, ..self }
+    /// Says that the keys are prefixes.
+    pub(super) fn with_prefixes(self) -> Self {
+        Self { contents: Contents::Prefixes, ..self }
     }
 
     /// Bytes of memory that it takes now.
@@ -220,8 +217,7 @@ impl BlockWriter {
         let (Ok(segment_count @ 1..), Ok(_)) = (segment_count, u32::try_from(self.fence_bytes.len())) else {
             return prefixes;
         };
-        let directory =
-            directory::encode(&self.segments, &self.fence_bytes, &self.last_key.get(), self.further);
+        let directory = directory::encode(&self.segments, &self.fence_bytes, &self.last_key.get());
         let head_bytes = HEADER_BYTES + directory.len();
         let prefix_bytes = prefixes.total_bytes();
         let header = BlockHeader {

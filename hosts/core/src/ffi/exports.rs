@@ -16,7 +16,7 @@ use std::{
 };
 
 use springbloom_filter::KeyDigest;
-use springbloom_format::{BlockHeader, Directory};
+use springbloom_format::{BlockHeader, Contents, Directory};
 use springbloom_manager::{self as manager, Answer, KeyOrder, set_host_bytes_of_thread};
 
 use super::{
@@ -71,7 +71,7 @@ fn give(context: *mut c_void, take: extern "C" fn(*mut c_void, Bytes<'_>), text:
 }
 
 // `SB_SETTINGS`.
-const _: () = assert!(SETTINGS.len() == 12);
+const _: () = assert!(SETTINGS.len() == 10);
 
 #[unsafe(no_mangle)]
 extern "C" fn sb_setting_name(index: usize) -> Bytes<'static> {
@@ -271,14 +271,8 @@ extern "C" fn sb_builder_add(builder: &mut UnitBuilder, key: Bytes<'_>, entry_by
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn sb_builder_add_prefixes(
-    builder: &mut UnitBuilder,
-    prefix: Option<&Bytes<'_>>,
-    key: Bytes<'_>,
-    entry_bytes: u64,
-) {
-    let prefix = prefix.map(|prefix| prefix.get());
-    add_guarded(builder, |builder| builder.add_prefixes(prefix, key.get(), entry_bytes));
+extern "C" fn sb_builder_add_prefix(builder: &mut UnitBuilder, prefix: Bytes<'_>, entry_bytes: u64) {
+    add_guarded(builder, |builder| builder.add_prefix(prefix.get(), entry_bytes));
 }
 
 #[unsafe(no_mangle)]
@@ -317,22 +311,13 @@ extern "C" fn sb_block_extent(start: Bytes<'_>, head_bytes: &mut u64, block_byte
 extern "C" fn sb_block_units(head: Bytes<'_>, contents: c_int, units_at: &mut u64) -> c_int {
     let corrupt = Err(OpenError::Corrupt);
     let found = guarded(corrupt, || match Directory::parse(head.get()) {
-        Ok(directory) if directory.contents().are_prefixes() == (contents != 0) => Ok(0),
+        Ok(directory) if (directory.contents() == Contents::Prefixes) == (contents != 0) => Ok(0),
         Ok(directory) if contents != 0 => directory.prefixes_at().ok_or(OpenError::NoSuchUnits),
         Ok(_) => Err(OpenError::NoSuchUnits),
         Err(_) => corrupt,
     });
     *units_at = found.unwrap_or(0);
     found.map_or_else(OpenError::code, |_| OPENED)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn sb_table_further_prefix_of_range(
-    table: LentTable<'_>,
-    from: Bytes<'_>,
-    end: Bytes<'_>,
-) -> usize {
-    guarded(0, || table.get().further_prefixes().of_range(from.get(), end.get()).map_or(0, <[u8]>::len))
 }
 
 #[unsafe(no_mangle)]

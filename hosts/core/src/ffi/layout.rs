@@ -58,7 +58,6 @@ fn structures_are_those_of_the_header() {
         "sb_host_settings",
         HostSettings,
         writes_units,
-        writes_further_prefixes,
         shrinks_index,
         has_indexes,
         assumes_bytewise_equality,

@@ -29,10 +29,7 @@ use crate::{
     budget::budget_control::BudgetControl,
     engine::Engine,
     error::Error,
-    settings::{
-        Budget, HostSettings, Settings,
-        table::{self, WITHOUT_EFFECT},
-    },
+    settings::{Budget, HostSettings, Settings, table},
     tables::{Counted, Tables, open_files::OpenFiles},
 };
 
@@ -44,8 +41,6 @@ pub struct Filters {
     pub(crate) settings: Settings,
     /// Of them, what an engine's adapter asks.
     pub(crate) host_settings: HostSettings,
-    /// Whether anybody gave a setting that has no effect any more.
-    pub(crate) has_setting_without_effect: AtomicBool,
     pub(crate) tables: Arc<Tables>,
     maintenance_panics: Arc<AtomicU64>,
     pub(crate) budget: Arc<BudgetControl>,
@@ -92,7 +87,6 @@ impl Filters {
         });
         Ok(Arc::new(Self {
             _maintenance: maintenance,
-            has_setting_without_effect: settings.has_one_without_effect.into(),
             host_settings: HostSettings::of(&settings),
             settings,
             tables,
@@ -112,9 +106,6 @@ impl Filters {
         );
         if !write_units {
             text += ", for reading alone: new tables get stock filters";
-        }
-        if self.has_setting_without_effect.load(Ordering::Relaxed) {
-            text += &format!("; {WITHOUT_EFFECT} was given, which has no effect any more: leave it out");
         }
         text
     }

@@ -1,6 +1,6 @@
 //! The instance that option strings share. A string cannot name an object, so there is one in a process.
 
-use std::sync::{Arc, atomic::Ordering::Relaxed};
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 
@@ -41,7 +41,6 @@ pub(crate) fn shared_instance(engine: &'static Engine, given: &Given<'_>) -> Res
         match table::difference(&filters.settings, &settings) {
             // Whether caches pay is decided when filters start.
             None if in_use.is_some() || filters.settings.is_charged() == settings.is_charged() => {
-                filters.has_setting_without_effect.fetch_or(settings.has_one_without_effect, Relaxed);
                 let filters = filters.clone();
                 // A budget that moves waits for a cache.
                 drop(instance);

@@ -5,7 +5,6 @@ pub(crate) mod table;
 use std::{ffi::c_int, time::Duration};
 
 use springbloom_filter::UnitSettings;
-use springbloom_format::FurtherPrefixes;
 
 /// The memory for filter units and all their bookkeeping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,12 +42,8 @@ pub struct Settings {
     pub small_index: bool,
     /// Whether a new table starts with the hotness of the segments whose keys it holds.
     pub inherit_hotness: bool,
-    /// Which beginnings of keys new tables have units over, in addition to the prefixes of an extractor.
-    pub further_prefixes: FurtherPrefixes,
     /// Share of the keys rejected by units that are looked up all the same.
     pub verify_share: f64,
-    /// Whether a setting was given that has no effect any more.
-    pub has_one_without_effect: bool,
 }
 
 impl Default for Settings {
@@ -63,9 +58,7 @@ impl Default for Settings {
             charge_to_block_cache: false,
             small_index: true,
             inherit_hotness: true,
-            further_prefixes: FurtherPrefixes::default(),
             verify_share: 0.0,
-            has_one_without_effect: false,
         }
     }
 }
@@ -81,7 +74,6 @@ impl Settings {
 #[repr(C)]
 pub(crate) struct HostSettings {
     pub(crate) writes_units: c_int,
-    pub(crate) writes_further_prefixes: c_int,
     /// Where a block cache pays for filters, every byte of index takes one from data.
     pub(crate) shrinks_index: c_int,
     /// A budget that was given is for filters: what an index takes from them the cache would have, and data gains it.
@@ -94,7 +86,6 @@ impl HostSettings {
     pub(crate) fn of(settings: &Settings) -> Self {
         Self {
             writes_units: settings.write_units.into(),
-            writes_further_prefixes: (!settings.further_prefixes.is_empty()).into(),
             shrinks_index: (settings.small_index && settings.is_charged()).into(),
             has_indexes: (settings.small_index && settings.budget == Budget::Auto).into(),
             assumes_bytewise_equality: settings.assume_bytewise_equality.into(),

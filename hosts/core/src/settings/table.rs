@@ -40,9 +40,6 @@ const AUTO: &str = "auto";
 /// The setting in which databases that share an instance may differ: the last one wins.
 pub(crate) const BUDGET: &str = "budget";
 
-/// What it turned on is gone. Option strings still have it.
-pub(crate) const WITHOUT_EFFECT: &str = "negative_cache";
-
 /// A setting that is the field of its name.
 macro_rules! flag {
     ($field:ident, $default:literal, $help:literal) => {
@@ -118,15 +115,6 @@ pub const SETTINGS: &[Setting] = &[
         can_work: |_| true,
         show: |settings| settings.warm_start_every.map_or("0".to_owned(), |every| format!("{every:?}")),
     },
-    Setting {
-        name: WITHOUT_EFFECT,
-        takes: "true or false",
-        default: "true",
-        help: "no effect; accepted until the next format version, with a warning in the LOG",
-        set: |settings, value| yes(value).map(|_| Settings { has_one_without_effect: true, ..settings }),
-        can_work: |_| true,
-        show: |_| String::new(),
-    },
     flag!(
         inherit_hotness,
         "true",
@@ -152,18 +140,6 @@ pub const SETTINGS: &[Setting] = &[
         "true",
         "where the block cache pays for the budget, new tables get [a small index](#a-small-index) (`small_index`)"
     ),
-    Setting {
-        name: "further_prefixes",
-        takes: "none, or up to four with + between: a length such as 12, or a separator and which one, such as 0x7c*2",
-        default: "none",
-        help: "prefixes of keys for [seeks with an upper bound](#further-prefixes) (`further_prefixes`)",
-        set: |settings, value| {
-            let further_prefixes = taken(value.parse().ok())?;
-            Ok(Settings { further_prefixes, ..settings })
-        },
-        can_work: |_| true,
-        show: |settings| settings.further_prefixes.to_string(),
-    },
     Setting {
         name: "verify_share",
         takes: "a number from 0 to 1",
@@ -264,13 +240,11 @@ mod tests {
             ("segment_data_bytes", "64K"),
             ("units", "bloom:6x4"),
             ("warm_start_seconds", "0"),
-            ("negative_cache", "false"),
             ("inherit_hotness", "false"),
             ("assume_bytewise_equality", "true"),
             ("write_units", "false"),
             ("charge_to_block_cache", "true"),
             ("small_index", "false"),
-            ("further_prefixes", "8+0x7c*2"),
             ("verify_share", "0.5"),
         ];
         assert!(given.iter().map(|(name, _)| *name).eq(SETTINGS.iter().map(|setting| setting.name)));
@@ -284,17 +258,14 @@ mod tests {
             write_units: false,
             charge_to_block_cache: true,
             small_index: false,
-            further_prefixes: "8+0x7c*2".parse().unwrap(),
             verify_share: 0.5,
-            has_one_without_effect: true,
         };
         let mut settings = Settings::default();
         for setting in &given {
             let next = settings.clone().with(&[*setting]).unwrap();
             assert_ne!(format!("{next:?}"), format!("{settings:?}"), "{setting:?}");
             // All but the budget must agree between those that share an instance.
-            let may_differ = [BUDGET, WITHOUT_EFFECT].contains(&setting.0);
-            assert_eq!(difference(&settings, &next).is_none(), may_differ, "{setting:?}");
+            assert_eq!(difference(&settings, &next).is_none(), setting.0 == BUDGET, "{setting:?}");
             settings = next;
         }
         assert_eq!(format!("{settings:?}"), format!("{expected:?}"));

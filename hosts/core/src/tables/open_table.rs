@@ -11,7 +11,7 @@ use std::{
 };
 
 use springbloom_filter::GroupShape;
-use springbloom_format::{Directory, FurtherPrefixes};
+use springbloom_format::{Contents, Directory};
 use springbloom_manager::{
     BytewiseOrder, Fences, KeyOrder, Reservation, SegmentUse, TableHandle, TableId, TableSpec, WaitingTable,
     WaitsFor, allocated_bytes,
@@ -131,12 +131,6 @@ impl OpenTable {
         }
     }
 
-    /// By which rules its units over prefixes have further ones.
-    pub(crate) fn further_prefixes(&self) -> FurtherPrefixes {
-        let file = self.handle().and_then(|handle| TableFile::of_locator(handle.locator()));
-        file.map_or_else(FurtherPrefixes::default, |file| file.further_prefixes())
-    }
-
     /// It gets no units any more, if it has none. Does not wait for a read.
     pub(crate) fn give_up(&self) {
         if let Self::Late(table) = self
@@ -210,7 +204,7 @@ struct Prepared {
 impl Prepared {
     fn of(opening: &Opening, head: &OwnedHead) -> Result<Self, OpenError> {
         let directory = Directory::parse(&head.bytes).map_err(|_| OpenError::Corrupt)?;
-        if directory.contents().are_prefixes() != opening.is_of_prefixes {
+        if (directory.contents() == Contents::Prefixes) != opening.is_of_prefixes {
             return Err(OpenError::NoSuchUnits);
         }
         let (tables, database) = (&opening.tables, &opening.family.database);
@@ -227,7 +221,7 @@ impl Prepared {
             TableLocation::of(tables.engine, path, database.clone(), folder, tables.open_files.clone());
         let location = tables.files.shared_location(place);
         let number = U48::new(number).ok_or(OpenError::NoSuchUnits)?;
-        let file = TableFile::new(number, units_at, directory.identity(), directory.further_prefixes());
+        let file = TableFile::new(number, units_at, directory.identity());
         let (id, remembered) = (location.id_of(&file, stored_id), remembered.flatten());
         if let Some(folder) = location.folder()
             && remembered.is_none()

@@ -12,7 +12,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use springbloom_format::{FormatError, FurtherPrefixes, UnitLayout};
+use springbloom_format::{FormatError, UnitLayout};
 use springbloom_index::PackedIndex;
 use springbloom_manager::{Place, TableId, TableUnits, UnitReadError, UnitSource, UnitVisitor};
 use xxhash_rust::xxh3::Xxh3;
@@ -166,8 +166,6 @@ pub(crate) struct TableFile {
     units_at: U48,
     /// Identity in the checksums of its units.
     identity: u32,
-    /// By which rules units over prefixes have further ones.
-    further_prefixes: FurtherPrefixes,
 }
 
 /// A number below 2^48, large enough for file numbers and offsets.
@@ -188,35 +186,21 @@ impl U48 {
 
 impl TableFile {
     /// `units_at`: where in the file the first unit begins. `identity`: what goes into the units' checksums.
-    pub(crate) fn new(number: U48, units_at: U48, identity: u32, further_prefixes: FurtherPrefixes) -> Self {
-        Self { number, units_at, identity, further_prefixes }
+    pub(crate) fn new(number: U48, units_at: U48, identity: u32) -> Self {
+        Self { number, units_at, identity }
     }
 
     /// As the manager keeps it with the table.
     pub(crate) fn to_locator(self) -> Vec<u8> {
-        let Self { number, units_at, identity, further_prefixes } = self;
-        let mut locator = [&number.0[..], &units_at.0, &identity.to_ne_bytes()].concat();
-        if !further_prefixes.is_empty() {
-            locator.extend(further_prefixes.to_bytes());
-        }
-        locator
+        [&self.number.0[..], &self.units_at.0, &self.identity.to_ne_bytes()].concat()
     }
 
     /// `None` for what [`to_locator`](Self::to_locator) did not give.
     pub(crate) fn of_locator(locator: &[u8]) -> Option<Self> {
         let (number, rest) = locator.split_first_chunk()?;
         let (units_at, rest) = rest.split_first_chunk()?;
-        let (identity, rest) = rest.split_first_chunk()?;
-        let further_prefixes = match rest {
-            [] => FurtherPrefixes::default(),
-            rules => FurtherPrefixes::from_bytes(rules.try_into().ok()?)?,
-        };
-        let identity = u32::from_ne_bytes(*identity);
-        Some(Self { number: U48(*number), units_at: U48(*units_at), identity, further_prefixes })
-    }
-
-    pub(crate) fn further_prefixes(&self) -> FurtherPrefixes {
-        self.further_prefixes
+        let identity = u32::from_ne_bytes(rest.try_into().ok()?);
+        Some(Self { number: U48(*number), units_at: U48(*units_at), identity })
     }
 
     /// In the file's name; 0 for a name without one.
@@ -299,12 +283,10 @@ mod tests {
     #[test]
     fn a_locator_tells_all_of_a_file() {
         let number = |number| U48::new(number).expect("it is below 2^48");
-        for (rules, bytes) in [(FurtherPrefixes::default(), 16), ("8+12".parse().unwrap_or_default(), 24)] {
-            let file = TableFile::new(number(12), number((1 << 48) - 1), 7, rules);
-            let locator = file.to_locator();
-            assert_eq!((TableFile::of_locator(&locator), locator.len()), (Some(file), bytes));
-            assert_eq!(TableFile::of_locator(&locator[1..]), None);
-            assert_eq!(TableFile::of_locator(&[locator, vec![0]].concat()), None);
-        }
+        let file = TableFile::new(number(12), number((1 << 48) - 1), 7);
+        let locator = file.to_locator();
+        assert_eq!((TableFile::of_locator(&locator), locator.len()), (Some(file), 16));
+        assert_eq!(TableFile::of_locator(&locator[1..]), None);
+        assert_eq!(TableFile::of_locator(&[locator, vec![0]].concat()), None);
     }
 }

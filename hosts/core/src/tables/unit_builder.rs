@@ -47,8 +47,7 @@ impl UnitBuilder {
         let (units, segment_data_bytes) = (settings.units, settings.segment_data_bytes);
         let identity = block_identity(session, file_number);
         let mut keys = BlockWriter::new(units, segment_data_bytes).with_identity(identity);
-        let mut prefixes =
-            PrefixWriter::new(units, segment_data_bytes, identity).with_further(settings.further_prefixes);
+        let mut prefixes = PrefixWriter::new(units, segment_data_bytes, identity);
         if is_bytewise {
             keys = keys.with_bytewise_keys();
             prefixes = prefixes.with_bytewise_keys();
@@ -75,11 +74,11 @@ impl UnitBuilder {
         }
     }
 
-    /// Adds the prefix of an entry's key, if it has one, and the further ones.
+    /// Adds the prefix of an entry's key.
     #[inline]
-    pub(crate) fn add_prefixes(&mut self, prefix: Option<&[u8]>, key: &[u8], entry_bytes: u64) {
+    pub(crate) fn add_prefix(&mut self, prefix: &[u8], entry_bytes: u64) {
         if let Some(writers) = &mut self.writers
-            && writers.prefixes.add(prefix, key, entry_bytes)
+            && writers.prefixes.add(prefix, entry_bytes)
         {
             if self.prefix_count.is_multiple_of(KEYS_PER_COUNT) {
                 self.count_memory();

@@ -348,7 +348,7 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
   };
   const int why = !has_budget ? SB_NO_ROOM : !unit_table ? SB_UNREADABLE : read(SB_KEYS, &keys);
   int why_prefixes = SB_NO_SUCH_UNITS;
-  if (UnitTable::MayHavePrefixes(*rep.table_properties) && FiltersPrefixes(filters.get(), TableOptions())) {
+  if (UnitTable::MayHavePrefixes(*rep.table_properties) && FiltersPrefixes(TableOptions())) {
     const bool is_read = why == SB_OPENED || why == SB_NO_SUCH_UNITS;
     why_prefixes = is_read ? read(SB_PREFIXES, &prefixes) : !has_budget ? SB_NO_ROOM : SB_UNREADABLE;
   }

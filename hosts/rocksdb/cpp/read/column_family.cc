@@ -61,8 +61,8 @@ void ColumnFamily::LogOpening(const TableReaderOptions& options) const {
   if (options.prefix_extractor != nullptr) {
     rocksdb::Info(
         objects->log,
-        "springbloom: prefix_extractor is set: units over prefixes filter seeks if the table options have a filter_policy, or "
-        "further_prefixes are set, and no other ones");
+        "springbloom: prefix_extractor is set: units over prefixes filter seeks if the table options have a filter_policy, "
+        "and no other ones");
   }
   if (options.ioptions.optimize_filters_for_hits) {
     rocksdb::Warn(objects->log, "springbloom: optimize_filters_for_hits is set: tables of the last level get no units");

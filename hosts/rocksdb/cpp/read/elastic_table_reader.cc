@@ -139,11 +139,11 @@ void ElasticTableReader::RecordPassed(uint32_t segment, const ReadOptions& read_
 
 void ElasticTableReader::RecordPrefixPassed(GetContext::GetState before, const Status& status, const GetContext& after) const {
   const PrefixFilter* const prefixes = Prefixes();
-  const PrefixFilter::Asked* const asked = prefixes == nullptr ? nullptr : prefixes->Question();
+  const sb_batch_key* const asked = prefixes == nullptr ? nullptr : prefixes->Question();
   if (asked == nullptr || before != GetContext::kNotFound || !status.ok()) {
     return;
   }
-  prefixes->Units().Record(asked->sought.segment, after.State() == GetContext::kNotFound ? SB_MISSING : SB_FOUND);
+  prefixes->Units().Record(asked->segment, after.State() == GetContext::kNotFound ? SB_MISSING : SB_FOUND);
 }
 
 void ElasticTableReader::ReadAgainWhereRefused(const ReadOptions& read_options, const Slice& internal_key,

@@ -16,14 +16,9 @@ namespace {
 // Trivial, so that no access is guarded.
 struct Seek {
   const PrefixFilter* passed;
-  PrefixFilter::Asked asked;
-  bool is_forward;
+  sb_batch_key sought;
 };
 thread_local Seek seek;
-
-bool IsInOrderOfBytes(const rocksdb::Comparator* comparator) {
-  return comparator == rocksdb::BytewiseComparator() || comparator == rocksdb::BytewiseComparatorWithU64Ts();
-}
 
 }  // namespace
 
@@ -55,25 +50,12 @@ bool PrefixFilter::MayHold(const rocksdb::Slice& prefix) {
   }
   PERF_COUNTER_ADD(bloom_sst_hit_count, 1);
   seek.passed = this;
-  seek.asked.sought = sought;
+  seek.sought = sought;
   return true;
 }
 
-rocksdb::Slice PrefixFilter::PrefixOfRange(const rocksdb::Slice& from, const rocksdb::Slice* end) {
-  size_t bytes = 0;
-  if (HasUnits() && seek.is_forward && end != nullptr && IsInOrderOfBytes(units_.Family().comparator)) {
-    bytes = sb_table_further_prefix_of_range(units_.Table(), Bytes(from), Bytes(*end));
-  }
-  seek.asked.is_further = bytes != 0;
-  return rocksdb::Slice(from.data(), bytes);
-}
+void PrefixFilter::ForgetQuestion() { seek.passed = nullptr; }
 
-void PrefixFilter::ForgetQuestion(bool is_forward) {
-  seek.passed = nullptr;
-  seek.asked.is_further = false;
-  seek.is_forward = is_forward;
-}
-
-const PrefixFilter::Asked* PrefixFilter::Question() const { return seek.passed == this ? &seek.asked : nullptr; }
+const sb_batch_key* PrefixFilter::Question() const { return seek.passed == this ? &seek.sought : nullptr; }
 
 }  // namespace springbloom

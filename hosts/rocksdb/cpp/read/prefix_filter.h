@@ -30,19 +30,12 @@ class PrefixFilter final : public release::PrefixBlockReader {
   void Close(bool obsolete);
 
   bool MayHold(const rocksdb::Slice& prefix) override;
-  // A further prefix, in a seek to a table's keys in the order of bytes that goes forward.
-  rocksdb::Slice PrefixOfRange(const rocksdb::Slice& from, const rocksdb::Slice* end) override;
   size_t ApproximateMemoryUsage() const override { return sizeof(*this) + (HasUnits() ? units_.MemoryBytes() : 0); }
 
-  // What a thread asks of a prefix filter.
-  struct Asked {
-    sb_batch_key sought;  // its prefix is a part of the key that was sought
-    bool is_further;      // a beginning of the key by another rule than the extractor's
-  };
-  // What this thread asked since the last call of ForgetQuestion, if that was this filter, and it let the prefix pass. `is_forward`: in a
-  // seek that goes forward, and so ends at the iterator's upper bound.
-  static void ForgetQuestion(bool is_forward = false);
-  const Asked* Question() const;
+  // The prefix for which this thread asked since the last call of ForgetQuestion, if it asked this filter, which let it pass. It is a part
+  // of the key that was sought.
+  static void ForgetQuestion();
+  const sb_batch_key* Question() const;
   const TableFilter& Units() const { return units_; }
 
  private:

@@ -50,7 +50,7 @@ SeekOutcomes::~SeekOutcomes() {
 }
 
 void SeekOutcomes::Seek(const Slice& target) {
-  PrefixFilter::ForgetQuestion(/*is_forward=*/true);
+  PrefixFilter::ForgetQuestion();
   Inner().Seek(target);
   Tell(target);
 }
@@ -61,46 +61,45 @@ void SeekOutcomes::SeekForPrev(const Slice& target) {
   Tell(target);
 }
 
-bool SeekOutcomes::HasPrefix(const Slice& key, const Slice& prefix, bool is_further) const {
-  return is_further ? key.starts_with(prefix) : extractor_->InDomain(key) && extractor_->Transform(key) == prefix;
+bool SeekOutcomes::HasPrefix(const Slice& key, const Slice& prefix) const {
+  return extractor_->InDomain(key) && extractor_->Transform(key) == prefix;
 }
 
-std::optional<PrefixFilter::Asked> SeekOutcomes::Asked(const Slice& target) {
-  std::optional<PrefixFilter::Asked> waiting = std::exchange(waiting_, std::nullopt);
-  if (const PrefixFilter::Asked* const asked = filter_.Question()) {
+std::optional<sb_batch_key> SeekOutcomes::Asked(const Slice& target) {
+  std::optional<sb_batch_key> waiting = std::exchange(waiting_, std::nullopt);
+  if (const sb_batch_key* const asked = filter_.Question()) {
     return *asked;
   }
   const Slice key = rocksdb::ExtractUserKeyAndStripTimestamp(target, timestamp_bytes_);
-  if (!waiting || (waiting->is_further ? key.size() < waiting->sought.key.size : !extractor_->InDomain(key))) {
+  if (!waiting || !extractor_->InDomain(key)) {
     return std::nullopt;
   }
-  const Slice prefix = waiting->is_further ? Slice(key.data(), waiting->sought.key.size) : extractor_->Transform(key);
+  const Slice prefix = extractor_->Transform(key);
   const sb_digest digest = LookupDigest(prefix, filter_.Units().Family());
-  if (std::memcmp(&digest, &waiting->sought.digest, sizeof(digest)) != 0) {
+  if (std::memcmp(&digest, &waiting->digest, sizeof(digest)) != 0) {
     return std::nullopt;  // it is another seek
   }
-  waiting->sought.key = Bytes(prefix);
+  waiting->key = Bytes(prefix);
   return waiting;
 }
 
 void SeekOutcomes::Tell(const Slice& target) {
-  const std::optional<PrefixFilter::Asked> asked = Asked(target);
+  const std::optional<sb_batch_key> asked = Asked(target);
   if (!asked) {
     return;  // it was not asked, or it rejected the prefix
   }
-  const sb_batch_key& sought = asked->sought;
   const rocksdb::Status status = Inner().status();
   if (!status.ok()) {
     if (status.IsTryAgain()) {
       waiting_ = asked;
     } else if (status.IsIncomplete()) {
-      filter_.Units().Record(sought.segment, SB_NOT_READ);
+      filter_.Units().Record(asked->segment, SB_NOT_READ);
     }
     return;
   }
-  const bool is_found = Inner().Valid() && HasPrefix(rocksdb::ExtractUserKeyAndStripTimestamp(Inner().key(), timestamp_bytes_),
-                                                     ToSlice(sought.key), asked->is_further);
-  filter_.Units().Record(sought.segment, is_found ? SB_FOUND : SB_MISSING);
+  const bool is_found = Inner().Valid() &&
+                        HasPrefix(rocksdb::ExtractUserKeyAndStripTimestamp(Inner().key(), timestamp_bytes_), ToSlice(asked->key));
+  filter_.Units().Record(asked->segment, is_found ? SB_FOUND : SB_MISSING);
 }
 
 }  // namespace springbloom

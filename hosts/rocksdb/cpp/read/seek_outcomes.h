@@ -33,8 +33,8 @@ class SeekOutcomes final : public release::ForwardingIterator {
 
  private:
   // What the filter was asked for this seek, and let pass.
-  std::optional<PrefixFilter::Asked> Asked(const rocksdb::Slice& target);
-  bool HasPrefix(const rocksdb::Slice& key, const rocksdb::Slice& prefix, bool is_further) const;
+  std::optional<sb_batch_key> Asked(const rocksdb::Slice& target);
+  bool HasPrefix(const rocksdb::Slice& key, const rocksdb::Slice& prefix) const;
   void Tell(const rocksdb::Slice& target);
 
   const bool in_arena_;
@@ -43,7 +43,7 @@ class SeekOutcomes final : public release::ForwardingIterator {
   const rocksdb::SliceTransform* const extractor_;
   // What was asked by a seek whose block is still being read (async_io): the same seek is made once more, and asks nothing. Its key is gone
   // by then.
-  std::optional<PrefixFilter::Asked> waiting_;
+  std::optional<sb_batch_key> waiting_;
 };
 
 }  // namespace springbloom

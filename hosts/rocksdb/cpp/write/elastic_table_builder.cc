@@ -11,10 +11,9 @@ namespace springbloom {
 namespace {
 
 // What prefixes are added by, if they are.
-std::shared_ptr<const rocksdb::SliceTransform> ExtractorOf(const FiltersRef& filters,
-                                                           const rocksdb::BlockBasedTableOptions& options,
+std::shared_ptr<const rocksdb::SliceTransform> ExtractorOf(const rocksdb::BlockBasedTableOptions& options,
                                                            const rocksdb::TableBuilderOptions& builder_options) {
-  return FiltersPrefixes(filters.get(), options) ? builder_options.moptions.prefix_extractor : nullptr;
+  return FiltersPrefixes(options) ? builder_options.moptions.prefix_extractor : nullptr;
 }
 
 rocksdb::BlockBasedTableOptions WithPolicy(rocksdb::BlockBasedTableOptions options,
@@ -39,11 +38,10 @@ ElasticTableBuilder::ElasticTableBuilder(const FiltersRef& e, const rocksdb::Blo
     : BuilderParts(e, table_options, builder_options),
       BlockBasedTableBuilder(
           WithPolicy(table_options, policy,
-                     table_options.whole_key_filtering || ExtractorOf(e, table_options, builder_options) == nullptr),
+                     table_options.whole_key_filtering || ExtractorOf(table_options, builder_options) == nullptr),
           builder_options, file),
       timestamp_bytes_(builder_options.internal_comparator.user_comparator()->timestamp_size()),
-      prefix_extractor_(ExtractorOf(e, table_options, builder_options)),
-      adds_further_prefixes_(prefix_extractor_ != nullptr && sb_filters_host_settings(e.get())->writes_further_prefixes != 0),
+      prefix_extractor_(ExtractorOf(table_options, builder_options)),
       adds_keys_(table_options.whole_key_filtering || prefix_extractor_ == nullptr) {}
 
 void ElasticTableBuilder::Add(const rocksdb::Slice& internal_key, const rocksdb::Slice& value) {
@@ -54,10 +52,7 @@ void ElasticTableBuilder::Add(const rocksdb::Slice& internal_key, const rocksdb:
       policy->Add(key, entry_bytes);
     }
     if (prefix_extractor_ != nullptr && prefix_extractor_->InDomain(key)) {
-      const rocksdb::Slice prefix = prefix_extractor_->Transform(key);
-      policy->AddPrefixes(&prefix, key, entry_bytes);
-    } else if (adds_further_prefixes_) {
-      policy->AddPrefixes(nullptr, key, entry_bytes);
+      policy->AddPrefix(prefix_extractor_->Transform(key), entry_bytes);
     }
   }
   BlockBasedTableBuilder::Add(internal_key, value);

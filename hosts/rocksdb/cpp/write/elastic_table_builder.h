@@ -30,8 +30,6 @@ class ElasticTableBuilder final : private BuilderParts, public rocksdb::BlockBas
   const size_t timestamp_bytes_;
   // Null: the table gets no units over prefixes.
   const std::shared_ptr<const rocksdb::SliceTransform> prefix_extractor_;
-  // And further ones.
-  const bool adds_further_prefixes_;
   // Without, a table with a prefix extractor gets units over prefixes alone.
   const bool adds_keys_;
 };

@@ -45,10 +45,9 @@ class UnitBlockPolicy final : public rocksdb::FilterPolicy {
     sb_builder_add(units_.get(), Bytes(key), entry_bytes);
     CountEntry();
   }
-  // The same for the prefixes of a key: the extractor's (null: it has none) and further ones.
-  void AddPrefixes(const rocksdb::Slice* prefix, const rocksdb::Slice& key, size_t entry_bytes) {
-    const sb_bytes bytes = prefix == nullptr ? sb_bytes{} : Bytes(*prefix);
-    sb_builder_add_prefixes(units_.get(), prefix == nullptr ? nullptr : &bytes, Bytes(key), entry_bytes);
+  // The same for the prefix of a key.
+  void AddPrefix(const rocksdb::Slice& prefix, size_t entry_bytes) {
+    sb_builder_add_prefix(units_.get(), Bytes(prefix), entry_bytes);
     CountEntry();
   }
 

@@ -2,6 +2,7 @@
 // capped prefix, however many keys begin with the target.
 #include "abi.h"
 #include "check.h"
+#include "rocksdb/filter_policy.h"
 #include "rocksdb/slice_transform.h"
 #include "rocksdb/table.h"
 
@@ -21,7 +22,6 @@ std::string Found(rocksdb::DB* db, const std::string& target, const rocksdb::Sli
 
 }  // namespace
 
-// The filters have further prefixes of two bytes.
 extern "C" int springbloom_test_hash_index(void* options, const char* path, char* error, size_t error_size) {
   return Run(error, error_size, [&] {
     rocksdb::Options with_hash_index = springbloom::OptionsIn(options);
@@ -29,6 +29,7 @@ extern "C" int springbloom_test_hash_index(void* options, const char* path, char
     with_hash_index.disable_auto_compactions = true;
     auto* const tables = with_hash_index.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
     tables->index_type = rocksdb::BlockBasedTableOptions::kHashSearch;
+    tables->filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
     auto db = Open(with_hash_index, path);
     for (const char* value : {"old", "new"}) {
       for (char first = 'a'; first <= 'z'; ++first) {

@@ -46,12 +46,6 @@ void CheckNotParsed(const std::string& text, const std::vector<std::string>& wor
   }
 }
 
-std::string TextOf(const std::string& file) {
-  std::string text;
-  CheckOk(rocksdb::ReadFileToString(rocksdb::Env::Default(), file, &text), "read " + file);
-  return text;
-}
-
 double Metric(const std::string& name) {
   std::string text;
   CheckOk(springbloom::GetMetrics(&text), "GetMetrics");
@@ -138,7 +132,7 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
     Check(springbloom::GetBudget(&budget).IsNotFound(), "nobody yet");
     {
       const rocksdb::Options options = FromString(
-          "table_factory={id=springbloom;budget=4M;segment_data_bytes=16K;units=ribbon:8;negative_cache=false;"
+          "table_factory={id=springbloom;budget=4M;segment_data_bytes=16K;units=ribbon:8;"
           "inherit_hotness=false;warm_start_seconds=0;charge_to_block_cache=true;block_cache=32M;block_size=2048};listeners="
           "springbloom");
       Check(options.listeners.size() == 1, "the listener is there");
@@ -147,8 +141,6 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
       Check(options.table_factory->GetPrintableOptions().find("units ribbon:8") != std::string::npos,
             "the log tells the settings");
       auto db = Open(options, first);
-      Check(TextOf(first + "/LOG").find("negative_cache was given") != std::string::npos,
-            "the log tells of a setting without effect");
       CheckOk(springbloom::GetBudget(&budget), "GetBudget");
       Check(budget == 4 << 20, "the budget of the string is in force");
       Check(table_options->block_cache->GetPinnedUsage() >= 4 << 20, "the budget is charged to the block cache");
@@ -184,21 +176,12 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
       CheckOk(springbloom::GetBudget(&budget), "GetBudget");
       Check(budget == 2 << 20, "a string without a budget leaves it alone");
       other.reset();
-      // What has no effect need not agree.
-      other = Open(FromString("table_factory={id=springbloom;negative_cache=true}"), second);
-      other.reset();
-      CheckRefused("table_factory={id=springbloom;negative_cache=maybe}", second, "negative_cache: got maybe");
       other = Open(FromString("table_factory={id=springbloom;budget=3M}"), second);
       CheckOk(springbloom::GetBudget(&budget), "GetBudget");
       Check(budget == 3 << 20, "a string with a budget changes it");
     }
     // Nobody uses the instance: another one may take its place.
     auto db = Open(FromString("table_factory={id=springbloom;assume_bytewise_equality=true}"), second);
-    Check(TextOf(second + "/LOG").find("negative_cache was given") == std::string::npos, "nobody gave it");
-    {
-      auto other = Open(FromString("table_factory={id=springbloom;negative_cache=false}"), first);
-      Check(TextOf(first + "/LOG").find("negative_cache was given") != std::string::npos, "a later one gave it");
-    }
     CheckOk(springbloom::GetBudget(&budget), "GetBudget");
     Check(budget > 0 && budget <= 28 << 20, "a part of RocksDB's own block cache of 32 MiB: " + std::to_string(budget));
     db.reset();

@@ -1,5 +1,5 @@
 // Iterators find what an ordered map has: in every mode that looks for prefixes and in those that do not, under extractors, comparators,
-// bounds and indexes of all kinds, in all kinds of databases, and after the extractor, the further prefixes and other settings changed.
+// bounds and indexes of all kinds, in all kinds of databases, and after the extractor and other settings changed.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -372,7 +372,7 @@ class Comparison {
         target.resize(std::min(target.size(), 1 + random_.Below(3)));
       }
       if (upper_ && random_.OneIn(2)) {
-        // In a range whose keys have a further prefix.
+        // In a range whose keys share a beginning.
         const size_t shared = std::min(random_.Below(6), std::min(target.size(), upper_->size()));
         target.replace(0, shared, *upper_, 0, shared);
       }
@@ -651,7 +651,7 @@ uint64_t Live(const std::array<void*, 2>& rocksdb_options, bool is_stock, const 
   }
   const bool whole_key_filtering = random.OneIn(2);
   const uint64_t block_size = random.OneIn(2) ? 256 : 4096;
-  // Without one, only further prefixes bring units over prefixes.
+  // Without one, there are no units over prefixes.
   const bool has_policy = !random.OneIn(4);
   std::array<Installed, 2> installed;
   for (size_t i = 0; i < installed.size(); ++i) {

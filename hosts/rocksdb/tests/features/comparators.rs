@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use rocksdb::{DB, Direction, IteratorMode, Options, ReadOptions, SliceTransform};
+use rocksdb::{DB, Options};
 use springbloom_rocksdb::ElasticFilters;
 
 use crate::common::{
@@ -12,14 +12,9 @@ use crate::common::{
 };
 
 fn trusting() -> ElasticFilters {
-    trusting_with_further_prefixes("none")
-}
-
-fn trusting_with_further_prefixes(rules: &str) -> ElasticFilters {
     ElasticFilters::builder()
         .segment_data_bytes(16 << 10)
         .assume_bytewise_equality(true)
-        .further_prefixes(rules.parse().expect("rules"))
         .build()
         .expect("the settings are sound")
 }
@@ -113,38 +108,6 @@ fn units_written_in_trust_are_not_read_without_it() {
     let elastic = ample();
     let db = DB::open(&installed(&elastic, &backward()), folder.path()).expect("open");
     assert_eq!(rejections(&elastic, || check_db(&db, "trusted")), 0);
-}
-
-/// A target and a bound share a beginning that no key has, and yet there are keys between them.
-#[test]
-fn further_prefixes_hide_nothing_where_keys_are_not_in_the_order_of_bytes() {
-    let (folder, elastic) = (folder(), trusting_with_further_prefixes("1+2"));
-    let mut options = small_tree();
-    options.set_comparator("last letter first", Box::new(|a, b| a.iter().rev().cmp(b.iter().rev())));
-    // Keys with the same last letter are neighbours.
-    options.set_prefix_extractor(SliceTransform::create("last letter", |key| &key[key.len() - 1..], None));
-    let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
-    for [first, second, third] in (b'b'..b'n').flat_map(|first| {
-        (b'b'..b'n').flat_map(move |second| (b'b'..b'n').map(move |third| [first, second, third]))
-    }) {
-        db.put([first, second, third], []).expect("put");
-    }
-    db.flush().expect("flush");
-    assert!(elastic.wait_idle(crate::common::IDLE_TIMEOUT));
-    let count = |from: &[u8], end: &[u8]| {
-        let mut read = ReadOptions::default();
-        read.set_prefix_same_as_start(true);
-        read.set_iterate_upper_bound(end);
-        db.iterator_opt(IteratorMode::From(from, Direction::Forward), read).count()
-    };
-    for third in b'b'..b'n' {
-        assert_eq!(count(&[b'a', b'b', third], &[b'a', b'd', third]), 24, "twelve of two second letters");
-        assert_eq!(count(&[b'a', b'z', third], &[b'b', b'z', third]), 0);
-    }
-    assert!(
-        rejections(&elastic, || assert_eq!(count(b"abz", b"adz"), 0)) > 0,
-        "units over prefixes are asked"
-    );
 }
 
 #[test]

@@ -297,54 +297,6 @@ fn absent_prefixes_cost_what_the_units_let_pass() {
     }
 }
 
-/// A present prefix with an absent longer one costs no read where a bound says that this one is sought, and no answer changes without.
-#[test]
-fn further_prefixes_are_asked_for_where_bounds_share_them() {
-    let mut rng = rng("further_prefixes_are_asked_for_where_bounds_share_them");
-    let seek_between = |db: &DB, from: &[u8], end: &[u8]| {
-        let mut read = ReadOptions::default();
-        read.set_iterate_upper_bound(end);
-        keys_from(db, from, read)
-    };
-    for (further, most_reads) in [("none", f64::INFINITY), ("5", 0.1)] {
-        let elastic = ample_of_small_segments()
-            .further_prefixes(further.parse().expect("rules"))
-            .build()
-            .expect("the settings are sound");
-        let folder = folder();
-        let options = installed(&elastic, &runs(true));
-        let db = DB::open(&options, folder.path()).expect("open");
-        let model = fill(&db);
-        drop(db);
-        // A reader knows the rules of a table, whatever those of new tables are.
-        let db = DB::open(&options, folder.path()).expect("open");
-        assert!(elastic.wait_idle(IDLE_TIMEOUT));
-        check_answers(&db, &model, &mut rng);
-        let reads = reads_per_seek(|| {
-            // Even suffixes are there.
-            let present = 2 * rng.random_range(0..PREFIXES_PER_RUN * RUNS as u32);
-            let suffix = 2 * rng.random_range(0..5u8) + 1;
-            let [from, end] =
-                [suffix, suffix + 1].map(|suffix| [&present.to_be_bytes()[..], &[suffix]].concat());
-            assert!(seek_between(&db, &from, &end).is_empty());
-        });
-        eprintln!("further prefixes {further}: {reads} reads a seek");
-        assert!(reads < most_reads, "{reads} reads a seek");
-        assert!(further != "none" || reads > 0.5, "{reads} reads a seek: the test shows nothing");
-        for _ in 0..2000 {
-            let key = |rng: &mut TestRng| {
-                let prefix = rng.random_range(0..2 * PREFIXES_PER_RUN * RUNS as u32);
-                [&prefix.to_be_bytes()[..], &[rng.random_range(0..12)]].concat()
-            };
-            let from = key(&mut rng);
-            let end = [&from[..4], &[rng.random_range(from[4]..14)]].concat();
-            let expected: Vec<_> =
-                model.range(from.clone()..end.clone()).map(|(key, _)| key.clone()).collect();
-            assert_eq!(seek_between(&db, &from, &end), expected, "{from:?}..{end:?}");
-        }
-    }
-}
-
 /// Nothing is opened, closed and told of for a table that has no such units, however often the table cache opens it.
 #[test]
 fn a_table_without_units_for_these_options_opens_no_column_family() {

@@ -132,10 +132,6 @@ impl Draw {
             4..6 => self.apply("capped prefixes", OptionSet::capped_prefixes),
             _ => {}
         }
-        if rng.random_bool(0.4) {
-            let further = ["2", "3+6", "0x2d*1", "4+8+0x2f*1"][rng.random_range(0..4)];
-            self.apply(format!("further prefixes {further}"), |set| set.further_prefixes(further));
-        }
         if rng.random_bool(0.2) {
             self.apply("no whole keys", |set| set.table(|table| table.set_whole_key_filtering(false)));
         }

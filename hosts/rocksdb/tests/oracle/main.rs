@@ -92,10 +92,10 @@ option_sets! {
         .table(|table| table.set_whole_key_filtering(false));
     without_whole_keys => plain().table(|table| table.set_whole_key_filtering(false));
     hash_index => plain().hash_index();
-    hash_index_of_capped_prefixes => plain().hash_index().capped_prefixes().further_prefixes("2+4");
+    hash_index_of_capped_prefixes => plain().hash_index().capped_prefixes();
     index_with_first_keys => plain().index_with_first_keys();
     capped_prefixes => plain().capped_prefixes();
-    further_prefixes => plain().capped_prefixes().further_prefixes("2+8+0x2d*1").budget(Budget::Wandering);
+    capped_prefixes_wandering => plain().capped_prefixes().budget(Budget::Wandering);
     data_block_hash => plain().data_block_hash();
     optimize_filters_for_hits => plain().db(|db| db.set_optimize_filters_for_hits(true));
     large_segments => plain().segment_data_bytes(4 << 20);

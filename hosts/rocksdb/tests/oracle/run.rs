@@ -113,7 +113,6 @@ fn elastic(set: &OptionSet) -> ElasticFilters {
         .segment_data_bytes(set.segment_data_bytes)
         .units(set.units)
         .inherit_hotness(set.inherit_hotness)
-        .further_prefixes(set.further_prefixes.parse().expect("rules"))
         .build_with(set.policy.policy(None))
         .expect("the settings are sound");
     elastic.set_budget_bytes(budget_bytes).expect("a budget");

@@ -58,7 +58,6 @@ pub(crate) struct OptionSet {
     /// Those that the database has, if it has an extractor.
     pub(crate) prefixes: Option<Prefixes>,
     /// As the setting takes them.
-    pub(crate) further_prefixes: String,
     /// Whether indexes have the first key of each block. The Rust crate has no call for it.
     pub(crate) index_with_first_keys: bool,
     /// Lookups must have been rejected by units at the end.
@@ -83,7 +82,6 @@ pub(crate) fn plain() -> OptionSet {
         policy: PolicyKind::default(),
         budget: Budget::Fixed(AMPLE_BYTES),
         prefixes: None,
-        further_prefixes: "none".to_owned(),
         index_with_first_keys: false,
         must_reject: true,
         must_have_indexes: false,
@@ -158,11 +156,6 @@ impl OptionSet {
         self.table(|table| table.set_bloom_filter(10.0, false)).db(|db| {
             db.set_prefix_extractor(SliceTransform::create("springbloom.test.Capped", capped, None));
         })
-    }
-
-    pub(crate) fn further_prefixes(mut self, further: &str) -> Self {
-        self.further_prefixes = further.to_owned();
-        self
     }
 
     pub(crate) fn index_with_first_keys(mut self) -> Self {
