@@ -426,7 +426,12 @@ impl Operations {
             let walk = db.iterator_cf_opt(handle, options, IteratorMode::Start);
             self.compare_walk(walk, model.all(), usize::MAX);
             for (key, value) in model.all() {
-                let got = db.get_pinned_cf(handle, key).expect("get");
+                let get = || db.get_pinned_cf(handle, key).expect("get");
+                let got = get();
+                if got.as_deref() != Some(value) {
+                    // What is wrong for a moment only has another cause.
+                    eprintln!("asked again, the same? {}", get().as_deref() == got.as_deref());
+                }
                 self.check(key, got.as_deref(), Some(value.to_vec()));
                 let absent = [key, b"?!"].concat();
                 self.check(&absent, db.get_pinned_cf(handle, &absent).expect("get").as_deref(), None);
