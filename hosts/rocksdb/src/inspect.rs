@@ -22,6 +22,8 @@ pub struct TableReport {
     pub data_bytes: u64,
     /// Bytes of its filter, of whatever kind.
     pub filter_bytes: u64,
+    /// Bytes of its index.
+    pub index_bytes: u64,
     /// RocksDB's name of the filter's kind; empty without a filter.
     pub filter_policy: String,
     /// Its filter units; `None` for a table without them, an error for a damaged or newer block.
@@ -116,6 +118,7 @@ pub fn table(path: &Path) -> Result<TableReport, Error> {
             entries: table.entries,
             data_bytes: table.data_bytes,
             filter_bytes: table.filter_bytes,
+            index_bytes: table.index_bytes,
             filter_policy: String::from_utf8_lossy(table.filter_policy.get()).into_owned(),
             units: (table.block_offset > 0).then(|| units_of(path, table)).transpose()?,
         })
