@@ -3,13 +3,14 @@
 use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use springbloom_console::{bad_input, output};
-use springbloom_rocksdb::Error;
 use springbloom_rocksdb::listed_tables::{self, ListedTable};
 use springbloom_rocksdb::usage::Usage;
+use springbloom_rocksdb::{Error, HOTNESS_FILE_NAME};
 
 use crate::failure;
 
@@ -78,6 +79,12 @@ impl Database {
             }
             other => other.into(),
         })
+    }
+
+    /// How old the saved use is.
+    pub(crate) fn saved_ago(&self) -> Option<Duration> {
+        let saved = self.db.join(HOTNESS_FILE_NAME).metadata().ok()?.modified().ok()?;
+        Some(saved.elapsed().unwrap_or_default()) // clocks may differ
     }
 
     /// What `read` gives for the file of a table.

@@ -28,6 +28,7 @@ enum Command {
     Report(springbloom_experiments::Report),
     Inspect(command::inspect::Inspect),
     Advise(command::advise::Advise),
+    Explain(command::explain::Explain),
 }
 
 fn main() -> ExitCode {
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         Command::Report(report) => report.run(),
         Command::Inspect(inspect) => inspect.run(),
         Command::Advise(advise) => advise.run(),
+        Command::Explain(explain) => explain.run(),
     };
     program::end(result.map(|()| ExitCode::SUCCESS), failure::exit_code)
 }

@@ -54,6 +54,8 @@ fn units_are_shown_and_verified() {
     assert_eq!(sum(&document["tables"], "entries"), 30_000);
     assert_eq!(sum(&document["levels"], "entries"), 30_000);
     assert_eq!(sum(&document["levels"], "tables"), sum(&document["levels"], "tables_with_units"));
+    let indexes = sum(&document["tables"], "index_bytes");
+    assert!(indexes > 0 && sum(&document["levels"], "index_bytes") == indexes, "{document}");
     // 30,000 records of 124 B in segments of 256 KiB.
     assert!((14..=24).contains(&sum(&document["levels"], "segments")), "{document}");
     let keys: u64 = (document["tables"].as_array().expect("tables").iter())

@@ -48,7 +48,7 @@ fn an_output_that_cannot_be_written_is_an_error() {
 
 #[test]
 fn every_help_has_the_exit_codes() {
-    for arguments in [&["--help"][..], &["inspect", "-h"], &["reproduce", "--help"]] {
+    for arguments in [&["--help"][..], &["inspect", "-h"], &["explain", "--help"], &["reproduce", "--help"]] {
         springbloom(arguments).assert().success().stdout(contains("2  wrong usage or input"));
     }
 }

@@ -52,6 +52,25 @@ typedef struct {
 int springbloom_inspect_table(sb_bytes path, void* context, void (*take)(void* context, const springbloom_table_info* table),
                               char* error, size_t error_size) SB_NOEXCEPT;
 
+// What a table holds of a key.
+typedef enum {
+  SPRINGBLOOM_NOTHING = 0,
+  SPRINGBLOOM_VALUE = 1,
+  SPRINGBLOOM_DELETION = 2,
+  SPRINGBLOOM_OPERAND = 3,  // of a merge
+  SPRINGBLOOM_RANGE_DELETION = 4,
+} springbloom_entry;
+typedef struct {
+  int32_t newest;       // springbloom_entry
+  int32_t ends_lookup;  // whether older tables are not asked
+  uint64_t index_blocks;
+  uint64_t data_blocks;
+} springbloom_lookup;
+// Looks a user key up in one table file whose keys are in the order of bytes, or the reverse of it: what it holds, and how many blocks a
+// lookup asks for that no filter stops. 0 on success.
+int springbloom_look_up(sb_bytes path, sb_bytes key, bool reversed, springbloom_lookup* found, char* error,
+                        size_t error_size) SB_NOEXCEPT;
+
 // Options of an index, and what it takes with them.
 typedef struct {
   uint32_t restart_interval;
@@ -70,8 +89,13 @@ int springbloom_measure_indexes(sb_bytes path, uint64_t data_bytes, const spring
 
 // A table that a MANIFEST lists.
 typedef struct {
-  sb_bytes family;  // name of its column family
+  sb_bytes family;      // name of its column family
+  sb_bytes comparator;  // name of the order of its keys
+  sb_bytes smallest;    // user keys, which range deletions may have made to lie outside of the table's entries
+  sb_bytes largest;
   uint64_t number;  // of its file
+  uint64_t epoch;   // of tables of level 0 one of a later epoch is newer; in one epoch that with the newer sequence
+  uint64_t newest_sequence;
   int32_t level;
 } springbloom_listed_table;
 // Gives `take` every table of the database whose MANIFEST is at `path`. Reads nothing else, and takes any comparator. 0 on success.

@@ -361,6 +361,24 @@ inline void GiveKeysToFilters([[maybe_unused]] rocksdb::BlockBasedTableOptions* 
 
 // ---- opening tables -------------------------------------------------------------------------------------------------
 
+// How to open a table without a database. What it is given must outlive the table.
+template <typename Options = rocksdb::TableReaderOptions>
+Options OnItsOwn(const rocksdb::ImmutableOptions& options, const rocksdb::MutableCFOptions& changing,
+                 const rocksdb::EnvOptions& env_options) {
+  const auto with = [&](auto... compression) {
+    Options how(options, changing.prefix_extractor, compression..., env_options, options.internal_comparator,
+                changing.block_protection_bytes_per_key);
+    // Any number may have been given to an ingested table as a whole.
+    how.largest_seqno = rocksdb::kMaxSequenceNumber;
+    return how;
+  };
+  if constexpr (requires { Options(options, changing.prefix_extractor, nullptr, env_options, options.internal_comparator, 0); }) {
+    return with(nullptr);
+  } else {
+    return with();
+  }
+}
+
 // An object of the column family whose reader these options open, which tells it from others; null for readers that no database owns.
 inline const void* ColumnFamilyOf(const rocksdb::TableReaderOptions& options) {
 #if SPRINGBLOOM_ROCKSDB >= 110800

@@ -1,5 +1,7 @@
 //! Inspection of a table file: its filter units, and whether they are sound.
 
+mod key;
+
 use std::{fs::File, io, os::unix::fs::FileExt, path::Path};
 
 use springbloom_format::{Directory, FormatError};
@@ -10,6 +12,7 @@ use crate::{
 };
 
 pub use ffi::{IndexOptions, IndexSize};
+pub use key::{Entry, KeyReport, Probe, Verdict, key};
 
 /// One table file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,6 +25,8 @@ pub struct TableReport {
     pub data_bytes: u64,
     /// Bytes of its filter, of whatever kind.
     pub filter_bytes: u64,
+    /// Bytes of its index.
+    pub index_bytes: u64,
     /// RocksDB's name of the filter's kind; empty without a filter.
     pub filter_policy: String,
     /// Its filter units; `None` for a table without them, an error for a damaged or newer block.
@@ -116,6 +121,7 @@ pub fn table(path: &Path) -> Result<TableReport, Error> {
             entries: table.entries,
             data_bytes: table.data_bytes,
             filter_bytes: table.filter_bytes,
+            index_bytes: table.index_bytes,
             filter_policy: String::from_utf8_lossy(table.filter_policy.get()).into_owned(),
             units: (table.block_offset > 0).then(|| units_of(path, table)).transpose()?,
         })
@@ -123,28 +129,47 @@ pub fn table(path: &Path) -> Result<TableReport, Error> {
     report.map_err(|message| Error::Table { path: path.to_owned(), message })?
 }
 
+/// The filter units of a table file.
+struct Units<'a> {
+    table: &'a TableInfo<'a>,
+    file: File,
+    directory: Directory,
+}
+
+impl<'a> Units<'a> {
+    /// Of a table that has them; the inner error says why they cannot be used.
+    fn open(path: &Path, table: &'a TableInfo<'a>) -> io::Result<Result<Self, FormatError>> {
+        let directory = match Directory::parse(table.head.get()) {
+            Ok(directory) => directory,
+            Err(error) => return Ok(Err(error)),
+        };
+        Ok(Ok(Self { table, file: File::open(path)?, directory }))
+    }
+
+    /// The bytes of a unit; `None` if it is damaged.
+    fn read(&self, segment: u32, unit: u8) -> io::Result<Option<Vec<u8>>> {
+        let span = self.directory.unit_span(segment, unit);
+        if span.end > self.table.block_bytes {
+            return Ok(None);
+        }
+        let mut bytes = vec![0; (span.end - span.start) as usize];
+        self.file.read_exact_at(&mut bytes, self.table.block_offset + span.start)?;
+        Ok(self.directory.decode_unit(segment, unit, &bytes).ok().map(<[u8]>::to_vec))
+    }
+}
+
 /// The units of a table that has them.
 fn units_of(path: &Path, table: &TableInfo<'_>) -> Result<Result<UnitsReport, FormatError>, Error> {
-    let directory = match Directory::parse(table.head.get()) {
-        Ok(directory) => directory,
+    let failed = |source| Error::Io { path: path.to_owned(), source };
+    let units = match Units::open(path, table).map_err(failed)? {
+        Ok(units) => units,
         Err(error) => return Ok(Err(error)),
     };
-    let failed = |source| Error::Io { path: path.to_owned(), source };
-    let file = File::open(path).map_err(failed)?;
-    let mut bytes = Vec::new();
-    let mut is_corrupt = |segment, unit| -> io::Result<bool> {
-        let span = directory.unit_span(segment, unit);
-        if span.end > table.block_bytes {
-            return Ok(true);
-        }
-        bytes.resize((span.end - span.start) as usize, 0);
-        file.read_exact_at(&mut bytes, table.block_offset + span.start)?;
-        Ok(directory.decode_unit(segment, unit, &bytes).is_err())
-    };
+    let directory = &units.directory;
     let segments = (0..directory.segment_count()).map(|segment| {
         let mut corrupt_units = Vec::new();
         for unit in 0..directory.unit_count() {
-            if is_corrupt(segment, unit)? {
+            if units.read(segment, unit)?.is_none() {
                 corrupt_units.push(unit);
             }
         }

@@ -1,6 +1,7 @@
 //! The tables that a database lists on disk. Its comparator need not be known, and its write-ahead log is not read.
 
 use std::{
+    cmp::{Ordering, Reverse},
     fs,
     path::{Path, PathBuf},
     sync::Arc,
@@ -10,7 +11,45 @@ use crate::{Error, ffi};
 
 pub use ffi::ListedTable;
 
+/// An order of keys that is known without the program that made the database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyOrder {
+    /// That of their bytes: RocksDB's `BytewiseComparator`.
+    Bytes,
+    /// Its reverse: `ReverseBytewiseComparator`.
+    ReverseBytes,
+}
+
+impl KeyOrder {
+    /// Of the comparator with this name; `None` for one that only its program has.
+    pub fn of_comparator(name: &str) -> Option<Self> {
+        match name {
+            "leveldb.BytewiseComparator" => Some(Self::Bytes),
+            "rocksdb.ReverseBytewiseComparator" => Some(Self::ReverseBytes),
+            _ => None,
+        }
+    }
+
+    /// Compares two user keys.
+    pub fn compare(self, a: &[u8], b: &[u8]) -> Ordering {
+        match self {
+            Self::Bytes => a.cmp(b),
+            Self::ReverseBytes => b.cmp(a),
+        }
+    }
+}
+
 impl ListedTable {
+    /// Whether a lookup of the key asks it, unless it ends before.
+    pub fn spans(&self, key: &[u8], order: KeyOrder) -> bool {
+        order.compare(&self.smallest, key).is_le() && order.compare(key, &self.largest).is_le()
+    }
+
+    /// Sorts by it as lookups ask tables: from the newest to the oldest.
+    pub fn age(&self) -> impl Ord + use<> {
+        (self.level, Reverse((self.epoch, self.newest_sequence, self.number)))
+    }
+
     /// Name of its file. The database says in which folder it is when it is opened, and writes that nowhere.
     pub fn file_name(&self) -> PathBuf {
         ffi::engine().name_of(self.number)
@@ -23,10 +62,17 @@ pub fn of_database(folder: &Path) -> Result<Vec<ListedTable>, Error> {
     loop {
         let mut tables: Vec<ListedTable> = Vec::new();
         let read = ffi::list_tables(&manifest, |table| {
-            let family = String::from_utf8_lossy(table.family.get());
-            let same = tables.last().map(|last| &last.column_family).filter(|last| ***last == *family);
-            let column_family = same.map_or_else(|| Arc::from(&*family), Arc::clone);
-            tables.push(ListedTable { column_family, level: table.level, number: table.number });
+            let last = tables.last();
+            tables.push(ListedTable {
+                column_family: shared(table.family.get(), last.map(|last| &last.column_family)),
+                comparator: shared(table.comparator.get(), last.map(|last| &last.comparator)),
+                smallest: table.smallest.get().into(),
+                largest: table.largest.get().into(),
+                level: table.level,
+                number: table.number,
+                epoch: table.epoch,
+                newest_sequence: table.newest_sequence,
+            });
         });
         let Err(message) = read else { return Ok(tables) };
         // A process that writes begins a new MANIFEST now and then, and deletes the old one.
@@ -36,6 +82,12 @@ pub fn of_database(folder: &Path) -> Result<Vec<ListedTable>, Error> {
         }
         manifest = newer;
     }
+}
+
+/// The name; `last` if that is the same.
+fn shared(name: &[u8], last: Option<&Arc<str>>) -> Arc<str> {
+    let name = String::from_utf8_lossy(name);
+    last.filter(|last| ***last == *name).map_or_else(|| Arc::from(&*name), Arc::clone)
 }
 
 /// The MANIFEST in force: the file CURRENT has its name.

@@ -2,7 +2,7 @@
 
 mod advice;
 mod indexes;
-mod log;
+pub(crate) mod log;
 mod modelled;
 mod report;
 mod survey;

@@ -10,9 +10,18 @@
 
 namespace {
 
+struct Table {
+  int level;
+  uint64_t epoch;
+  rocksdb::SequenceNumber newest_sequence;
+  std::string smallest;
+  std::string largest;
+};
+
 struct Family {
   std::string name;
-  std::map<uint64_t, int> levels;  // of its tables, by file number
+  std::string comparator;
+  std::map<uint64_t, Table> tables;  // by file number
 };
 
 class ListTablesHandler : public rocksdb::VersionEditHandlerBase {
@@ -37,20 +46,24 @@ class ListTablesHandler : public rocksdb::VersionEditHandlerBase {
     if (family == families_.end()) {
       return rocksdb::Status::Corruption("the MANIFEST names a column family that it did not add");
     }
+    if (const std::string& comparator = edit.GetComparatorName(); !comparator.empty()) {
+      family->second.comparator = comparator;
+    }
     // In this order: a table that moves to another level is deleted and added.
-    std::map<uint64_t, int>& levels = family->second.levels;
+    std::map<uint64_t, Table>& tables = family->second.tables;
     for (const auto& [level, number] : edit.GetDeletedFiles()) {
-      levels.erase(number);
+      tables.erase(number);
     }
     for (const auto& [level, file] : edit.GetNewFiles()) {
-      levels[file.fd.GetNumber()] = level;
+      tables[file.fd.GetNumber()] = {level, file.epoch_number, file.fd.largest_seqno, file.smallest.user_key().ToString(),
+                                     file.largest.user_key().ToString()};
     }
     return rocksdb::Status::OK();
   }
 
  private:
   // The default one need not be added.
-  std::map<uint32_t, Family> families_{{0, {rocksdb::kDefaultColumnFamilyName, {}}}};
+  std::map<uint32_t, Family> families_{{0, {rocksdb::kDefaultColumnFamilyName, {}, {}}}};
   bool has_next_file_ = false;
 };
 
@@ -79,9 +92,16 @@ extern "C" int springbloom_list_tables(sb_bytes path, void* context,
   ListTablesHandler tables(read_options);
   const rocksdb::Status s = Read(springbloom::ToSlice(path).ToString(), &tables);
   for (const auto& [id, family] : tables.Families()) {
-    for (const auto& [number, level] : family.levels) {
-      const springbloom_listed_table table{springbloom::Bytes(family.name), number, level};
-      take(context, &table);
+    for (const auto& [number, table] : family.tables) {
+      const springbloom_listed_table listed{springbloom::Bytes(family.name),
+                                            springbloom::Bytes(family.comparator),
+                                            springbloom::Bytes(table.smallest),
+                                            springbloom::Bytes(table.largest),
+                                            number,
+                                            table.epoch,
+                                            table.newest_sequence,
+                                            table.level};
+      take(context, &listed);
     }
   }
   return springbloom::Told(s, error, error_size);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "abi.h"
+#include "inspect/open_table_file.h"
 #include "owners.h"
 #include "options/cf_options.h"
 #include "rocksdb/env.h"
@@ -24,13 +25,8 @@ rocksdb::Status Inspect(const std::string& path, void* context, TakeTable take) 
   const rocksdb::ImmutableOptions ioptions(options);
   const rocksdb::ReadOptions read_options;
   uint64_t file_size = 0;
-  rocksdb::Status s = ioptions.fs->GetFileSize(path, rocksdb::IOOptions(), &file_size, nullptr);
   std::unique_ptr<rocksdb::RandomAccessFileReader> file;
-  if (s.ok()) {
-    rocksdb::FileOptions file_options;
-    springbloom::release::SayChecksumIsUnknown(&file_options);
-    s = rocksdb::RandomAccessFileReader::Create(ioptions.fs, path, file_options, &file, nullptr);
-  }
+  rocksdb::Status s = springbloom::OpenTableFile(ioptions, path, &file, &file_size);
   std::unique_ptr<rocksdb::TableProperties> properties;
   if (s.ok()) {
     s = rocksdb::ReadTableProperties(file.get(), file_size, rocksdb::kBlockBasedTableMagicNumber, ioptions, read_options,

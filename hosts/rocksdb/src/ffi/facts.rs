@@ -54,14 +54,24 @@ pub struct IndexSize {
 }
 
 /// One table of a database.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListedTable {
     /// Name of its column family.
     pub column_family: Arc<str>,
+    /// Name of the order of its keys.
+    pub comparator: Arc<str>,
+    /// First user key. Its range deletions count, too.
+    pub smallest: Box<[u8]>,
+    /// Last user key, likewise.
+    pub largest: Box<[u8]>,
     /// Level in the tree.
     pub level: i32,
     /// Number of its file.
     pub number: u64,
+    /// Of two tables of level 0, the one of the later epoch is newer.
+    pub epoch: u64,
+    /// In the same epoch, the one with the newer entry.
+    pub newest_sequence: u64,
 }
 
 /// What a column family does with filter units.

@@ -12,7 +12,7 @@ use springbloom_host_core::{Bytes, Engine, Filters};
 
 use super::{
     facts::{FamilyStatus, IndexOptions, IndexSize},
-    types::{CacheTrace, RawListedTable, TableInfo},
+    types::{CacheTrace, RawListedTable, RawLookup, TableInfo},
 };
 
 type Take<T> = unsafe extern "C" fn(*mut c_void, &T);
@@ -38,6 +38,14 @@ unsafe extern "C" {
         path: Bytes<'_>,
         context: *mut c_void,
         take: Take<TableInfo<'_>>,
+        error: *mut c_char,
+        size: usize,
+    ) -> c_int;
+    fn springbloom_look_up(
+        path: Bytes<'_>,
+        key: Bytes<'_>,
+        reversed: bool,
+        found: *mut RawLookup,
         error: *mut c_char,
         size: usize,
     ) -> c_int;
@@ -147,6 +155,16 @@ pub(crate) fn inspect_table<T>(path: &Path, read: impl Fn(&TableInfo<'_>) -> T) 
     let mut made = None;
     read_file(path, |info: &TableInfo<'_>| made = Some(read(info)), springbloom_inspect_table)?;
     made.ok_or_else(|| "it was not read".into())
+}
+
+/// What a lookup of a key finds in a table that no filter keeps it from.
+pub(crate) fn look_up(path: &Path, key: &[u8], is_reversed: bool) -> Result<RawLookup, String> {
+    let (path, key, mut found) = (path_of(path)?, Bytes::of(key), RawLookup::default());
+    // SAFETY: path, key and result live through the call.
+    checked(|error, size| unsafe {
+        springbloom_look_up(path, key, is_reversed, &raw mut found, error, size)
+    })?;
+    Ok(found)
 }
 
 /// What the index of the first `data_bytes` of a table would take with each of the options.

@@ -6,7 +6,7 @@ use springbloom_testkit::header::Structs;
 
 use super::{
     facts::{FamilyStatus, IndexOptions, IndexSize, TracedBlocks},
-    types::{CacheTrace, RawListedTable, TableInfo},
+    types::{CacheTrace, RawListedTable, RawLookup, TableInfo},
 };
 
 #[test]
@@ -43,7 +43,19 @@ fn structures_are_those_of_the_header() {
         data_blocks,
         head
     );
-    same!("springbloom_listed_table", RawListedTable<'_>, family, number, level);
+    same!(
+        "springbloom_listed_table",
+        RawListedTable<'_>,
+        family,
+        comparator,
+        smallest,
+        largest,
+        number,
+        epoch,
+        newest_sequence,
+        level
+    );
+    same!("springbloom_lookup", RawLookup, newest, ends_lookup, index_blocks, data_blocks);
     same!("springbloom_index_options", IndexOptions, restart_interval, block_bytes);
     same!("springbloom_index_size", IndexSize, entries, data_blocks, data_bytes, index_bytes);
     same!("springbloom_traced_blocks", TracedBlocks, asked, missing, missing_bytes);

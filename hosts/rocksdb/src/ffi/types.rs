@@ -28,8 +28,23 @@ pub(crate) struct TableInfo<'a> {
 #[repr(C)]
 pub(crate) struct RawListedTable<'a> {
     pub(crate) family: Bytes<'a>,
+    pub(crate) comparator: Bytes<'a>,
+    pub(crate) smallest: Bytes<'a>,
+    pub(crate) largest: Bytes<'a>,
     pub(crate) number: u64,
+    pub(crate) epoch: u64,
+    pub(crate) newest_sequence: u64,
     pub(crate) level: i32,
+}
+
+/// `springbloom_lookup`.
+#[repr(C)]
+#[derive(Default)]
+pub(crate) struct RawLookup {
+    pub(crate) newest: i32,
+    pub(crate) ends_lookup: i32,
+    pub(crate) index_blocks: u64,
+    pub(crate) data_blocks: u64,
 }
 
 /// `springbloom_cache_trace`.

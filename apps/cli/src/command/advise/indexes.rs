@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     fn table(number: u64, index_bytes: u64) -> (ListedTable, TableSummary) {
-        let listed = ListedTable { column_family: "default".into(), level: 1, number };
+        let listed = ListedTable { number, level: 1, ..ListedTable::default() };
         (listed, TableSummary { index_bytes, ..TableSummary::default() })
     }
 

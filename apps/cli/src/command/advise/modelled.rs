@@ -133,7 +133,12 @@ mod tests {
     fn survey(tables: &[(&str, i32, u64)]) -> Survey {
         let mut survey = Survey::default();
         for (number, &(family, level, entries)) in tables.iter().enumerate() {
-            let listed = ListedTable { column_family: family.into(), level, number: number as u64 };
+            let listed = ListedTable {
+                column_family: family.into(),
+                level,
+                number: number as u64,
+                ..Default::default()
+            };
             let summary = TableSummary {
                 entries,
                 raw_bytes: 424 * entries,

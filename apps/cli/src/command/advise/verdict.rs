@@ -224,8 +224,11 @@ mod tests {
     fn survey(families: usize, bits: u64) -> Survey {
         let mut survey = Survey::default();
         for number in 0..families {
-            let listed =
-                ListedTable { column_family: format!("{number}").into(), level: 1, number: number as u64 };
+            let listed = ListedTable {
+                column_family: format!("{number}").into(),
+                number: number as u64,
+                ..Default::default()
+            };
             let table = TableSummary {
                 file_bytes: 100 << 20,
                 entries: 1_000_000,

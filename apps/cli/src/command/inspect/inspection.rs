@@ -29,6 +29,7 @@ struct Level {
     tables_with_units: u64,
     entries: u64,
     file_bytes: u64,
+    index_bytes: u64,
     segments: u64,
     unit_bytes: u64,
     corrupt_units: u64,
@@ -44,6 +45,7 @@ pub(crate) struct Table {
     file_bytes: u64,
     /// Of its filter block, be it a stock filter or units.
     filter_bytes: u64,
+    index_bytes: u64,
     filter_policy: String,
     /// Absent for a table without units.
     units: Option<Units>,
@@ -99,6 +101,7 @@ impl Table {
             entries: report.entries,
             file_bytes: report.file_bytes,
             filter_bytes: report.filter_bytes,
+            index_bytes: report.index_bytes,
             filter_policy: report.filter_policy,
             units,
             error,
@@ -142,6 +145,7 @@ impl Levels {
         level.tables_with_units += u64::from(table.units.is_some());
         level.entries += table.entries;
         level.file_bytes += table.file_bytes;
+        level.index_bytes += table.index_bytes;
         level.segments += table.units.as_ref().map_or(0, |units| units.segments.len() as u64);
         level.unit_bytes += table.units.as_ref().map_or(0, |units| units.unit_bytes);
         level.corrupt_units += table.corrupt_units();
@@ -184,6 +188,7 @@ impl Levels {
             "with units",
             "entries",
             "file bytes",
+            "indexes",
             "segments",
             "unit bytes",
             "corrupt",
@@ -196,6 +201,7 @@ impl Levels {
                 level.tables_with_units.to_string(),
                 level.entries.to_string(),
                 Size { bytes: level.file_bytes }.to_string(),
+                Size { bytes: level.index_bytes }.to_string(),
                 level.segments.to_string(),
                 Size { bytes: level.unit_bytes }.to_string(),
                 level.corrupt_units.to_string(),
@@ -213,6 +219,7 @@ impl Levels {
             "entries",
             "file",
             "filter block",
+            "index",
             "segments",
             "units",
             "keys/segment",
@@ -230,6 +237,7 @@ impl Levels {
                 table.entries.to_string(),
                 Size { bytes: table.file_bytes }.to_string(),
                 Size { bytes: table.filter_bytes }.to_string(),
+                Size { bytes: table.index_bytes }.to_string(),
                 segments.to_string(),
                 units.map_or(0, |units| units.unit_count).to_string(),
                 keys.checked_div(segments).unwrap_or(0).to_string(),

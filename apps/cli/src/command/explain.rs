@@ -1,0 +1,156 @@
+//! `springbloom explain`: which blocks a lookup of one key reads, and why.
+
+mod asked_table;
+mod explanation;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use rocksdb::{DB, Options};
+use springbloom_console::{bad_input, output};
+use springbloom_rocksdb::inspect;
+use springbloom_rocksdb::listed_tables::{KeyOrder, ListedTable};
+
+use self::asked_table::AskedTable;
+use self::explanation::{Explanation, Lookup};
+use super::advise::log::Log;
+use crate::database::{Database, Read};
+
+/// Tell why a lookup of a key reads the blocks that it reads
+///
+/// Asks the tables that may hold the key, from the newest to the oldest, as RocksDB does: which filter unit rejects the key, whether the
+/// table holds it, and which blocks are read. Writes nothing. What is in memtables is not seen.
+#[derive(Args, Debug)]
+pub(crate) struct Explain {
+    #[command(flatten)]
+    database: Database,
+    /// The key: text, or 0x and hexadecimal digits
+    #[arg(value_parser = key_of)]
+    key: Key,
+    /// Column family
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    family: String,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+/// Of a lookup.
+#[derive(Clone, Debug)]
+struct Key(Vec<u8>);
+
+fn key_of(text: &str) -> Result<Key, String> {
+    let Some(digits) = text.strip_prefix("0x") else { return Ok(Key(text.into())) };
+    let digits: Option<Vec<u8>> = digits.chars().map(|digit| Some(digit.to_digit(16)? as u8)).collect();
+    let (pairs, []) = digits.as_deref().unwrap_or(&[0]).as_chunks::<2>() else {
+        return Err("expected an even number of hexadecimal digits behind 0x".to_owned());
+    };
+    Ok(Key(pairs.iter().map(|[high, low]| high << 4 | low).collect()))
+}
+
+impl Explain {
+    /// Prints what a lookup of the key reads.
+    ///
+    /// # Errors
+    /// A database that cannot be read, a column family that is not there or whose order of keys is not known. After the report: tables,
+    /// units or saved use that are damaged; units that reject a key that is there.
+    pub(crate) fn run(&self) -> Result<()> {
+        let mut tables = self.database.tables()?;
+        tables.retain(|table| *table.column_family == *self.family);
+        if tables.is_empty() {
+            self.require_family()?;
+        }
+        let order = self.order(&tables)?;
+        let tables_of_family = tables.len();
+        tables.retain(|table| table.spans(&self.key.0, order));
+        tables.sort_by_key(ListedTable::age);
+        let (usage, use_fault) = match self.database.saved_use() {
+            Ok(usage) => (usage, None),
+            Err(error) => (None, Some(error)),
+        };
+        let (mut asked, mut gone) = (Vec::new(), Vec::new());
+        for table in tables {
+            let read = self.database.read(&table, |path| {
+                let report = inspect::key(path, &self.key.0, order)?;
+                let used = usage.as_ref().map(|usage| usage.of_table(path)).transpose();
+                Ok((report, used.ok().flatten().flatten()))
+            })?;
+            match read {
+                Read::Done((report, used)) => asked.push(AskedTable::of(&table, report, used.as_ref())),
+                Read::Gone => gone.push(table),
+                Read::Damaged(error) => asked.push(AskedTable::damaged(&table, &error)),
+            }
+        }
+        self.database.explain_gone(&gone)?;
+        let log = Log::of_folder(self.database.folder()).ok().flatten();
+        let options = log.as_ref().and_then(|log| log.families.get(&self.family));
+        let explanation = Explanation::of(Lookup {
+            key: self.key.0.escape_ascii().to_string(),
+            column_family: self.family.clone(),
+            tables_of_family,
+            saved_seconds_ago: usage.and_then(|_| self.database.saved_ago()).map(|age| age.as_secs()),
+            are_indexes_cached: options.and_then(|options| options.cache_index_and_filter_blocks),
+            tables: asked,
+        });
+        output::report(
+            |out| if self.json { explanation.write_json(out) } else { explanation.write_text(out) },
+        )?;
+        let folder = self.database.folder().display();
+        if let Some(table) = explanation.wrongly_rejected() {
+            bail!(
+                "{folder}: the units of {table} reject a key that it holds: evict all units with a budget of 0, and report it"
+            );
+        }
+        if let Some(table) = explanation.first_damaged() {
+            bail!("{folder}: a table or its filter units are damaged: {table}");
+        }
+        use_fault.map_or(Ok(()), Err)
+    }
+
+    /// Refuses a column family that is not there.
+    fn require_family(&self) -> Result<()> {
+        let families = DB::list_cf(&Options::default(), self.database.folder())?;
+        if families.contains(&self.family) {
+            return Ok(());
+        }
+        Err(bad_input(format!(
+            "{}: there is no column family {:?}, expected one of: {}",
+            self.database.folder().display(),
+            self.family,
+            families.join(", ")
+        )))
+    }
+
+    /// The order of the keys of all these tables.
+    fn order(&self, tables: &[ListedTable]) -> Result<KeyOrder> {
+        let Some(table) = tables.first() else { return Ok(KeyOrder::Bytes) };
+        KeyOrder::of_comparator(&table.comparator).ok_or_else(|| {
+            bad_input(format!(
+                "{}: only the database's own program has the comparator {:?} of column family {:?}, expected that of bytes or its reverse",
+                self.database.folder().display(),
+                table.comparator,
+                self.family
+            ))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_text_or_hexadecimal() {
+        for (text, key) in [
+            ("user17", &b"user17"[..]),
+            ("", b""),
+            ("0x", b""),
+            ("0x00fF7c", b"\x00\xff|"),
+            ("é", "é".as_bytes()),
+        ] {
+            assert_eq!(key_of(text).expect(text).0, key, "{text}");
+        }
+        for text in ["0x1", "0xgg", "0x+1", "0x0é"] {
+            assert!(key_of(text).expect_err(text).contains("even number of hexadecimal digits"), "{text}");
+        }
+    }
+}
