@@ -111,8 +111,9 @@ impl FilterBuilder for Builder {
             Some(Writer::Keys(writer)) => writer.add(key, u64::from(self.last_key != key)),
             Some(Writer::Prefixes(writer)) => {
                 let prefix = self.database.prefix_of(&PrefixTarget::Point(entry.key.clone()), key);
-                let is_new = prefix.is_some_and(|prefix| !self.last_key.starts_with(prefix));
-                writer.add(prefix, key, is_new.into());
+                if let Some(prefix) = prefix {
+                    writer.add(prefix, (!self.last_key.starts_with(prefix)).into());
+                }
             }
             None => (),
         }

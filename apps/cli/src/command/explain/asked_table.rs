@@ -7,7 +7,13 @@ use springbloom_rocksdb::inspect::{Entry, KeyReport, Probe, Verdict};
 use springbloom_rocksdb::listed_tables::ListedTable;
 use springbloom_rocksdb::usage::TableUsage;
 
-use super::explanation::Units;
+/// Which units a lookup asks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Units {
+    None,
+    Resident,
+    All,
+}
 
 /// What a table does with a lookup.
 #[derive(Debug, Serialize)]

@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde::Serialize;
 use springbloom_console::TextTable;
 
-use super::asked_table::AskedTable;
+use super::asked_table::{AskedTable, Units};
 
 /// A key, and the tables that may hold it.
 #[derive(Debug, Serialize)]
@@ -20,14 +20,6 @@ pub(crate) struct Lookup {
     pub(crate) are_indexes_cached: Option<bool>,
     /// The newest first.
     pub(crate) tables: Vec<AskedTable>,
-}
-
-/// Which units a lookup asks.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Units {
-    None,
-    Resident,
-    All,
 }
 
 /// What a lookup reads, and why.
