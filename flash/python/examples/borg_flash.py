@@ -6,6 +6,7 @@ the repository is read. Chunks that a run adds are in borg's own index until it 
 a run is killed. Commands that rewrite the index (compact, check --repair) use borg's own.
 """
 
+import itertools
 import logging
 import os
 import shutil
@@ -152,8 +153,9 @@ def read_fragments(repository, index, names):
         fragment = cache.read_chunkindex_from_repo(repository, name.hex())
         if fragment is None:
             return False
-        entries = [(key, PLACE.pack(*entry[2:])) for key, entry in fragment.items()]
-        count += index.setdefault_many((key for key, _ in entries), (place for _, place in entries)).count(None)
+        entries = ((key, PLACE.pack(*entry[2:])) for key, entry in fragment.items())
+        while batch := list(itertools.islice(entries, ANSWERS)):
+            count += index.setdefault_many(*zip(*batch)).count(None)
         fragment.clear()
     index[STATE] = count.to_bytes(8, "little") + b"".join(sorted(names))
     return True
