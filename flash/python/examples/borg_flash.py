@@ -1,9 +1,9 @@
 """borg 2 with its chunk index on an SSD: `python borg_flash.py create ...` for `borg create ...`, in an environment with both packages.
 
 borg holds an entry of 80 bytes for each chunk of a repository in memory, in a table with free places, and reads all of them from the
-repository whenever it starts. Here they are in a FlashIndex in borg's cache folder, in about a byte of memory each, and only what is new in
-the repository is read. Chunks that a run adds are in borg's own index until it ends: what is on flash is in the repository, too, whenever
-a run is killed. Commands that rewrite the index (compact, check --repair) use borg's own.
+repository whenever it starts. Here they are in a FlashIndex in borg's cache folder, and only what is new in the repository is read.
+Chunks that a run adds are in borg's own index until it ends: what is on flash is in the repository, too, whenever a run is killed.
+Commands that rewrite the index (compact, check --repair) use borg's own.
 """
 
 import itertools
