@@ -12,6 +12,7 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use fastcdc::v2020::StreamCDC;
 use serde_json::{Value, json};
+use springbloom_console::Step;
 use springbloom_flash_index::{FlashError, FlashIndex, IndexMemory, IndexSettings, StreamLookup};
 
 #[derive(Parser)]
@@ -46,12 +47,24 @@ struct Scan<'i> {
     new_bytes: usize,
     chunks: usize,
     new_chunks: usize,
+    /// Drawn on a terminal, if it takes long.
+    step: Step,
 }
 
 impl<'i> Scan<'i> {
     fn new(index: &'i FlashIndex, trace: Box<dyn Write>) -> Self {
         let (seen, batch) = (index.stream(READAHEAD_WINDOWS), Vec::new());
-        Scan { index, seen, trace, batch, bytes: 0, new_bytes: 0, chunks: 0, new_chunks: 0 }
+        Scan {
+            index,
+            seen,
+            trace,
+            batch,
+            bytes: 0,
+            new_bytes: 0,
+            chunks: 0,
+            new_chunks: 0,
+            step: Step::counting("chunks"),
+        }
     }
 
     fn read(&mut self, source: impl Read, chunk_bytes: usize) -> Result<()> {
@@ -88,6 +101,7 @@ impl<'i> Scan<'i> {
         self.bytes += bytes(&mut self.batch.iter().map(|(_, bytes)| *bytes));
         self.new_bytes += bytes(&mut new.iter().map(|(_, bytes)| *bytes));
         self.chunks += self.batch.len();
+        self.step.advance(self.batch.len() as u64);
         self.new_chunks += new.len();
         self.batch.clear();
         Ok(())

@@ -385,3 +385,41 @@ fn a_torn_copy_ends_with_code_1_and_is_salvaged() {
     let found = set(salvaged.path(), "check").arg("--count").write_stdin(lines(0..20_000)).assert();
     found.success().stdout("20000\n");
 }
+
+/// The JSON that a plan prints.
+fn plan(arguments: &[&str]) -> serde_json::Value {
+    let told = Command::cargo_bin("springflash")
+        .expect("the program is built")
+        .args(arguments)
+        .arg("--json")
+        .assert()
+        .success();
+    serde_json::from_slice(&told.get_output().stdout).expect("JSON")
+}
+
+#[test]
+fn a_plan_says_what_create_then_takes() {
+    let directory = tempfile::tempdir().expect("a folder");
+    create(directory.path());
+    let files = std::fs::read_dir(directory.path().join("urls")).expect("a folder");
+    let bytes: u64 = files.map(|file| file.and_then(|file| file.metadata()).expect("a file").len()).sum();
+    let told = plan(&["set", "plan", "--keys", "100000", "--fpr", "0.001", "--memory", "1MiB"]);
+    assert_eq!((&told["disk_bytes"], &told["memory_bytes"]), (&bytes.into(), &(1 << 20).into()));
+    // Ten times the keys take ten times as much.
+    for (kind, fields) in
+        [("set", ["check_seconds", "add_seconds"]), ("index", ["disk_bytes", "put_seconds"])]
+    {
+        let [few, many] = ["1e8", "1e9"].map(|keys| plan(&[kind, "plan", "--keys", keys]));
+        for field in fields {
+            let times = many[field].as_f64().unwrap_or_default() / few[field].as_f64().unwrap_or(1.0);
+            assert!((9.0..11.0).contains(&times), "{field}: {few} {many}");
+        }
+    }
+    let told = Command::cargo_bin("springflash")
+        .expect("the program is built")
+        .args(["set", "plan", "--keys", "1e9"])
+        .assert();
+    told.success().stdout(
+        predicate::str::contains("disk: 1.").and(predicate::str::contains("rates that were measured")),
+    );
+}

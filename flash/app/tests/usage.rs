@@ -157,6 +157,12 @@ fn absurd_arguments_get_a_sentence() {
         (&["set", "create", "new", "--capacity", "1e30"], "less than 2^64"),
         (&["set", "create", "new", "--capacity", &huge], "less than 2^32 pages"),
         (&["set", "create", "new", "--capacity", "many"], "expected a number such as"),
+        (&["set", "plan", "--keys", "many"], "expected a number such as"),
+        (&["set", "plan", "--keys", "0"], "at least one key"),
+        (&["set", "plan", "--keys", "1e9", "--fpr", "1"], "between 0 and 1"),
+        (&["set", "plan", "--keys", "1e9", "--memory", "1k"], "too small"),
+        (&["set", "plan", "--keys", &huge], "less than 2^32 pages"),
+        (&["index", "plan", "--keys", "0"], "at least 1"),
     ] {
         let refused = springflash(arguments).current_dir(dir.path()).write_stdin("").assert().code(2);
         refused.stderr(contains(expected).and(contains("panicked").not()));

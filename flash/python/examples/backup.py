@@ -10,6 +10,7 @@ import itertools
 import json
 import os
 import struct
+import sys
 import time
 from pathlib import Path
 
@@ -31,7 +32,7 @@ def store(repository, folder):
     with FlashIndex(repository / "index") as index, open(repository / "pack", "ab") as pack:
         before = pack.tell()
         with open(snapshot.with_suffix(".unfinished"), "w") as out:
-            for path in sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()):
+            for path in shown(sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())):
                 digests = []
                 chunks = iter(FastCDC(64 << 10).cut_file(path)) if path.stat().st_size else iter(())
                 while batch := [bytes(chunk.data) for chunk in itertools.islice(chunks, BATCH)]:
@@ -47,6 +48,20 @@ def store(repository, folder):
             os.fsync(out.fileno())
         os.replace(snapshot.with_suffix(".unfinished"), snapshot)
         return snapshot, pack.tell() - before
+
+
+def shown(paths):
+    """Passes paths on. Says on a terminal, once a second, how many."""
+    if not sys.stderr.isatty():
+        yield from paths
+        return
+    next_time = time.monotonic() + 1
+    for number, path in enumerate(paths):
+        if time.monotonic() >= next_time:
+            print(f"\r{number} of {len(paths)} files", end="", file=sys.stderr, flush=True)
+            next_time = time.monotonic() + 1
+        yield path
+    print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def add(index, pack, chunks):

@@ -1,4 +1,5 @@
 import filecmp
+import itertools
 import os
 import random
 import signal
@@ -8,7 +9,7 @@ from pathlib import Path
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 sys.path.insert(0, str(EXAMPLES))
-from backup import restore, store  # noqa: E402
+from backup import restore, shown, store  # noqa: E402
 
 
 def tree(folder, seed):
@@ -51,3 +52,12 @@ def test_a_backup_that_was_killed_is_repeated(tmp_path, child):
     restore(tmp_path / "store", snapshot, tmp_path / "back")
     for path in (tmp_path / "data").rglob("*"):
         assert path.is_dir() or path.read_bytes() == (tmp_path / "back" / path.relative_to(tmp_path / "data")).read_bytes()
+
+
+def test_a_terminal_is_told_how_far_it_is(monkeypatch, capsys):
+    monkeypatch.setattr("time.monotonic", itertools.count().__next__)
+    assert list(shown("abc")) == list("abc") and capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert list(shown("abc")) == list("abc")
+    told = capsys.readouterr().err
+    assert "\r1 of 3 files" in told and told.endswith("\r\x1b[K") and "\n" not in told

@@ -3,6 +3,7 @@
 mod change;
 mod get;
 mod pair;
+mod plan;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -29,6 +30,7 @@ pub(crate) struct Index {
 
 #[derive(Subcommand, Debug)]
 enum Action {
+    Plan(plan::Plan),
     Create(Create),
     Put(change::Put),
     Get(get::Get),
@@ -98,6 +100,7 @@ impl Index {
             Action::Put(put) => return put.run(),
             Action::Get(get) => return get.run(),
             Action::Delete(delete) => return delete.run(),
+            Action::Plan(plan) => plan.run()?,
             Action::Create(create) => create.run()?,
             Action::Info(info) => info.run()?,
             Action::Verify(verify) => verify.run()?,

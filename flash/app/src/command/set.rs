@@ -7,6 +7,7 @@ mod info;
 mod keys;
 mod merge;
 mod open;
+mod plan;
 mod repair;
 mod verify;
 
@@ -26,6 +27,7 @@ pub(crate) struct Set {
 
 #[derive(Subcommand, Debug)]
 enum Action {
+    Plan(plan::Plan),
     Create(create::Create),
     Add(add::Add),
     Check(check::Check),
@@ -42,6 +44,7 @@ impl Set {
     /// Those of the subcommand.
     pub(crate) fn run(&self) -> Result<ExitCode> {
         match &self.action {
+            Action::Plan(plan) => plan.run(),
             Action::Create(create) => create.run(),
             Action::Add(add) => add.run(),
             Action::Check(check) => check.run(),

@@ -76,6 +76,16 @@ impl FlashFilter {
         FlashFilter::assemble(storage, buffer, vec![Arc::new(layer)], wal, memory, 0)
     }
 
+    /// Bytes on disk of a new filter: its file and its log.
+    ///
+    /// # Errors
+    /// Those of [`FlashFilter::create`] for these settings.
+    pub fn disk_bytes(settings: &FilterSettings, buffer: BufferSettings) -> Result<u64, FlashError> {
+        let (plan, memory) = check(settings, &buffer)?;
+        let header = settings.header(plan, 0, 0);
+        Ok(header.file_bytes().saturating_add(memory.log_bytes(&header.geometry)))
+    }
+
     /// [`FlashFilter::open`] in any storage. Opens for lookups only if the storage is not writable.
     pub fn open_in(storage: Arc<dyn Storage>, buffer: BufferSettings) -> Result<FlashFilter, FlashError> {
         FlashFilter::open_watched(storage, buffer, &mut Watch::none())

@@ -95,9 +95,12 @@ impl Document {
             Some((u16::from_le_bytes(*band), number_of(number)?))
         });
         let (count, hashes) = rest.split_first_chunk()?;
-        let hashes = hashes.as_chunks().0.iter().map(|hash| u32::from_le_bytes(*hash)).collect();
+        let (hashes, []) = hashes.as_chunks() else { return None };
+        let hashes: Vec<u32> = hashes.iter().map(|hash| u32::from_le_bytes(*hash)).collect();
         let shingles = Shingles { count: u32::from_le_bytes(*count), hashes };
-        Some(Document { older: older.collect::<Option<_>>()?, shingles })
+        let is_sample =
+            shingles.hashes.is_sorted_by(|a, b| a < b) && shingles.hashes.len() <= shingles.count as usize;
+        is_sample.then_some(Document { older: older.collect::<Option<_>>()?, shingles })
     }
 
     pub(crate) fn older_of(&self, band: usize) -> Option<Number> {

@@ -24,6 +24,10 @@ pub(crate) struct MemoryOptions {
 }
 
 impl MemoryOptions {
+    pub(super) fn bytes(&self) -> u64 {
+        self.memory.bytes
+    }
+
     pub(super) fn settings(&self) -> Result<BufferSettings> {
         let MemoryOptions { memory, cache } = *self;
         if let Some(bytes) = proc::memory_bytes().filter(|bytes| memory.bytes > *bytes) {

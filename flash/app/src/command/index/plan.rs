@@ -1,0 +1,58 @@
+//! `springflash index plan`: what an index would take, before it is made.
+
+use std::io::Write;
+
+use anyhow::Result;
+use clap::Args;
+use serde_json::json;
+use springbloom_console::output;
+use springbloom_console::sizes::{self, Size};
+
+/// As measured with 50 million keys (docs/index.md): memory and rates.
+const MEMORY_BYTES_PER_KEY: f64 = 0.75;
+const PUTS_PER_SECOND: f64 = 112_000.0;
+const GETS_PER_SECOND: f64 = 11_200.0;
+/// On disk, in addition to the pair: 9 in buckets, as measured with a million keys (commit 9f510c9c), and heads of records and pages.
+const DISK_BYTES_PER_KEY: f64 = 12.0;
+
+/// Say what an index would take: disk, memory and time. Makes nothing
+#[derive(Args, Debug)]
+pub(crate) struct Plan {
+    /// Number of keys, such as 1000000, 1e9 or 2.5M
+    #[arg(long, value_name = "KEYS", value_parser = sizes::whole_within::<u64>(1..=u64::MAX))]
+    keys: u64,
+    /// Bytes of a key and its value
+    #[arg(long, value_name = "SIZE", default_value = "64")]
+    pair: Size,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+impl Plan {
+    pub(super) fn run(&self) -> Result<()> {
+        let keys = self.keys as f64;
+        let disk_bytes = (keys * (self.pair.bytes as f64 + DISK_BYTES_PER_KEY)) as u64;
+        let memory_bytes = (keys * MEMORY_BYTES_PER_KEY) as u64;
+        let (put_seconds, get_seconds) = (keys / PUTS_PER_SECOND, keys / GETS_PER_SECOND);
+        if self.json {
+            return output::json(&json!({
+                "keys": self.keys,
+                "disk_bytes": disk_bytes,
+                "memory_bytes": memory_bytes,
+                "put_seconds": put_seconds,
+                "get_seconds": get_seconds,
+            }));
+        }
+        let (disk, memory) = (Size { bytes: disk_bytes }, Size { bytes: memory_bytes });
+        output::report(|out| {
+            Ok(writeln!(
+                out,
+                "disk: about {disk}, without what was replaced or deleted\n\
+                 memory: about {memory} while it is open\n\
+                 putting all keys: about {put_seconds:.0} seconds; getting as many: about {get_seconds:.0} seconds\n\
+                 All are computed from what was measured with 50 million keys on one machine with two cores and an SSD."
+            )?)
+        })
+    }
+}
