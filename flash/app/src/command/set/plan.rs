@@ -57,8 +57,8 @@ impl Plan {
                     "disk: {disk}, {bits:.1} bits per key\n\
                      memory: {memory} while it is open (--memory)\n\
                      adding all keys: about {add_seconds:.0} seconds; checking as many: about {check_seconds:.0} seconds\n\
-                     The seconds are computed from rates that were measured with ten million keys on one machine with two cores and an SSD. \
-                     More keys for the same memory take longer."
+                     The seconds follow from rates measured with ten million keys on one machine with two cores and an SSD. More keys \
+                     for the same memory take longer."
                 )?)
             })?;
         }
