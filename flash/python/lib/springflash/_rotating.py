@@ -18,7 +18,7 @@ from ._batches import Column, each, together, told
 from ._closes import Closes
 from ._files import FolderLock, fault, sync
 from ._filter import FilterInfo, FlashFilter, Key, Path, Progress, absolute, memory_bytes, rate, shown, whole
-from ._springflash import ClosedError, ForkedError, FullError
+from ._springflash import ClosedError, ForkedError, FullError, InUseError
 
 #: Before the name of a generation until it is made, and from its removal until it is gone.
 _NEW, _GONE = "new-", "gone-"
@@ -85,6 +85,8 @@ class RotatingFilter(Closes):
             for folder in made:
                 sync(folder.parent)
             self._open()
+        except InUseError:
+            raise  # the process that has it open needs the folder, which may still be empty
         except Exception:
             # Such as a budget that is too small for the capacity. Folders that hold something stay.
             with contextlib.suppress(OSError):
