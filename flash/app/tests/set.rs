@@ -420,6 +420,6 @@ fn a_plan_says_what_create_then_takes() {
         .args(["set", "plan", "--keys", "1e9"])
         .assert();
     told.success().stdout(
-        predicate::str::contains("disk: 1.").and(predicate::str::contains("rates that were measured")),
+        predicate::str::contains("disk: 1.").and(predicate::str::contains("rates measured")),
     );
 }
