@@ -419,7 +419,6 @@ fn a_plan_says_what_create_then_takes() {
         .expect("the program is built")
         .args(["set", "plan", "--keys", "1e9"])
         .assert();
-    told.success().stdout(
-        predicate::str::contains("disk: 1.").and(predicate::str::contains("rates measured")),
-    );
+    told.success()
+        .stdout(predicate::str::contains("disk: 1.").and(predicate::str::contains("rates measured")));
 }
