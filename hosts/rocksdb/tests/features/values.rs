@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rocksdb::{BlockBasedOptions, Cache, DB, MergeOperands, ReadOptions, ReadTier};
+use rocksdb::{BlockBasedOptions, Cache, DB, MergeOperands, Options, ReadOptions, ReadTier};
 
 use crate::common::{
     ample,
@@ -164,6 +164,53 @@ fn a_merge_over_a_deletion_does_not_see_what_was_deleted() {
         assert_eq!(db.get(key(number)).expect("get").as_deref(), expected.map(str::as_bytes), "{number}");
     }
     check_nothing_between(&db);
+}
+
+/// RocksDB loses entries below merges where two tables of a level share the key (`stock::loses_what_was_merged`). With filter units it
+/// finds what it finds without.
+#[test]
+fn merges_across_two_tables_of_a_level_find_what_stock_rocksdb_finds() {
+    const KEYS: u32 = 600;
+    let elastic = ample();
+    let run = |options: &Options| {
+        let folder = folder();
+        let db = DB::open(options, folder.path()).expect("open");
+        let write = |what: &dyn Fn(u32)| (0..KEYS).for_each(what);
+        write(&|number| db.put(key(number), [b'o'; 300]).expect("put"));
+        let oldest = db.snapshot();
+        let mut batch = rocksdb::WriteBatch::default();
+        batch.delete_range(key(0), key(KEYS));
+        crate::common::write(&db, batch);
+        write(&|number| db.put(key(number), [b'p'; 20]).expect("put"));
+        db.flush().expect("flush");
+        let newest = db.snapshot();
+        write(&|number| db.merge(key(number), [b'm'; 50]).expect("merge"));
+        db.flush().expect("flush");
+        db.compact_range(None::<&[u8]>, None::<&[u8]>);
+        assert!(elastic.wait_idle(crate::common::IDLE_TIMEOUT));
+        let found: Vec<_> = (0..KEYS).map(|number| db.get(key(number)).expect("get")).collect();
+        let expected = [[b'p'; 20].as_slice(), &[b'm'; 50]].concat();
+        let wrong = found.iter().filter(|found| found.as_ref() != Some(&expected)).count();
+        assert!(wrong > 0, "RocksDB finds them by now: `loses_what_was_merged` may go");
+        for (number, found) in (0..KEYS).zip(&found) {
+            let found = found.as_ref().expect("it was put");
+            let again = |options| db.get_opt(key(number), &options).expect("get");
+            assert!(*found == expected || stock::loses_what_was_merged(found, &expected, again), "{number}");
+        }
+        for found in db.multi_get((0..KEYS).map(key)) {
+            assert_eq!(found.expect("multi_get").as_deref(), Some(&*expected));
+        }
+        drop((oldest, newest));
+        found
+    };
+    let mut options = small_tree();
+    merge_by_append(&mut options);
+    options.set_disable_auto_compactions(true);
+    // A table can end behind any entry.
+    let mut tables = BlockBasedOptions::default();
+    tables.set_block_size(1);
+    options.set_block_based_table_factory(&tables);
+    assert!(run(&options) == run(&installed(&elastic, &options)));
 }
 
 fn check_nothing_between(db: &DB) {
