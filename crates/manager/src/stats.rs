@@ -21,7 +21,7 @@ pub struct UsedBytes {
     pub garbage: usize,
 }
 
-/// Segments of one level by their number of resident units.
+/// What is resident of one level: its segments by their number of units, and indexes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LevelUnits {
     /// Level as the host told it.
@@ -32,6 +32,10 @@ pub struct LevelUnits {
     pub keys: u64,
     /// Bytes of their resident units.
     pub unit_bytes: usize,
+    /// Tables whose index is resident.
+    pub indexes: usize,
+    /// Bytes of these indexes.
+    pub index_bytes: usize,
 }
 
 /// A reading of the tables of a [`ScopeId`].
@@ -113,6 +117,8 @@ impl LevelUnits {
         self.segments.iter_mut().zip(&other.segments).for_each(|(sum, segments)| *sum += segments);
         self.keys += other.keys;
         self.unit_bytes += other.unit_bytes;
+        self.indexes += other.indexes;
+        self.index_bytes += other.index_bytes;
     }
 
     /// Resident units.

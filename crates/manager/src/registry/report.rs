@@ -82,7 +82,7 @@ pub(super) fn stats(residency: &Residency, lookups: &Lookups) -> Stats {
         failing_tables: loads.failing_count(tables) + unreadable_tables,
         tables_without_room,
         segments: planner.allocation().segment_count(),
-        resident_indexes: tables.indexes().filter(|(_, index)| index.is_loaded()).count(),
+        resident_indexes: levels.iter().map(|level| level.indexes).sum(),
         levels,
         scopes,
         loads: counters.loads,
@@ -109,6 +109,10 @@ fn scopes(residency: &Residency) -> Vec<ScopeStats> {
         *tables.entry(run.scope).or_default() += 1;
         let level = levels.entry((run.scope, place_of(run.level))).or_default();
         level.level = run.level;
+        if let Some(index) = table.shared.index().filter(|index| index.is_loaded()) {
+            level.indexes += 1;
+            level.index_bytes += index.bytes();
+        }
         for (state, cell) in allocation.table(slot).iter().zip(table.shared.cells()) {
             let resident = cell.resident_units();
             let units = usize::from(resident);

@@ -54,6 +54,8 @@ mod tests {
             segments: segments.to_vec(),
             keys: 10,
             unit_bytes: 64,
+            indexes: 1,
+            index_bytes: 100,
         };
         let scope = |scope, levels: &[LevelUnits]| ScopeStats {
             scope: ScopeId(scope),
@@ -80,8 +82,11 @@ mod tests {
         );
         let both = &found[1];
         assert_eq!(both.counts, ScopeCounts { rejected: 10, wasted_reads: 2, passed: 8, loads: 6 });
-        let levels: Vec<_> =
-            both.levels.iter().map(|level| (level.level, level.units(), level.unit_bytes)).collect();
-        assert_eq!(levels, [(Some(0), 0, 64), (Some(1), 7, 128), (None, 0, 64)]);
+        let levels: Vec<_> = both
+            .levels
+            .iter()
+            .map(|level| (level.level, level.units(), level.unit_bytes, level.index_bytes))
+            .collect();
+        assert_eq!(levels, [(Some(0), 0, 64, 100), (Some(1), 7, 128, 200), (None, 0, 64, 100)]);
     }
 }

@@ -182,6 +182,12 @@ pub const METRICS: &[Metric] = &[
         |s| by_family(s, |family| levels(&family.levels, |level| level.unit_bytes as f64)),
     )
     .by(&["database", "family", "level"]),
+    gauge(
+        "springbloom_family_index_bytes",
+        "Bytes of resident indexes of a column family, by level of the tree",
+        |s| by_family(s, |family| levels(&family.levels, |level| level.index_bytes as f64)),
+    )
+    .by(&["database", "family", "level"]),
     counter(
         "springbloom_family_visits",
         "Visits to tables of a column family, by how they ended: an estimate",
@@ -260,12 +266,18 @@ mod tests {
         let mut stats = Stats::default();
         (stats.budget_bytes, stats.loads, stats.expected_wasted_reads_per_visit) = (1 << 20, 7, 0.25);
         stats.tables_without_room = 3;
-        stats.levels = vec![LevelUnits { level: Some(3), segments: vec![1, 2, 3], keys: 9, unit_bytes: 64 }];
+        stats.levels = vec![LevelUnits {
+            level: Some(3),
+            segments: vec![1, 2, 3],
+            keys: 9,
+            unit_bytes: 64,
+            ..LevelUnits::default()
+        }];
         let families = vec![FamilyStats {
             database: "/data/a \"b\"".to_owned(),
             family: "default".to_owned(),
             tables: 4,
-            levels: vec![LevelUnits { level: None, segments: vec![], keys: 0, unit_bytes: 32 }],
+            levels: vec![LevelUnits { unit_bytes: 32, index_bytes: 500, ..LevelUnits::default() }],
             counts: ScopeCounts { rejected: 5, wasted_reads: 6, passed: 7, loads: 8 },
         }];
         let text = text_of(Figures { stats, counts: [0, 2, 5, 1], builder_bytes: 9, families });
@@ -282,6 +294,7 @@ mod tests {
             "springbloom_expected_wasted_reads_per_visit 0.25",
             r#"springbloom_family_tables{database="/data/a \"b\"",family="default"} 4.0"#,
             r#"springbloom_family_resident_bytes{database="/data/a \"b\"",family="default",level="unknown"} 32.0"#,
+            r#"springbloom_family_index_bytes{database="/data/a \"b\"",family="default",level="unknown"} 500.0"#,
             r#"springbloom_family_visits_total{database="/data/a \"b\"",family="default",outcome="passed"} 7"#,
             r#"springbloom_family_units_loaded_total{database="/data/a \"b\"",family="default"} 8"#,
         ] {
