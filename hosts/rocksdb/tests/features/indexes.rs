@@ -107,7 +107,8 @@ fn an_index_that_lookups_reach_becomes_resident_and_answers_as_the_file() {
         let index_bytes = inspect::summary(&table_paths(folder.path())[0]).expect("a table").index_bytes;
         let used = elastic.stats().used.indexes as u64;
         assert!(used > index_bytes / 10 && used < index_bytes * 2 / 3 + 200, "{used} of {index_bytes}");
-        let of_families = |used: &FamilyStats| used.levels.iter().map(|level| level.index_bytes).sum::<usize>();
+        let of_families =
+            |used: &FamilyStats| used.levels.iter().map(|level| level.index_bytes).sum::<usize>();
         assert_eq!(elastic.families().iter().map(of_families).sum::<usize>() as u64, used);
         // It leaves no read to the cache's index blocks: damage to them is not met.
         assert!(elastic.wait_idle(IDLE_TIMEOUT));
