@@ -3,7 +3,6 @@
 #![allow(unsafe_code)]
 
 mod exports;
-mod index;
 #[cfg(test)]
 mod layout;
 mod shared;

@@ -1,14 +1,13 @@
 #include "install/elastic_table_factory.h"
 
 #include <cstring>
-#include <vector>
+#include <optional>
 
 #include "write/elastic_table_builder.h"
 #include "write/small_index.h"
 #include "read/elastic_table_reader.h"
 #include "file/writable_file_writer.h"
 #include "prefixes.h"
-#include "read/give_way.h"
 #include "rocksdb/env.h"
 #include "rocksdb/utilities/options_type.h"
 #include "write/unit_block_policy.h"
@@ -26,25 +25,6 @@ using rocksdb::Status;
 namespace {
 
 std::string SettingName(size_t index) { return ToSlice(sb_setting_name(index)).ToString(); }
-
-std::vector<sb_setting> SettingsIn(const ElasticOptions& options) {
-  std::vector<sb_setting> given;
-  for (size_t i = 0; i < SB_SETTINGS; ++i) {
-    if (!options.values[i].empty()) {
-      given.push_back(sb_setting{sb_setting_name(i), Bytes(options.values[i])});
-    }
-  }
-  return given;
-}
-
-// Finds no filter in any table, and lets stock code ask a filter that is planted.
-class NoFilterPolicy final : public rocksdb::FilterPolicy {
- public:
-  const char* Name() const override { return "springbloom.NoFilter"; }
-  const char* CompatibilityName() const override { return Name(); }
-  rocksdb::FilterBitsBuilder* GetBuilderWithContext(const rocksdb::FilterBuildingContext&) const override { return nullptr; }
-  rocksdb::FilterBitsReader* GetFilterBitsReader(const rocksdb::Slice&) const override { return nullptr; }
-};
 
 const std::unordered_map<std::string, OptionTypeInfo>& OptionMap() {
   static const std::unordered_map<std::string, OptionTypeInfo> map = [] {
@@ -91,56 +71,6 @@ const void* ElasticTableFactory::GetOptionsPtr(const std::string& name) const {
   return name == ElasticOptions::kName() ? nullptr : BlockBasedTableFactory::GetOptionsPtr(name);
 }
 
-ElasticTableFactory::Connection::Connection(const Connection& other) : given_(other.given_) {
-  std::lock_guard<std::mutex> lock(other.mutex_);
-  filters_ = other.filters_;
-  cache_use_ = other.cache_use_;
-  used_cache_ = other.used_cache_;
-  applied_budget_ = other.applied_budget_;
-}
-
-Status ElasticTableFactory::Connection::Get(const ElasticOptions& options, const rocksdb::BlockBasedTableOptions& table_options,
-                                            FiltersRef* filters) {
-  const std::string& budget = options.values[SB_SETTING_BUDGET];
-  const rocksdb::Cache* const cache = table_options.block_cache.get();
-  FiltersRef connected;
-  // What is left goes without the lock: an instance waits for its threads, and with a use may go a cache.
-  FiltersRef left;
-  CacheUse use;
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (!given_ && applied_budget_ != budget) {
-      left.swap(filters_);
-    } else if (cache_use_ != nullptr && used_cache_ == cache) {
-      *filters = filters_;
-      return Status::OK();
-    }
-    connected = filters_;
-  }
-  if (connected == nullptr) {
-    const std::vector<sb_setting> given = SettingsIn(options);
-    // The next one has to find it unused if this connection alone uses it.
-    left.reset();
-    char error[512] = "";
-    connected.reset(sb_filters_shared_instance(&springbloom_engine, given.data(), given.size(), error, sizeof(error)),
-                    FiltersRelease());
-    if (connected == nullptr) {
-      return Status::InvalidArgument("springbloom", error);
-    }
-  }
-  *filters = connected;
-  const Status s = UseCache(connected.get(), table_options, &use);
-  std::lock_guard<std::mutex> lock(mutex_);
-  use.swap(cache_use_);
-  used_cache_ = cache;
-  applied_budget_ = budget;
-  if (s.ok() || given_) {
-    left.swap(connected);
-  }
-  left.swap(filters_);
-  return s;
-}
-
 Status ElasticTableFactory::Connect() const {
   FiltersRef filters;
   return connection_.Get(options_, TableOptions(), &filters);
@@ -167,11 +97,7 @@ FiltersRef ElasticTableFactory::Connected(rocksdb::Logger* log) const {
 Status ElasticTableFactory::ConfigureOptions(const rocksdb::ConfigOptions& config_options,
                                              const std::unordered_map<std::string, std::string>& given,
                                              std::unordered_map<std::string, std::string>* unused) {
-  std::shared_ptr<const rocksdb::BlockBasedTableFactory> left;  // goes without the lock: with it may go a cache
-  {
-    std::lock_guard<std::mutex> lock(stock_readers_mutex_);
-    left.swap(stock_readers_);
-  }
+  stock_readers_.Forget();
   if (unused != nullptr || config_options.ignore_unknown_options) {
     return BlockBasedTableFactory::ConfigureOptions(config_options, given, unused);
   }
@@ -264,18 +190,6 @@ bool ElasticTableFactory::Filterable(const FiltersRef& filters, const rocksdb::C
   return TableOptions().filter_policy != nullptr;
 }
 
-std::shared_ptr<const rocksdb::BlockBasedTableFactory> ElasticTableFactory::StockReaders() const {
-  std::lock_guard<std::mutex> lock(stock_readers_mutex_);
-  if (stock_readers_ == nullptr) {
-    rocksdb::BlockBasedTableOptions with_policy(TableOptions());
-    if (with_policy.filter_policy == nullptr) {
-      with_policy.filter_policy = std::make_shared<NoFilterPolicy>();
-    }
-    stock_readers_ = std::make_shared<rocksdb::BlockBasedTableFactory>(with_policy);
-  }
-  return stock_readers_;
-}
-
 rocksdb::TableBuilder* ElasticTableFactory::NewTableBuilder(const rocksdb::TableBuilderOptions& builder_options,
                                                             rocksdb::WritableFileWriter* file) const {
   const FiltersRef filters = Connected(builder_options.ioptions.logger);
@@ -300,9 +214,13 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
                                            std::unique_ptr<rocksdb::TableReader>* table_reader,
                                            bool prefetch_index_and_filter_in_cache) const {
   const FiltersRef filters = Connected();
-  const bool filterable = filters != nullptr && Filterable(filters, reader_options.internal_comparator.user_comparator());
+  if (filters == nullptr) {
+    return BlockBasedTableFactory::NewTableReader(read_options, reader_options, std::move(file), file_size, table_reader,
+                                                  prefetch_index_and_filter_in_cache);
+  }
+  const bool filterable = Filterable(filters, reader_options.internal_comparator.user_comparator());
   // Without one a table is opened as stock RocksDB opens it, and its units are not looked at until there is one.
-  const bool has_budget = filters != nullptr && sb_filters_budget_bytes(filters.get()) != 0;
+  const bool has_budget = sb_filters_budget_bytes(filters.get()) != 0;
   const bool has_short_tail = UnitTable::IsShortTail(reader_options.tail_size);
   std::optional<UnitTable> unit_table;
   rocksdb::TableReaderOptions inner_options(reader_options);
@@ -313,96 +231,56 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
       inner_options.tail_size = unit_table->BytesBehind(file_size);
     }
   }
-  Status s = NewStockReader(filters, read_options, inner_options, std::move(file), file_size, table_reader,
-                            prefetch_index_and_filter_in_cache);
+  const Status s = stock_readers_.Open(filters.get(), TableOptions(), read_options, inner_options, std::move(file), file_size,
+                                       table_reader, prefetch_index_and_filter_in_cache);
   if (!s.ok()) {
     return s;
   }
   const rocksdb::BlockBasedTable::Rep& rep = RepOf(**table_reader);
+  const bool is_of_database = ColumnFamily::IsOfDatabase(reader_options);
   const bool is_in = filterable && UnitTable::IsIn(*rep.table_properties);
   if (is_in && has_budget && has_short_tail) {
     unit_table = UnitTable::Find(read_options, reader_options.ioptions, reader_options.tail_size, rep.file.get(), file_size);
   }
   if (!unit_table && !is_in) {
-    if (filters != nullptr && ColumnFamily::IsOfDatabase(reader_options)) {
-      sb_filters_count(filters.get(), SB_WITHOUT_UNITS, 1);
-      if (!told_of_table_without_units_.exchange(true, std::memory_order_relaxed)) {
-        rocksdb::Info(reader_options.ioptions.logger,
-                      "springbloom: %s has no filter units; lookups in it are filtered as stock RocksDB filters them, until a "
-                      "compaction writes it again; the metric springbloom_tables_without_units_total counts such tables, and "
-                      "others are not told of here",
-                      rep.file->file_name().c_str());
-      }
+    if (is_of_database) {
+      CountWithoutUnits(filters.get(), reader_options.ioptions.logger, rep.file->file_name());
     }
     return s;
   }
   // Opened with skip_filters, the reader answers no lookup that a filter may answer. A table with units has no filter of RocksDB's.
-  if (reader_options.skip_filters || !ColumnFamily::IsOfDatabase(reader_options) || rep.filter != nullptr) {
+  if (reader_options.skip_filters || !is_of_database || rep.filter != nullptr) {
     return s;
   }
   const ReadObjects objects(reader_options);
-  UnitTable::Head keys;
-  UnitTable::Head prefixes;
-  const auto read = [&](int contents, UnitTable::Head* head) {
-    return unit_table->ReadHeadOf(read_options, contents, objects, rep.file.get(), head);
-  };
-  const int why = !has_budget ? SB_NO_ROOM : !unit_table ? SB_UNREADABLE : read(SB_KEYS, &keys);
-  int why_prefixes = SB_NO_SUCH_UNITS;
-  if (UnitTable::MayHavePrefixes(*rep.table_properties) && FiltersPrefixes(TableOptions())) {
-    const bool is_read = why == SB_OPENED || why == SB_NO_SUCH_UNITS;
-    why_prefixes = is_read ? read(SB_PREFIXES, &prefixes) : !has_budget ? SB_NO_ROOM : SB_UNREADABLE;
-  }
-  if (why == SB_NO_SUCH_UNITS && why_prefixes == SB_NO_SUCH_UNITS) {
+  const bool may_have_prefixes = UnitTable::MayHavePrefixes(*rep.table_properties) && FiltersPrefixes(TableOptions());
+  const UnitHeads heads(unit_table ? &*unit_table : nullptr, has_budget, may_have_prefixes, read_options, objects,
+                        rep.file.get());
+  if (heads.AreNone()) {
     return s;
   }
   ColumnFamilyRef family = ColumnFamily::Of(filters, reader_options, is_for_writing_.load(std::memory_order_relaxed));
-  if (why == SB_CORRUPT || why_prefixes == SB_CORRUPT) {
+  if (heads.IsAny(SB_CORRUPT)) {
     rocksdb::Warn(objects.log, "springbloom: %s is read without filter units: its filter block is damaged or of a newer version",
                   rep.file->file_name().c_str());
-  } else if (why == SB_UNREADABLE || why_prefixes == SB_UNREADABLE) {
+  } else if (heads.IsAny(SB_UNREADABLE)) {
     family->WarnOfUnreadable(rep.file->file_name());
   }
   auto reader = std::make_unique<ElasticTableReader>(std::move(*table_reader), std::move(family), reader_options.level);
-  if (why_prefixes != SB_NO_SUCH_UNITS) {
-    reader->Open(SB_PREFIXES, why_prefixes, prefixes);
-  }
-  if (why != SB_NO_SUCH_UNITS) {
-    reader->Open(SB_KEYS, why, keys);
-  }
+  reader->Open(heads);
   *table_reader = std::move(reader);
   return s;
 }
 
-// The reader of stock RocksDB. Filters that are charged to the block cache give way to what opening a table puts there: a flush that finds
-// no room ends all writes.
-Status ElasticTableFactory::NewStockReader(const FiltersRef& filters, const rocksdb::ReadOptions& read_options,
-                                           const rocksdb::TableReaderOptions& reader_options,
-                                           std::unique_ptr<rocksdb::RandomAccessFileReader>&& file, uint64_t file_size,
-                                           std::unique_ptr<rocksdb::TableReader>* table_reader,
-                                           bool prefetch_index_and_filter_in_cache) const {
-  if (filters == nullptr) {
-    return BlockBasedTableFactory::NewTableReader(read_options, reader_options, std::move(file), file_size, table_reader,
-                                                  prefetch_index_and_filter_in_cache);
+void ElasticTableFactory::CountWithoutUnits(const sb_filters* filters, rocksdb::Logger* log, const std::string& path) const {
+  sb_filters_count(filters, SB_WITHOUT_UNITS, 1);
+  if (!told_of_table_without_units_.exchange(true, std::memory_order_relaxed)) {
+    rocksdb::Info(log,
+                  "springbloom: %s has no filter units; lookups in it are filtered as stock RocksDB filters them, until a "
+                  "compaction writes it again; the metric springbloom_tables_without_units_total counts such tables, and "
+                  "others are not told of here",
+                  path.c_str());
   }
-  const std::string name = file->file_name();
-  const auto open = [&, readers = StockReaders()](std::unique_ptr<rocksdb::RandomAccessFileReader>&& opened) {
-    return readers->NewTableReader(read_options, reader_options, std::move(opened), file_size, table_reader,
-                                   prefetch_index_and_filter_in_cache);
-  };
-  Status s = open(std::move(file));
-  TryWhileFiltersGiveWay(
-      filters.get(), [&] { return s.IsMemoryLimit(); }, [&] { return s.ok(); },
-      [&] {
-        // The stock reader that failed has closed its file.
-        std::unique_ptr<rocksdb::RandomAccessFileReader> again;
-        rocksdb::FileOptions options(reader_options.env_options);
-        release::SayChecksumIsUnknown(&options);
-        s = rocksdb::RandomAccessFileReader::Create(reader_options.ioptions.fs, name, options, &again, nullptr);
-        if (s.ok()) {
-          s = open(std::move(again));
-        }
-      });
-  return s;
 }
 
 }  // namespace springbloom

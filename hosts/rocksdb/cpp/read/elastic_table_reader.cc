@@ -34,7 +34,16 @@ ElasticTableReader::ElasticTableReader(std::unique_ptr<rocksdb::TableReader> sto
       has_range_tombstones_(RepOf(Inner()).fragmented_range_dels != nullptr),
       level_(level) {}
 
-int ElasticTableReader::Open(int contents, int why, const UnitTable::Head& head) {
+void ElasticTableReader::Open(const UnitHeads& heads) {
+  if (heads.prefixes_why != SB_NO_SUCH_UNITS) {
+    OpenUnits(SB_PREFIXES, heads.prefixes_why, heads.prefixes);
+  }
+  if (heads.keys_why != SB_NO_SUCH_UNITS) {
+    OpenUnits(SB_KEYS, heads.keys_why, heads.keys);
+  }
+}
+
+void ElasticTableReader::OpenUnits(int contents, int why, const UnitTable::Head& head) {
   const rocksdb::BlockBasedTable::Rep& stock = RepOf(Inner());
   const ColumnFamily& family = units_.Family();
   sb_table_spec spec{};
@@ -62,7 +71,6 @@ int ElasticTableReader::Open(int contents, int why, const UnitTable::Head& head)
   if (why == SB_NO_ROOM) {
     family.WarnOfNoRoom();
   }
-  return why;
 }
 
 ElasticTableReader::~ElasticTableReader() {

@@ -23,9 +23,8 @@ class ElasticTableReader final : public release::ForwardingTableReader<ElasticTa
   ElasticTableReader(std::unique_ptr<rocksdb::TableReader> stock, ColumnFamilyRef family, int level);
   ~ElasticTableReader() override;
 
-  // Opens units over keys, or over prefixes, which stock code asks then: those of prefixes first, and each once, before lookups begin.
-  // `why`: SB_OPENED, and `head` is theirs, or why there is none now. Gives what that comes to.
-  int Open(int contents, int why, const UnitTable::Head& head);
+  // Opens the units of these heads, once, before lookups begin.
+  void Open(const UnitHeads& heads);
   // Units over keys.
   bool HasUnits() const { return units_.IsOpen(); }
 
@@ -57,6 +56,8 @@ class ElasticTableReader final : public release::ForwardingTableReader<ElasticTa
   rocksdb::TableReader& Inner() const { return *stock_; }
 
  private:
+  // Opens units over keys, or over prefixes, which stock code asks then. `why`: SB_OPENED, and `head` is theirs, or why there is none now.
+  void OpenUnits(int contents, int why, const UnitTable::Head& head);
   // Keys of a batch, without timestamp.
   using BatchKeys = std::array<sb_batch_key, rocksdb::MultiGetContext::MAX_BATCH_SIZE>;
   // A batch between what precedes the stock reader's MultiGet and what follows it.

@@ -139,4 +139,17 @@ int UnitTable::ReadHeadOf(const ReadOptions& read_options, int contents, const R
   return why;
 }
 
+UnitHeads::UnitHeads(UnitTable* table, bool has_budget, bool may_have_prefixes, const ReadOptions& read_options,
+                     const ReadObjects& objects, RandomAccessFileReader* file) {
+  const int unread = has_budget ? SB_UNREADABLE : SB_NO_ROOM;
+  const auto read = [&](int contents, UnitTable::Head* head) {
+    return table == nullptr || !has_budget ? unread : table->ReadHeadOf(read_options, contents, objects, file, head);
+  };
+  keys_why = read(SB_KEYS, &keys);
+  if (may_have_prefixes) {
+    const bool is_read = keys_why == SB_OPENED || keys_why == SB_NO_SUCH_UNITS;
+    prefixes_why = is_read ? read(SB_PREFIXES, &prefixes) : unread;
+  }
+}
+
 }  // namespace springbloom

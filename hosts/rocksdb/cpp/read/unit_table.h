@@ -77,4 +77,21 @@ class UnitTable {
   bool is_unreadable_ = false;
 };
 
+// The heads of a table's units, or why they were not read.
+class UnitHeads {
+ public:
+  // `table` null: where its units are could not be read. Without a budget nothing is read.
+  UnitHeads(UnitTable* table, bool has_budget, bool may_have_prefixes, const rocksdb::ReadOptions& read_options,
+            const ReadObjects& objects, rocksdb::RandomAccessFileReader* file);
+
+  // Whether it has no units that somebody asks.
+  bool AreNone() const { return keys_why == SB_NO_SUCH_UNITS && prefixes_why == SB_NO_SUCH_UNITS; }
+  bool IsAny(int why) const { return keys_why == why || prefixes_why == why; }
+
+  int keys_why;
+  UnitTable::Head keys;
+  int prefixes_why = SB_NO_SUCH_UNITS;
+  UnitTable::Head prefixes;
+};
+
 }  // namespace springbloom

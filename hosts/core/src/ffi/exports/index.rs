@@ -5,7 +5,10 @@ use std::{ffi::c_int, sync::Arc};
 use springbloom_index::Cursor;
 use springbloom_manager::LoadedIndex;
 
-use super::{exports::guarded, table::LentTable, types::Move};
+use super::{
+    super::{table::LentTable, types::Move},
+    guarded,
+};
 use crate::engine::{Bytes, IndexEntry};
 
 struct IndexCursor {
