@@ -12,7 +12,6 @@ namespace springbloom {
 // Stock code asks no filter of a table, and none that was planted, unless it was opened with a filter policy.
 class StockReaders {
  public:
-
   // A stock reader, with tries while filters give way to what it puts into the block cache: a flush that finds no room ends all writes.
   rocksdb::Status Open(const sb_filters* filters, const rocksdb::BlockBasedTableOptions& table_options,
                        const rocksdb::ReadOptions& read_options, const rocksdb::TableReaderOptions& reader_options,
