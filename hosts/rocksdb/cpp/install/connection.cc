@@ -3,8 +3,6 @@
 #include <utility>
 #include <vector>
 
-#include "install/engine.h"
-
 namespace springbloom {
 
 using rocksdb::Status;
