@@ -16,7 +16,7 @@ use crate::{
 /// Operations of all option sets together, unless `SPRINGBLOOM_ORACLE_OPS` says otherwise.
 const OPERATIONS_TOTAL: u64 = 1_000_000;
 /// With fewer operations, lookups may not reach enough tables for what a set must show.
-const TELLING_OPERATIONS: u64 = 5_000;
+const TELLING_OPERATIONS: u64 = 3_000;
 /// How often the database is closed and opened again while the operations run.
 const REOPENINGS: u64 = 4;
 /// Operations between two changes of a wandering budget.
