@@ -237,7 +237,7 @@ fn what_cannot_be_explained_says_why() {
         (&["zzz"], "A lookup reads no block"),
         (&["00000007", "--family", "stock"], "no filter: reads"),
         (&["0x3030303030303037"], "value"),
-        (&["00000007-"], "no hotness file"),
+        (&["00000007-"], "no hotness file that can be used"),
     ] {
         let out = text(arguments);
         assert!(out.contains(said), "{arguments:?}: {out}");

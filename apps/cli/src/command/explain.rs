@@ -3,8 +3,13 @@
 mod asked_table;
 mod explanation;
 
+use std::{ffi::OsString, os::unix::ffi::OsStrExt};
+
 use anyhow::{Result, bail};
-use clap::Args;
+use clap::{
+    Args,
+    builder::{OsStringValueParser, TypedValueParser},
+};
 use rocksdb::{DB, Options};
 use springbloom_console::{bad_input, output};
 use springbloom_rocksdb::inspect;
@@ -24,7 +29,7 @@ pub(crate) struct Explain {
     #[command(flatten)]
     database: Database,
     /// The key: text, or 0x and hexadecimal digits
-    #[arg(value_parser = key_of)]
+    #[arg(value_parser = OsStringValueParser::new().try_map(key_of))]
     key: Key,
     /// Column family
     #[arg(long, value_name = "NAME", default_value = "default")]
@@ -38,9 +43,10 @@ pub(crate) struct Explain {
 #[derive(Clone, Debug)]
 struct Key(Vec<u8>);
 
-fn key_of(text: &str) -> Result<Key, String> {
-    let Some(digits) = text.strip_prefix("0x") else { return Ok(Key(text.into())) };
-    let digits: Option<Vec<u8>> = digits.chars().map(|digit| Some(digit.to_digit(16)? as u8)).collect();
+fn key_of(text: OsString) -> Result<Key, String> {
+    let Some(digits) = text.as_bytes().strip_prefix(b"0x") else { return Ok(Key(text.as_bytes().into())) };
+    let digit = |&digit: &u8| Some(char::from(digit).to_digit(16)? as u8);
+    let digits: Option<Vec<u8>> = digits.iter().map(digit).collect();
     let (pairs, []) = digits.as_deref().unwrap_or(&[0]).as_chunks::<2>() else {
         return Err("expected an even number of hexadecimal digits behind 0x".to_owned());
     };
@@ -136,10 +142,14 @@ impl Explain {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::ffi::OsStringExt;
+
     use super::*;
 
     #[test]
-    fn keys_are_text_or_hexadecimal() {
+    fn keys_are_bytes_or_hexadecimal() {
+        let not_text = OsString::from_vec(vec![0xff, b'x']);
+        assert_eq!(key_of(not_text).expect("any bytes").0, b"\xffx");
         for (text, key) in [
             ("user17", &b"user17"[..]),
             ("", b""),
@@ -147,10 +157,13 @@ mod tests {
             ("0x00fF7c", b"\x00\xff|"),
             ("é", "é".as_bytes()),
         ] {
-            assert_eq!(key_of(text).expect(text).0, key, "{text}");
+            assert_eq!(key_of(text.into()).expect(text).0, key, "{text}");
         }
         for text in ["0x1", "0xgg", "0x+1", "0x0é"] {
-            assert!(key_of(text).expect_err(text).contains("even number of hexadecimal digits"), "{text}");
+            assert!(
+                key_of(text.into()).expect_err(text).contains("even number of hexadecimal digits"),
+                "{text}"
+            );
         }
     }
 }

@@ -110,7 +110,7 @@ impl Explanation {
             Some(seconds) => writeln!(out, "Resident units are those of the hotness file, {seconds} s old.")?,
             None => writeln!(
                 out,
-                "Which units are resident is not known: there is no hotness file. The table is for all units."
+                "Which units are resident is not known: there is no hotness file that can be used. The table is for all units."
             )?,
         }
         let indexes = match are_indexes_cached {

@@ -5,15 +5,15 @@ use std::io::Write;
 use anyhow::Result;
 use clap::Args;
 use serde_json::json;
-use springbloom_console::output;
 use springbloom_console::sizes::{self, Size};
+use springbloom_console::{bad_input, output};
 
 /// As measured with 50 million keys (docs/index.md): memory and rates.
 const MEMORY_BYTES_PER_KEY: f64 = 0.75;
 const PUTS_PER_SECOND: f64 = 112_000.0;
 const GETS_PER_SECOND: f64 = 11_200.0;
 /// On disk, in addition to the pair: 9 in buckets, as measured with a million keys (commit 9f510c9c), and heads of records and pages.
-const DISK_BYTES_PER_KEY: f64 = 12.0;
+const DISK_BYTES_PER_KEY: u64 = 12;
 
 /// Say what an index would take: disk, memory and time. Makes nothing
 #[derive(Args, Debug)]
@@ -32,7 +32,12 @@ pub(crate) struct Plan {
 impl Plan {
     pub(super) fn run(&self) -> Result<()> {
         let keys = self.keys as f64;
-        let disk_bytes = (keys * (self.pair.bytes as f64 + DISK_BYTES_PER_KEY)) as u64;
+        let disk_bytes = u128::from(self.keys) * u128::from(self.pair.bytes + DISK_BYTES_PER_KEY);
+        let disk_bytes = u64::try_from(disk_bytes).map_err(|_| {
+            bad_input(format!(
+                "--keys and --pair take {disk_bytes} bytes of disk, expected less than 2^64 bytes"
+            ))
+        })?;
         let memory_bytes = (keys * MEMORY_BYTES_PER_KEY) as u64;
         let (put_seconds, get_seconds) = (keys / PUTS_PER_SECOND, keys / GETS_PER_SECOND);
         if self.json {
