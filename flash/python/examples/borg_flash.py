@@ -6,7 +6,9 @@ Chunks that a run adds are in borg's own index until it ends: what is on flash i
 Commands that rewrite the index (compact, check --repair) use borg's own.
 """
 
+import hashlib
 import itertools
+import json
 import logging
 import os
 import shutil
@@ -17,8 +19,8 @@ import tempfile
 import borg
 import borg.archiver
 from borg import cache
-from borg.hashindex import ChunkIndex, ChunkIndexEntry
-from borg.repository import Repository
+from borg.hashindex import ChunkIndex, ChunkIndexEntry, ChunkIndexEntryFormat
+from borg.repository import Repository, StoreObjectNotFound
 
 from springflash import DamagedError, FlashError, FlashIndex, ForkedError
 
@@ -26,6 +28,10 @@ from springflash import DamagedError, FlashError, FlashIndex, ForkedError
 RELEASES = ("2.0.0b23",)
 #: The pack of a chunk, its offset and size there.
 PLACE = struct.Struct("<32sII")
+#: A fragment of borg's index: before its entries, and one of them: a chunk, flags and size, which are 0, and its place.
+HEADER, ENTRY = struct.Struct("<8sII"), struct.Struct("<32s8x40s")
+#: What one of another format raises.
+UNREADABLE = (ValueError, TypeError, LookupError, struct.error)
 #: The key of the number of chunks and the names of the index fragments that they come from. Its value is empty while these are read.
 STATE, STATE_BYTES_MAX = b"state", 65_536
 #: Answers that are kept, and chunks that are looked up together.
@@ -144,19 +150,40 @@ class FlashChunkIndex(ChunkIndex):
         self._new_count = 0
 
 
+def entries(data):
+    """The chunks of a fragment with their places. borg's reader makes a table, which takes several times the memory and time."""
+    magic, version, header_bytes = HEADER.unpack_from(data)
+    start = HEADER.size + header_bytes
+    header = json.loads(data[HEADER.size : start])
+    told = (magic, version, header["key_size"], header["byte_order"], header["value_format"], header["used"] * ENTRY.size)
+    if told != (b"BORGHASH", 1, KEY_BYTES, "little", list(ChunkIndexEntryFormat), len(data) - start):
+        raise ValueError("another format")
+    return ENTRY.iter_unpack(memoryview(data)[start:])
+
+
+def read_fragment(repository, index, name):
+    """The number of chunks that are new to the index, or None if the fragment is gone or unreadable."""
+    try:
+        data = repository.store_load(f"index/{name.hex()}")
+        chunks = entries(data) if hashlib.sha256(data).digest() == name else None
+    except (StoreObjectNotFound, *UNREADABLE):
+        chunks = None
+    if chunks is None:
+        return None
+    batches = iter(lambda: list(itertools.islice(chunks, ANSWERS)), [])
+    return sum(index.setdefault_many(*zip(*batch)).count(None) for batch in batches)
+
+
 def read_fragments(repository, index, names):
     """Takes in the fragments that are not in the index yet. Whether it was possible."""
     state = index.get(STATE, b"")
     index[STATE] = b""
     count, merged = int.from_bytes(state[:8], "little"), names_of(state)
     for name in sorted(names - merged):
-        fragment = cache.read_chunkindex_from_repo(repository, name.hex())
-        if fragment is None:
+        added = read_fragment(repository, index, name)
+        if added is None:
             return False
-        entries = ((key, PLACE.pack(*entry[2:])) for key, entry in fragment.items())
-        while batch := list(itertools.islice(entries, ANSWERS)):
-            count += index.setdefault_many(*zip(*batch)).count(None)
-        fragment.clear()
+        count += added
     index[STATE] = count.to_bytes(8, "little") + b"".join(sorted(names))
     return True
 
@@ -199,8 +226,6 @@ def build(repository, **asked):
     except DamagedError as error:
         logger.warning("%s; it is made again by the next run", error)
         shutil.rmtree(folder, ignore_errors=True)
-    except cache.CorruptChunkIndexFragment:
-        pass
     except (FlashError, OSError) as error:
         # Another run reads fragments, or the disk is full.
         logger.warning("borg's own chunk index is used: %s", error)

@@ -1,6 +1,7 @@
 """borg_flash.py runs borg itself: backups, kills, and what other clients of the repository do."""
 
 import filecmp
+import io
 import os
 import random
 import signal
@@ -131,6 +132,29 @@ def test_two_runs_at_once_share_the_index(tmp_path, borg):
         told = process.communicate(timeout=600)[0]
         assert process.returncode == 0, told
     assert restored(borg, tmp_path, "d")
+
+
+def test_fragments_are_read_as_borg_reads_them(monkeypatch):
+    monkeypatch.syspath_prepend(EXAMPLES)
+    import borg_flash
+    from borg.hashindex import ChunkIndex, ChunkIndexEntry
+
+    rng = random.Random(8)
+    for chunks in (0, 1, 1000):
+        fragment = ChunkIndex()
+        for _ in range(chunks):
+            place = (rng.randbytes(32), rng.randrange(1 << 32), rng.randrange(1 << 32))
+            fragment[rng.randbytes(32)] = ChunkIndexEntry(0, 0, *place)
+        with io.BytesIO() as file:
+            fragment.write(file)
+            data = file.getvalue()
+        read = {key: ChunkIndexEntry(0, 0, *borg_flash.PLACE.unpack(place)) for key, place in borg_flash.entries(data)}
+        assert read == dict(fragment.iteritems())
+        # Those of another format, or a part of one, are left to borg.
+        others = [data.replace(*change) for change in ((b"BORGHASH", b"BORGHASG"), (b"little", b"bigger"), (b'"32s"', b'"16s"'))]
+        for other in (*others, data + b"\0", *(data[:at] for at in range(0, len(data), 79))):
+            with pytest.raises(borg_flash.UNREADABLE):
+                borg_flash.entries(other)
 
 
 def test_the_table_is_that_of_borg(tmp_path, monkeypatch):
