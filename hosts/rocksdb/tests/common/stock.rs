@@ -27,7 +27,7 @@ fn all_tables() -> CompactOptions {
 
 /// Whether `got` is what stock RocksDB makes of merges where it loses what they are merged with. A level may have the newest operands of a
 /// key at the end of one table and its older entries at the beginning of the next. Where an older range deletion covers the key, too,
-/// `Version::Get` of every release takes the next table for deleted (`features` shows it without filter units). `MultiGet`, iterators and
+/// `Version::Get` (11.8.1) takes the next table for deleted (`features` shows it without filter units). `MultiGet`, iterators and
 /// compactions find the entries, and so does `get` with range deletions ignored.
 #[allow(deprecated, reason = "RocksDB deprecates the option for its little gain")]
 pub(crate) fn loses_what_was_merged(

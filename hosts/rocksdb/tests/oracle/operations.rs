@@ -415,12 +415,14 @@ impl Operations {
         expected: Option<Vec<u8>>,
         get: impl FnOnce(ReadOptions) -> Result<Option<Vec<u8>>, rocksdb::Error>,
     ) {
-        if let (Some(got), Some(expected)) = (&got, &expected)
-            && stock::loses_what_was_merged(got, expected, |options| get(options).expect("get"))
-        {
+        let both = got.as_deref().zip(expected.as_deref());
+        let is_lost = both.is_some_and(|(got, expected)| {
+            stock::loses_what_was_merged(got, expected, |options| get(options).expect("get"))
+        });
+        if is_lost {
             eprintln!("RocksDB lost what was merged: {}", String::from_utf8_lossy(key));
-            return self.check(key, Some(expected), Some(expected.clone()));
         }
+        let got = if is_lost { expected.clone() } else { got };
         self.check(key, got.as_deref(), expected);
     }
 

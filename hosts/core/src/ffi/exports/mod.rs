@@ -17,7 +17,7 @@ use std::{
 use super::types::write_message;
 
 /// Catches panics: none may cross into another language.
-pub(super) fn guarded<T>(on_panic: T, run: impl FnOnce() -> T) -> T {
+fn guarded<T>(on_panic: T, run: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or(on_panic)
 }
 
