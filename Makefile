@@ -24,7 +24,7 @@ program:
 
 # The core and the hosts of RocksDB. `.ci/run` also tests the wings.
 test: build-all lint
-	@cargo test --release --locked --workspace
+	@cargo test --release --locked --workspace $(LIBRARIES:-p=--exclude)
 	@cargo test --profile checked --locked $(LIBRARIES)
 	@scripts/test-readme
 	@scripts/test-core-library
