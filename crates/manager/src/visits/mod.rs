@@ -4,7 +4,6 @@ mod batch;
 mod counters;
 mod outcome;
 mod packed_visit;
-mod rings;
 mod slot_set;
 mod thread_visits;
 mod visit_buffer;
