@@ -18,7 +18,7 @@ use crate::settings::ManagerSettings;
 use crate::stats::Stats;
 use crate::table_spec::{SegmentUse, TableSpec};
 use crate::unit_source::{KnownTable, Place};
-use crate::visits::{OutcomeTotals, SlotSet, VisitBuffer};
+use crate::visits::{OutcomeTotals, VisitBuffer};
 use crate::waiting_table::{WaitingTable, WaitsFor};
 
 /// Tables that one hold of the mutex goes through where there may be many: enough for a small database, and too few for others to wait.
@@ -98,8 +98,8 @@ impl Manager {
     ) -> ForgottenScopes {
         let mut registry = self.shared.registry.lock();
         let slots = registry.slots_of(scopes.clone());
-        let sought = SlotSet::new(slots.clone());
-        self.shared.visits.look_through(&sought, |batch| registry.take_in_of(&sought, batch));
+        let sought = slots.iter().copied().collect();
+        self.shared.visits.look_through(|batch| registry.take_in_of(&sought, batch));
         let forgotten = ForgottenScopes {
             is_visited: registry.is_any_visited(scopes.clone()),
             activity: registry.activity_of(scopes, &slots),

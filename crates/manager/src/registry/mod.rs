@@ -40,7 +40,7 @@ use crate::settings::ManagerSettings;
 use crate::stats::{Counters, Stats};
 use crate::table_spec::{SegmentUse, TableSpec};
 use crate::unit_source::{KnownTable, UnitSource};
-use crate::visits::{PackedVisit, SEGMENTS_MAX, SlotSet, Visit, VisitBatch, VisitBuffer, VisitedTable};
+use crate::visits::{PackedVisit, SEGMENTS_MAX, Visit, VisitBatch, VisitBuffer, VisitedTable};
 use damage::Damage;
 use indexes::Indexes;
 use lately::Recent;
@@ -344,10 +344,10 @@ impl Registry {
     }
 
     /// The same for visits to some tables alone, which leave the batch.
-    pub(crate) fn take_in_of(&mut self, slots: &SlotSet, batch: &mut VisitBatch) {
+    pub(crate) fn take_in_of(&mut self, slots: &BTreeSet<u32>, batch: &mut VisitBatch) {
         let sample_weight = batch.sample_weight();
         batch.retain(|visit| {
-            let is_of_them = slots.contains(visit.segment().table);
+            let is_of_them = slots.contains(&visit.segment().table);
             if is_of_them {
                 self.take_in_visit(visit, sample_weight);
             }

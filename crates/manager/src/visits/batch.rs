@@ -3,7 +3,6 @@
 use fastrand::Rng;
 
 use super::packed_visit::PackedVisit;
-use super::slot_set::{SlotMask, SlotSet};
 use crate::memory::taken_bytes;
 
 /// Visits of one thread, up to a fixed number. Has no room at all where the budget has none.
@@ -12,8 +11,6 @@ pub(crate) struct VisitBatch {
     pub(super) visits: Vec<PackedVisit>,
     /// Each event was noted with a chance of one in 2^this.
     pub(super) period_log2: u8,
-    /// The slots of all events that were moved here, so that a batch without those of a table need not be looked through.
-    slots: SlotMask,
 }
 
 impl VisitBatch {
@@ -58,18 +55,7 @@ impl VisitBatch {
     pub(super) fn fill_from(&mut self, other: &mut VisitBatch) {
         let room = self.visits.capacity() - self.visits.len();
         let moved = other.visits.len().saturating_sub(room)..;
-        let moved = other.visits.drain(moved);
-        self.visits.extend(moved.inspect(|visit| self.slots.add(visit.segment().table)));
-    }
-
-    /// Whether there may be events of some of these tables among those that were moved here.
-    pub(super) fn may_have_any_of(&self, slots: &SlotSet) -> bool {
-        self.slots.may_share(slots.mask())
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.visits.clear();
-        self.slots = SlotMask::default();
+        self.visits.extend(other.visits.drain(moved));
     }
 }
 

@@ -12,7 +12,6 @@ use fastrand::Rng;
 use super::batch::{PERIOD_LOG2_MAX, VisitBatch, is_one_in};
 use super::counters::{ThreadTotals, Totals};
 use super::packed_visit::{PackedVisit, SEGMENTS_MAX, VisitedTable};
-use super::slot_set::SlotSet;
 use super::visit_buffer::VisitBuffer;
 use crate::budget::{MemoryKind, Reservation};
 use crate::memory::allocated_bytes;
@@ -76,9 +75,8 @@ impl VisitBuffer {
         }
     }
 
-    /// Shows batches, among them all with visits to tables of `slots`: what this thread has noted and what waits to be taken in. What
-    /// `look` leaves in a batch is still there afterwards.
-    pub(crate) fn look_through(self: &Arc<Self>, slots: &SlotSet, mut look: impl FnMut(&mut VisitBatch)) {
+    /// Shows what this thread has noted and what waits to be taken in. What `look` leaves in a batch is still there afterwards.
+    pub(crate) fn look_through(self: &Arc<Self>, mut look: impl FnMut(&mut VisitBatch)) {
         let _ = THREAD.try_with(|thread| {
             let mut threads = thread.borrow_mut();
             let entry = threads.iter_mut().find(|entry| Arc::ptr_eq(&entry.visits, self));
@@ -86,9 +84,7 @@ impl VisitBuffer {
         });
         for _ in 0..self.full.len() {
             let Some(mut batch) = self.full.pop() else { return };
-            if batch.may_have_any_of(slots) {
-                look(&mut batch);
-            }
+            look(&mut batch);
             match batch.visits.is_empty() {
                 true => self.give_back(batch),
                 false => self.put(&self.full, batch),

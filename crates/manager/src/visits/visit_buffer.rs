@@ -164,7 +164,7 @@ impl VisitBuffer {
     }
 
     pub(crate) fn give_back(&self, mut batch: VisitBatch) {
-        batch.clear();
+        batch.visits.clear();
         if self.has_too_many() {
             return self.discard(batch);
         }
