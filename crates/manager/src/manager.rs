@@ -146,7 +146,7 @@ impl Manager {
     }
 
     /// The scopes that lookups visited since the last call, of those that still have tables, as far as the visits were taken in.
-    /// O(these scopes), under the manager's mutex.
+    /// O(sorted runs), under the manager's mutex.
     pub fn take_visited(&self) -> BTreeSet<ScopeId> {
         self.shared.registry.lock().take_visited()
     }
@@ -234,15 +234,10 @@ impl Manager {
 
     /// The same where the budget is larger; otherwise it stays.
     pub fn lower_budget_bytes(&self, budget_bytes: usize) {
-        let is_larger = {
-            let mut registry = self.shared.registry.lock();
-            let is_larger = self.budget.asked_bytes() > budget_bytes;
-            if is_larger {
-                registry.ask_budget(budget_bytes);
-            }
-            is_larger
-        };
-        if is_larger {
+        let mut registry = self.shared.registry.lock();
+        if self.budget.asked_bytes() > budget_bytes {
+            registry.ask_budget(budget_bytes);
+            drop(registry);
             self.reach_budget();
         }
     }
@@ -307,17 +302,13 @@ impl Manager {
             thread.thread().unpark();
         }
     }
-}
 
-impl Manager {
     /// Ends the threads, after what they are reading. From then on nothing is learned or loaded. Must be called before the last owner drops
     /// the manager if tables that wait, or chores, may own it: a thread cannot wait for itself.
     pub fn end(&self) {
         self.shared.stop();
-        if let Some(thread) = &self.thread {
-            thread.thread().unpark();
-            thread.join();
-        }
+        self.wake();
+        self.thread.iter().for_each(JoinedThread::join);
     }
 }
 
