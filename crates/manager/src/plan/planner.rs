@@ -112,7 +112,7 @@ impl Planner {
     pub(crate) fn placement_order(&self, table: u32) -> Vec<SegmentRef> {
         let states = self.allocation.segments().table(table);
         let mut order: Vec<u32> = (0..states.len() as u32).collect();
-        let negatives = |segment: u32| states[segment as usize].counts().negatives();
+        let negatives = |segment: u32| states[segment as usize].hotness().negatives;
         order.sort_by(|&a, &b| negatives(b).total_cmp(&negatives(a)));
         order.into_iter().map(|segment| SegmentRef { table, segment }).collect()
     }
@@ -136,7 +136,7 @@ impl Planner {
             return;
         }
         let Visit { segment, outcome, sample_weight } = visit;
-        self.allocation.runs_mut().count_visits(segment.table, outcome, sample_weight.into());
+        self.allocation.runs.count_visits(segment.table, outcome, sample_weight.into());
         if let Some(factor) = self.allocation.record(visit) {
             self.policy.on_rescale(factor);
         }

@@ -27,7 +27,7 @@ impl UnitRate {
 pub struct SegmentState {
     /// Shape of the units that were built.
     pub shape: GroupShape,
-    pub(super) counts: Counts,
+    pub(crate) counts: Counts,
     rate: UnitRate,
     /// Units allocated.
     pub(super) units: u8,
@@ -46,11 +46,7 @@ impl SegmentState {
 
     /// Measured use.
     pub fn hotness(&self) -> Hotness {
-        self.counts.hotness()
-    }
-
-    pub(crate) fn counts(&self) -> &Counts {
-        &self.counts
+        self.counts.hotness
     }
 
     /// Units allocated.

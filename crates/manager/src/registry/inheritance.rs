@@ -62,13 +62,13 @@ impl Registry {
         };
         let Residency { planner, tables, .. } = &mut self.residency;
         let allocation = planner.allocation();
-        let run_of = |slot| allocation.runs().of(slot);
+        let run_of = |slot| allocation.run(slot);
         let relatives = tables.relatives(spec.scope, range, relatives_max(spec), run_of);
         let relatives = relatives.into_iter().filter_map(|slot| {
             let hotness = move |segment: u32| {
                 allocation.table(slot).get(segment as usize).map(|state| state.hotness()).unwrap_or_default()
             };
-            let level = allocation.runs().of(slot)?.level;
+            let level = allocation.run(slot)?.level;
             Some(Relative { level, fences: tables.get(slot)?.shared.fences(), hotness })
         });
         of_new_segments(inherit::inherit(spec.fences.as_ref(), spec.level, order, relatives))
@@ -80,8 +80,8 @@ impl Registry {
             return Vec::new();
         }
         let Residency { planner, tables, .. } = &self.residency;
-        let runs = planner.allocation().runs();
-        let table = |slot: u32| Some((runs.of(slot)?.level, tables.get(slot)?.shared.clone()));
+        let allocation = planner.allocation();
+        let table = |slot: u32| Some((allocation.run(slot)?.level, tables.get(slot)?.shared.clone()));
         tables.slots_of(spec.scope..ScopeId(spec.scope.0 + 1)).into_iter().filter_map(table).collect()
     }
 

@@ -207,7 +207,7 @@ impl Registry {
 
     fn reattach(&mut self, slot: u32, spec: TableSpec) -> u32 {
         self.residency.tables.set_source(slot, spec.source);
-        let level = self.residency.planner.allocation().runs().of(slot).and_then(|run| run.level);
+        let level = self.residency.planner.allocation().run(slot).and_then(|run| run.level);
         if spec.level.is_some() && spec.level != level {
             self.move_to_level(slot, spec.level);
         }
@@ -265,7 +265,7 @@ impl Registry {
 
     fn move_to_level(&mut self, slot: u32, level: Option<u8>) {
         let Residency { planner, tables, .. } = &mut self.residency;
-        if let Some(run) = planner.allocation().runs().of(slot) {
+        if let Some(run) = planner.allocation().run(slot) {
             tables.move_to_another_level(slot, run.scope);
             planner.set_level(slot, level);
         }
@@ -276,7 +276,7 @@ impl Registry {
         let list_bytes = self.residency.list_bytes(0);
         let Residency { planner, tables, loads, indexes, memory, .. } = &mut self.residency;
         let Some(slot) = tables.slot_of(id) else { return };
-        let Some(run) = planner.allocation().runs().of(slot) else { return };
+        let Some(run) = planner.allocation().run(slot) else { return };
         loads.remove_table(tables, slot);
         let Some(table) = tables.remove(slot, run.scope) else { return };
         planner.remove_table(slot);
@@ -314,7 +314,7 @@ impl Registry {
 
     /// What happened in some scopes, whose tables are in these slots, and lately in all.
     pub(crate) fn activity_of(&self, scopes: Range<ScopeId>, slots: &[u32]) -> Activity {
-        let runs = self.residency.planner.allocation().runs();
+        let runs = &self.residency.planner.allocation.runs;
         Activity { counts: runs.counts_of(scopes, slots), lately: self.lately() }
     }
 
@@ -367,12 +367,12 @@ impl Registry {
 
     /// The scopes with visits since the last call.
     pub(crate) fn take_visited(&mut self) -> BTreeSet<ScopeId> {
-        self.residency.planner.allocation.runs_mut().take_visited()
+        self.residency.planner.allocation.runs.take_visited()
     }
 
     /// Whether one of some scopes has visits since the last call of [`take_visited`](Self::take_visited).
     pub(crate) fn is_any_visited(&self, scopes: Range<ScopeId>) -> bool {
-        self.residency.planner.allocation().runs().is_any_visited(scopes)
+        self.residency.planner.allocation().runs.is_any_visited(scopes)
     }
 
     /// Asks for another budget: nothing is planned beyond it from now on.

@@ -43,12 +43,12 @@ pub(super) fn demand(residency: &Residency) -> Demand {
     let allocation = residency.planner.allocation();
     let segments = Vec::with_capacity(allocation.segment_count());
     let mut demand = Demand { segments, visits: 0.0, wasted_reads: 0.0 };
-    let now = 1.0 / allocation.decay().weight();
+    let now = 1.0 / allocation.decay.weight;
     for (_, state) in allocation.segments().iter() {
-        let counts = state.counts();
-        demand.visits += f64::from(counts.access_count()) * now;
-        demand.wasted_reads += f64::from(counts.wasted_reads()) * now;
-        let negatives = f64::from(counts.negatives()) * now;
+        let hotness = state.hotness();
+        demand.visits += f64::from(hotness.access_count) * now;
+        demand.wasted_reads += f64::from(hotness.wasted_reads) * now;
+        let negatives = f64::from(hotness.negatives) * now;
         demand.segments.push(SegmentDemand { shape: state.shape, units_max: state.units_max(), negatives });
     }
     demand
@@ -105,7 +105,7 @@ fn scopes(residency: &Residency) -> Vec<ScopeStats> {
     let mut levels: BTreeMap<(ScopeId, u16), LevelUnits> = BTreeMap::new();
     let mut tables: BTreeMap<ScopeId, usize> = BTreeMap::new();
     for (slot, table) in residency.tables.iter() {
-        let Some(run) = allocation.runs().of(slot) else { continue };
+        let Some(run) = allocation.run(slot) else { continue };
         *tables.entry(run.scope).or_default() += 1;
         let level = levels.entry((run.scope, place_of(run.level))).or_default();
         level.level = run.level;
@@ -124,7 +124,7 @@ fn scopes(residency: &Residency) -> Vec<ScopeStats> {
             level.unit_bytes += group_bytes(state.shape, resident);
         }
     }
-    let counts = allocation.runs().scope_counts();
+    let counts = allocation.runs.scope_counts();
     let mut scopes: Vec<_> = tables
         .into_iter()
         .map(|(scope, tables)| {

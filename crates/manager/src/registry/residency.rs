@@ -321,7 +321,7 @@ impl Residency {
             Ok(()) => {
                 reservation.forget(MemoryKind::Units);
                 self.counters.loads += added as u64;
-                self.planner.allocation.runs_mut().count_loads(segment.table, added as u64);
+                self.planner.allocation.runs.count_loads(segment.table, added as u64);
                 self.counters.load_bytes += (added * shape.unit_bytes()) as u64;
                 if by_segment {
                     self.request_load(segment, LoadBy::Segment);

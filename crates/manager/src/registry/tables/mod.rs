@@ -61,7 +61,7 @@ impl Tables {
             last_generation: 0,
             by_id: Vec::new(),
             neighbours: Neighbours::default(),
-            sources: Sources::new(),
+            sources: Sources::default(),
             retired: Vec::new(),
             forgotten: Vec::new(),
             budget,
