@@ -49,7 +49,7 @@ pub(crate) fn load_next(registry: &SharedRegistry) -> Progress {
     let _source = job.request.table.source.clone();
     let loaded = job.read();
     let residency = &mut registry.lock().residency;
-    let has_waited = residency.loads.end_read(number);
+    let has_waited = residency.loads.in_flight.end(number);
     residency.take_in_units(loaded);
     if has_waited {
         residency.queue_table(table);
@@ -108,7 +108,7 @@ impl Job {
             return Reserved::Job(Self { request, extent: Extent::Unit, buffer });
         }
         // Other reads end soon, and free what they hold. The plan has room for the unit itself.
-        if residency.loads.has_recent_reads() || residency.make_headroom(buffer_bytes) {
+        if residency.loads.in_flight.has_recent() || residency.make_headroom(buffer_bytes) {
             residency.queue_table(segment.table);
             return Reserved::Blocked;
         }

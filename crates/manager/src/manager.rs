@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::background::{JoinedThread, Shared};
 use crate::budget::{MemoryBudget, MemoryKind, Reservation};
@@ -175,22 +175,23 @@ impl Manager {
     /// share of them, so that what hangs keeps nobody waiting but those of its place. At the manager's end, chores that did not begin are
     /// dropped.
     pub fn run(&self, chore: Chore) {
-        self.shared.registry.lock().residency.loads.push_chore(chore);
+        self.shared.registry.lock().residency.loads.chores.push_back(chore);
         self.wake();
     }
 
     /// Has an open table, which was not registered for this reason, opened when that is over. Gives a number for
     /// [`stop_waiting`](Self::stop_waiting).
     pub fn wait_to_open(&self, table: Arc<dyn WaitingTable>, place: Place, why: WaitsFor) -> u64 {
-        let number = self.shared.registry.lock().residency.loads.add_waiting(table, place, why);
+        let now = Instant::now();
+        let number = self.shared.registry.lock().residency.loads.waiting.add(table, place, why, now);
         self.wake();
         number
     }
 
     /// The table waits no more. Its [`open`](WaitingTable::open) may be under way, and is not waited for.
     pub fn stop_waiting(&self, number: u64) {
-        let waited = self.shared.registry.lock().residency.loads.remove_waiting(number);
-        drop(waited);
+        let waited = self.shared.registry.lock().residency.loads.waiting.remove(number);
+        drop(waited); // without the lock
     }
 
     /// Counts blocks that a lookup had to read because no cache had them. Lock-free, without allocation.

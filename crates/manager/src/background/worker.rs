@@ -275,7 +275,7 @@ impl Shared {
         while let Some((chore, number)) = next().filter(|_| !self.stop.load(Ordering::Acquire)) {
             self.readers.begin_chore(place);
             self.guarded(|| chore.run());
-            self.registry.lock().residency.loads.end_read(number);
+            self.registry.lock().residency.loads.in_flight.end(number);
             self.readers.end_chore(place);
         }
     }

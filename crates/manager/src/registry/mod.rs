@@ -132,7 +132,7 @@ impl Registry {
             residency: Residency {
                 planner,
                 tables: Tables::new(budget.clone()),
-                loads: LoadQueue::new(),
+                loads: LoadQueue::default(),
                 damage: Damage::default(),
                 indexes: Indexes::default(),
                 memory,
@@ -401,7 +401,7 @@ impl Registry {
         }
         // Nobody waits for a read that seems to hang: the budget falls when it is over.
         let movable_bytes = self.residency.memory.movable_bytes();
-        if movable_bytes > self.residency.loads.late_bytes() {
+        if movable_bytes > self.residency.loads.in_flight.late_bytes() {
             return BudgetMove::Waits;
         }
         self.residency.memory.collect();

@@ -1,6 +1,7 @@
 //! What the registry tells of itself.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use super::lately::Lately;
 use super::residency::Residency;
@@ -62,7 +63,7 @@ pub(super) fn stats(residency: &Residency, lookups: &Lookups) -> Stats {
     let used = |kind| memory.budget.used_bytes_of(kind);
     let scopes = scopes(residency);
     let levels = in_all_scopes(&scopes);
-    let (tables_without_room, unreadable_tables) = loads.waiting_counts();
+    let (tables_without_room, unreadable_tables) = loads.waiting.counts(Instant::now());
     let resident_bytes = levels.iter().map(|level| level.unit_bytes).sum();
     Stats {
         budget_bytes: budget.budget_bytes,
@@ -79,7 +80,7 @@ pub(super) fn stats(residency: &Residency, lookups: &Lookups) -> Stats {
         tables: tables.iter().count(),
         closed_tables: tables.iter().filter(|(_, table)| table.shared.is_closed()).count(),
         refused_tables: counters.refused_tables,
-        failing_tables: loads.failing_count(tables) + unreadable_tables,
+        failing_tables: loads.failing.count(tables) + unreadable_tables,
         tables_without_room,
         segments: planner.allocation().segment_count(),
         resident_indexes: levels.iter().map(|level| level.indexes).sum(),

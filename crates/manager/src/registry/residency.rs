@@ -105,7 +105,7 @@ impl Residency {
 
     /// Notes that a table may lack units.
     pub(crate) fn queue_table(&mut self, table: u32) {
-        self.loads.push_table(&mut self.tables, table);
+        self.loads.noted.push(&mut self.tables, table);
     }
 
     /// Shrinks the segment's group to its first `units` units. If a lookup holds it, and there is no room for a copy, the segment has no
@@ -171,19 +171,15 @@ impl Residency {
         let tables = &self.tables;
         self.indexes.fit(indexes::most_bytes(&self.memory), |slot| tables.index(slot));
         // What a read holds that hangs is free for nobody.
-        let taken_bytes = spare_bytes + self.loads.late_bytes();
+        let taken_bytes = spare_bytes + self.loads.in_flight.late_bytes();
         let unit_budget_bytes = self.memory.unit_budget_bytes().saturating_sub(taken_bytes);
         self.planner.allocation.set_unit_budget_bytes(unit_budget_bytes);
     }
 
-    /// Whether bookkeeping may take this many bytes more, for segments whose first few units take `few_units_bytes`.
-    fn has_share_for(&self, bytes: usize, few_units_bytes: usize) -> bool {
-        self.memory.has_share_for(bytes, self.planner.allocation().few_units_bytes() + few_units_bytes)
-    }
-
-    /// Takes bytes of the budget for bookkeeping, and evicts units for them.
+    /// Takes bytes of the budget for bookkeeping, and evicts units for them. A new table's first few units take `few_units_bytes`.
     pub(crate) fn reserve(&mut self, bytes: usize, few_units_bytes: usize) -> Option<Reservation> {
-        if bytes > 0 && !self.has_share_for(bytes, few_units_bytes) {
+        let few_units_bytes = self.planner.allocation().few_units_bytes() + few_units_bytes;
+        if bytes > 0 && !self.memory.has_share_for(bytes, few_units_bytes) {
             return None;
         }
         self.reserve_of(MemoryKind::Bookkeeping, bytes)
@@ -242,7 +238,7 @@ impl Residency {
         shared.index()?.plan();
         self.counters.load_reads += 1;
         let read = move || indexes::read(&*source, &shared, reservation);
-        self.loads.push_chore(Chore::new(place, read));
+        self.loads.chores.push_back(Chore::new(place, read));
         Some(())
     }
 
