@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::budget::{BudgetSnapshot, MemoryKind, Reservation};
 use crate::memory::group_bytes;
-use crate::registry::{LoadRequest, LoadResult, ReadUnits, Residency, SharedRegistry};
+use crate::registry::{LoadRequest, LoadResult, ReadUnits, Registry, SharedRegistry};
 use crate::unit_source::UnitReadError;
 
 /// The largest read of rows. Larger ones are not faster, and the registry's mutex is held while one is taken in.
@@ -31,12 +31,12 @@ pub(crate) enum Progress {
 /// Makes the read that comes next.
 pub(crate) fn load_next(registry: &SharedRegistry) -> Progress {
     let (job, number) = {
-        let residency = &mut registry.lock().residency;
+        let registry = &mut *registry.lock();
         loop {
-            let Some(request) = residency.next_request() else { return Progress::Idle };
-            match Job::reserve(request, residency) {
+            let Some(request) = registry.next_request() else { return Progress::Idle };
+            match Job::reserve(request, registry) {
                 Reserved::Job(job) => {
-                    let number = residency.loads.begin_read(&job.request, job.bytes());
+                    let number = registry.loads.begin_read(&job.request, job.bytes());
                     break (job, number);
                 }
                 Reserved::Blocked => return Progress::Blocked,
@@ -48,11 +48,11 @@ pub(crate) fn load_next(registry: &SharedRegistry) -> Progress {
     // Dropped after the lock is released: the last share in it may be the job's, and the host's code runs then.
     let _source = job.request.table.source.clone();
     let loaded = job.read();
-    let residency = &mut registry.lock().residency;
-    let has_waited = residency.loads.in_flight.end(number);
-    residency.take_in_units(loaded);
+    let registry = &mut *registry.lock();
+    let has_waited = registry.loads.in_flight.end(number);
+    registry.take_in_units(loaded);
     if has_waited {
-        residency.queue_table(table);
+        registry.queue_table(table);
     }
     Progress::Loaded
 }
@@ -81,8 +81,8 @@ enum Reserved {
 }
 
 impl Job {
-    fn reserve(request: LoadRequest, residency: &mut Residency) -> Reserved {
-        let budget = residency.memory.budget.clone();
+    fn reserve(request: LoadRequest, registry: &mut Registry) -> Reserved {
+        let budget = registry.memory.budget.clone();
         let reserve = |bytes| budget.try_reserve(MemoryKind::Loading, bytes);
         let resident = request.resident;
         let shapes = || request.table.shapes.iter();
@@ -108,11 +108,11 @@ impl Job {
             return Reserved::Job(Self { request, extent: Extent::Unit, buffer });
         }
         // Other reads end soon, and free what they hold. The plan has room for the unit itself.
-        if residency.loads.in_flight.has_recent() || residency.make_headroom(buffer_bytes) {
-            residency.queue_table(segment.table);
+        if registry.loads.in_flight.has_recent() || registry.make_headroom(buffer_bytes) {
+            registry.queue_table(segment.table);
             return Reserved::Blocked;
         }
-        residency.give_up_lacking(segment);
+        registry.give_up_lacking(segment);
         Reserved::GaveUp
     }
 

@@ -97,13 +97,13 @@ impl Manager {
         mut visit: impl FnMut(KnownTable<'_>, Vec<SegmentUse>),
     ) -> ForgottenScopes {
         let mut registry = self.shared.registry.lock();
-        let slots = registry.slots_of(scopes.clone());
+        let slots = registry.tables.slots_of(scopes.clone());
         let sought = slots.iter().copied().collect();
         self.shared.visits.look_through(|batch| registry.take_in_of(&sought, batch));
         let forgotten = ForgottenScopes {
-            is_visited: registry.is_any_visited(scopes.clone()),
+            is_visited: registry.planner.allocation().runs.is_any_visited(scopes.clone()),
             activity: registry.activity_of(scopes, &slots),
-            tables: registry.tables_in(&slots),
+            tables: registry.tables.ids_in(&slots),
         };
         // All are seen before the first is forgotten, whose bytes would go to units of the others.
         for some in forgotten.tables.chunks(TABLES_AT_ONCE) {
@@ -136,9 +136,9 @@ impl Manager {
         mut visit: impl FnMut(KnownTable<'_>, Vec<SegmentUse>),
     ) -> Activity {
         let mut registry = self.shared.registry.lock();
-        let slots = registry.slots_of(scopes.clone());
+        let slots = registry.tables.slots_of(scopes.clone());
         let activity = registry.activity_of(scopes, &slots);
-        for some in registry.tables_in(&slots).chunks(TABLES_AT_ONCE) {
+        for some in registry.tables.ids_in(&slots).chunks(TABLES_AT_ONCE) {
             registry.visit_uses(some, &mut visit);
             registry.bump();
         }
@@ -148,19 +148,19 @@ impl Manager {
     /// The scopes that lookups visited since the last call, of those that still have tables, as far as the visits were taken in.
     /// O(sorted runs), under the manager's mutex.
     pub fn take_visited(&self) -> BTreeSet<ScopeId> {
-        self.shared.registry.lock().take_visited()
+        self.shared.registry.lock().planner.allocation.runs.take_visited()
     }
 
     /// Wasted reads to expect at any budget, from what was measured. O(segments), half of it under the manager's mutex.
     pub fn memory_curve(&self) -> MemoryCurve {
         let registry = self.shared.registry.lock();
-        let (demand, memory) = (registry.demand(), &registry.residency.memory);
+        let demand = registry.demand();
         let measured = MeasuredUse {
             visits: demand.visits,
             wasted_reads: demand.wasted_reads,
-            budget_bytes: memory.budget_bytes() as u64,
+            budget_bytes: registry.memory.budget_bytes() as u64,
             bookkeeping_bytes: self.budget.used_bytes_of(MemoryKind::Bookkeeping) as u64,
-            lately: registry.lately(),
+            lately: registry.recent.lately,
         };
         drop(registry);
         MemoryCurve::of(demand.segments, &measured)
@@ -168,14 +168,14 @@ impl Manager {
 
     /// Reserves `bytes` of the budget for the host, and evicts units for them. `None` if there is no room.
     pub fn reserve(&self, bytes: usize) -> Option<Reservation> {
-        self.shared.registry.lock().residency.reserve(bytes, 0)
+        self.shared.registry.lock().reserve(bytes, 0)
     }
 
     /// Has a thread that touches files do something, after what it was given before. The threads are 16 at most, and each place has its
     /// share of them, so that what hangs keeps nobody waiting but those of its place. At the manager's end, chores that did not begin are
     /// dropped.
     pub fn run(&self, chore: Chore) {
-        self.shared.registry.lock().residency.loads.chores.push_back(chore);
+        self.shared.registry.lock().loads.chores.push_back(chore);
         self.wake();
     }
 
@@ -183,14 +183,14 @@ impl Manager {
     /// [`stop_waiting`](Self::stop_waiting).
     pub fn wait_to_open(&self, table: Arc<dyn WaitingTable>, place: Place, why: WaitsFor) -> u64 {
         let now = Instant::now();
-        let number = self.shared.registry.lock().residency.loads.waiting.add(table, place, why, now);
+        let number = self.shared.registry.lock().loads.waiting.add(table, place, why, now);
         self.wake();
         number
     }
 
     /// The table waits no more. Its [`open`](WaitingTable::open) may be under way, and is not waited for.
     pub fn stop_waiting(&self, number: u64) {
-        let waited = self.shared.registry.lock().residency.loads.waiting.remove(number);
+        let waited = self.shared.registry.lock().loads.waiting.remove(number);
         drop(waited); // without the lock
     }
 
@@ -211,7 +211,7 @@ impl Manager {
 
     /// Tables that were refused so far, for want of room for their bookkeeping.
     pub fn refused_tables(&self) -> u64 {
-        self.shared.registry.lock().refused_tables()
+        self.shared.registry.lock().counters.refused_tables
     }
 
     /// Shows all known tables. Takes the manager's mutex, so `visit` must not call the manager. O(tables).

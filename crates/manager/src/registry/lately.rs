@@ -20,19 +20,15 @@ const WASTED_MAX: f64 = 1024.0;
 
 /// Measures it.
 #[derive(Debug, Default)]
-pub(super) struct Recent {
+pub(crate) struct Recent {
     look_at_ticks: u64,
     /// Of all time, when it was measured last.
     visits: u64,
     wasted_reads: u64,
-    lately: Lately,
+    pub(crate) lately: Lately,
 }
 
 impl Recent {
-    pub(super) fn lately(&self) -> Lately {
-        self.lately
-    }
-
     /// Whether it is time to [measure](Self::measure), when `ticks` visits were taken in.
     pub(super) fn is_due(&self, ticks: u64) -> bool {
         ticks >= self.look_at_ticks

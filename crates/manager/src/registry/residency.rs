@@ -1,26 +1,20 @@
 //! What is resident, and the plan for it: evicts what is beyond the plan, notes what is to be loaded, takes in what was read, and keeps the
 //! plan within what the budget leaves for units.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use springbloom_filter::GroupShape;
 
-use super::damage::Damage;
-use super::indexes::{self, Indexes};
 use super::load_queue::{LoadQueue, LoadRequest, LoadResult};
-use super::memory::Memory;
 use super::tables::Tables;
+use super::{Registry, indexes};
 use crate::budget::{MemoryKind, Reservation};
 use crate::chore::Chore;
 use crate::lookup::TableIndex;
 use crate::lookup::group_cell::ResizeError;
 use crate::memory::{group_bytes, taken_bytes_of_part};
 use crate::names::SegmentRef;
-use crate::notices::Notices;
-use crate::plan::Planner;
 use crate::plan::index_choice::{IndexState, choose};
-use crate::stats::Counters;
 use crate::unit_source::UnitReadError;
 
 /// After a read that found no room, units of that table are not asked for during this many visits (to any segment).
@@ -40,21 +34,7 @@ pub(crate) enum LoadBy {
     Table,
 }
 
-/// The known tables with the plan for their units.
-pub(crate) struct Residency {
-    pub(crate) planner: Planner,
-    pub(crate) tables: Tables,
-    pub(crate) loads: LoadQueue,
-    pub(crate) damage: Damage,
-    pub(crate) indexes: Indexes,
-    pub(crate) memory: Memory,
-    pub(crate) counters: Counters,
-    pub(crate) notices: Arc<Notices>,
-    /// What the host keeps for a known table.
-    pub(crate) host_bytes: usize,
-}
-
-impl Residency {
+impl Registry {
     /// Bytes of a table without those that lookups share.
     pub(crate) fn table_bytes_beside_shared(&self, segments: usize, has_index: bool) -> usize {
         taken_bytes_of_part(self.planner.table_bytes(segments) + Tables::TABLE_BYTES + self.host_bytes)
