@@ -1,7 +1,5 @@
 //! Work of the host that touches files.
 
-use std::fmt;
-
 use crate::unit_source::Place;
 
 /// Something that a thread which touches files does once. It must not own the [`Manager`](crate::Manager), whose end waits for it.
@@ -18,11 +16,5 @@ impl Chore {
 
     pub(crate) fn run(self) {
         (self.run)();
-    }
-}
-
-impl fmt::Debug for Chore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Chore").field("place", &self.place).finish_non_exhaustive()
     }
 }

@@ -46,7 +46,7 @@ pub(crate) fn load_next(registry: &SharedRegistry) -> Progress {
     };
     let table = job.request.segment.table;
     // Dropped after the lock is released: the last share in it may be the job's, and the host's code runs then.
-    let _source = job.request.table.source.clone();
+    let _source = job.request.source.clone();
     let loaded = job.read();
     let registry = &mut *registry.lock();
     let has_waited = registry.loads.in_flight.end(number);
@@ -57,18 +57,11 @@ pub(crate) fn load_next(registry: &SharedRegistry) -> Progress {
     Progress::Loaded
 }
 
-/// What a job reads.
-enum Extent {
-    /// One unit of one segment.
-    Unit,
-    /// This many rows of a table: units of each of its segments. With bytes for the source's own copy of them.
-    Rows(u8, Reservation),
-}
-
 /// A read with the bytes reserved for it.
 struct Job {
     request: LoadRequest,
-    extent: Extent,
+    /// Rows of the table to read, units of each of its segments, with bytes for the source's own copy of them. `None`: one unit.
+    rows: Option<(u8, Reservation)>,
     /// For the units that are read.
     buffer: Reservation,
 }
@@ -85,18 +78,18 @@ impl Job {
         let budget = registry.memory.budget.clone();
         let reserve = |bytes| budget.try_reserve(MemoryKind::Loading, bytes);
         let resident = request.resident;
-        let shapes = || request.table.shapes.iter();
+        let shapes = || request.shapes.iter();
         let row_bytes: usize = shapes().map(|shape| shape.unit_bytes()).sum();
         let rows_max = request.rows.min((ROWS_BYTES_MAX / row_bytes.max(1)).clamp(1, u8::MAX.into()) as u8);
         for rows in (1..=rows_max).rev() {
-            let bytes = ReadUnits::bytes_for(row_bytes, request.table.shapes.len(), rows);
+            let bytes = ReadUnits::bytes_for(row_bytes, request.shapes.len(), rows);
             // If the groups did not fit beside the buffer, the rows would be read again and again.
             let grown = |&shape| group_bytes(shape, resident + rows) - group_bytes(shape, resident);
             let grown_bytes: usize = shapes().map(grown).sum();
             if free_bytes(budget.snapshot()) >= bytes + grown_bytes.max(bytes)
                 && let (Some(buffer), Some(copy)) = (reserve(bytes), reserve(bytes))
             {
-                return Reserved::Job(Self { request, extent: Extent::Rows(rows, copy), buffer });
+                return Reserved::Job(Self { request, rows: Some((rows, copy)), buffer });
             }
         }
         let (segment, buffer_bytes) = (request.segment, request.buffer_bytes());
@@ -105,7 +98,7 @@ impl Job {
         if free_bytes(budget.snapshot()) >= buffer_bytes + grown_bytes
             && let Some(buffer) = reserve(buffer_bytes)
         {
-            return Reserved::Job(Self { request, extent: Extent::Unit, buffer });
+            return Reserved::Job(Self { request, rows: None, buffer });
         }
         // Other reads end soon, and free what they hold. The plan has room for the unit itself.
         if registry.loads.in_flight.has_recent() || registry.make_headroom(buffer_bytes) {
@@ -117,35 +110,27 @@ impl Job {
     }
 
     fn bytes(&self) -> usize {
-        let copy = match &self.extent {
-            Extent::Unit => 0,
-            Extent::Rows(_, copy) => copy.bytes(),
-        };
-        self.buffer.bytes() + copy
+        self.buffer.bytes() + self.rows.as_ref().map_or(0, |(_, copy)| copy.bytes())
     }
 
     /// Makes the read. Takes no lock.
     fn read(self) -> LoadResult {
-        let Self { request, extent, buffer } = self;
-        let (table, unit) = (&request.table, request.resident);
-        let is_row = matches!(extent, Extent::Rows(..));
-        let mut units = match &extent {
-            Extent::Unit => ReadUnits::default(),
-            Extent::Rows(rows, _) => ReadUnits::new(&table.shapes, *rows),
-        };
-        let read = catch_unwind(AssertUnwindSafe(|| match &extent {
-            Extent::Unit => {
-                units = ReadUnits::one(table.read_unit(request.segment.segment, unit));
-                None
-            }
-            Extent::Rows(rows, _) => {
-                let mut visit = |segment, of: u8, read: Result<&[u8], UnitReadError>| {
-                    units.push(segment, of.wrapping_sub(unit), read)
-                };
-                table.source.read_rows(table.units(), unit..unit + rows, &mut visit).err()
-            }
+        let Self { request, rows, buffer } = self;
+        let (source, unit) = (&request.source, request.resident);
+        let is_row = rows.is_some();
+        let mut units = ReadUnits::default();
+        let read = catch_unwind(AssertUnwindSafe(|| {
+            let Some((rows, _)) = &rows else {
+                units = ReadUnits::one(source.read_unit(request.units(), request.segment.segment, unit));
+                return None;
+            };
+            units = ReadUnits::new(&request.shapes, *rows);
+            let mut visit = |segment, of: u8, read: Result<&[u8], UnitReadError>| {
+                units.push(segment, of.wrapping_sub(unit), read)
+            };
+            source.read_rows(request.units(), unit..unit + rows, &mut visit).err()
         }));
-        drop(extent);
+        drop(rows);
         let broke_off = read.unwrap_or_else(|_| Some(panicked()));
         LoadResult { request, is_row, units, broke_off, buffer }
     }

@@ -7,8 +7,7 @@ use springbloom_filter::{KeyDigest, ProbeLayout};
 use crate::budget::MemoryKind;
 use crate::keys::{FencesRef, KeyOrder};
 use crate::lookup::group_cell::{BorrowedGroup, GroupCell};
-use crate::lookup::lookups::Lookups;
-use crate::lookup::{LoadedIndex, TableShared};
+use crate::lookup::{LoadedIndex, Lookups, TableShared};
 use crate::names::TableId;
 use crate::visits::{Outcome, VisitedTable};
 
@@ -129,7 +128,7 @@ impl TableHandle {
 
 impl Drop for TableHandle {
     fn drop(&mut self) {
-        let Lookups { budget, reader_bytes, .. } = &**self.table.lookups();
-        budget.release(MemoryKind::Bookkeeping, *reader_bytes);
+        let Lookups { visits, reader_bytes } = &**self.table.lookups();
+        visits.budget.release(MemoryKind::Bookkeeping, *reader_bytes);
     }
 }

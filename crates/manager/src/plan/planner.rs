@@ -42,7 +42,7 @@ impl Planner {
     ) {
         self.insert_table(table, scope, level, segments);
         for segment in self.placement_order(table) {
-            self.place(segment);
+            self.policy.place(segment, &mut self.allocation);
             self.carry_out();
         }
     }
@@ -115,10 +115,6 @@ impl Planner {
         let negatives = |segment: u32| states[segment as usize].hotness().negatives;
         order.sort_by(|&a, &b| negatives(b).total_cmp(&negatives(a)));
         order.into_iter().map(|segment| SegmentRef { table, segment }).collect()
-    }
-
-    pub(crate) fn place(&mut self, segment: SegmentRef) {
-        self.policy.place(segment, &mut self.allocation);
     }
 
     /// Gives a segment of a new table `units` units from free bytes. If there are too few, the policy decides.

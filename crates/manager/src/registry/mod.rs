@@ -144,7 +144,7 @@ impl Registry {
             notices,
             host_bytes: settings.table_bytes,
             recent: Recent::default(),
-            lookups: Arc::new(Lookups { visits, budget, reader_bytes: settings.reader_bytes }),
+            lookups: Arc::new(Lookups { visits, reader_bytes: settings.reader_bytes }),
         };
         registry.fit(0);
         registry
@@ -236,7 +236,7 @@ impl Registry {
                 Some(warm_start) => {
                     warm_start::restore_units(planner, segment, warm_start[segment.segment as usize]);
                 }
-                None => planner.place(segment),
+                None => planner.policy.place(segment, &mut planner.allocation),
             }
             self.apply_plan(LoadBy::Table);
         }
@@ -333,13 +333,13 @@ impl Registry {
 
     /// Lets the policy learn from a batch; visits to tables that were forgotten meanwhile are ignored.
     pub(crate) fn take_in(&mut self, batch: &VisitBatch) {
-        batch.visits().iter().for_each(|&visit| self.take_in_visit(visit, batch.sample_weight()));
+        batch.visits.iter().for_each(|&visit| self.take_in_visit(visit, batch.sample_weight()));
     }
 
     /// The same for visits to some tables alone, which leave the batch.
     pub(crate) fn take_in_of(&mut self, slots: &BTreeSet<u32>, batch: &mut VisitBatch) {
         let sample_weight = batch.sample_weight();
-        batch.retain(|visit| {
+        batch.visits.retain(|&visit| {
             let is_of_them = slots.contains(&visit.segment().table);
             if is_of_them {
                 self.take_in_visit(visit, sample_weight);

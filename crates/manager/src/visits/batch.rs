@@ -8,24 +8,15 @@ use crate::memory::taken_bytes;
 /// Visits of one thread, up to a fixed number. Has no room at all where the budget has none.
 #[derive(Debug, Default)]
 pub(crate) struct VisitBatch {
-    pub(super) visits: Vec<PackedVisit>,
+    pub(crate) visits: Vec<PackedVisit>,
     /// Each event was noted with a chance of one in 2^this.
     pub(super) period_log2: u8,
 }
 
 impl VisitBatch {
-    pub(crate) fn visits(&self) -> &[PackedVisit] {
-        &self.visits
-    }
-
     /// Visits that each event stands for.
     pub(crate) fn sample_weight(&self) -> u32 {
         1 << self.period_log2
-    }
-
-    /// Keeps the visits that `keeps` says.
-    pub(crate) fn retain(&mut self, mut keeps: impl FnMut(PackedVisit) -> bool) {
-        self.visits.retain(|&visit| keeps(visit));
     }
 
     pub(super) fn with_room_for(visits: usize) -> Self {

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use fastrand::Rng;
 
 use super::batch::{PERIOD_LOG2_MAX, VisitBatch, is_one_in};
-use super::counters::{ThreadTotals, Totals};
+use super::counters::{BLOCK_READS, ThreadTotals, Totals};
 use super::packed_visit::{PackedVisit, SEGMENTS_MAX, VisitedTable};
 use super::visit_buffer::VisitBuffer;
 use crate::budget::{MemoryKind, Reservation};
@@ -58,7 +58,7 @@ impl VisitBuffer {
             }
         });
         for (_, outcome) in visits {
-            self.totals.add(outcome);
+            self.totals.add(outcome as usize, 1);
             self.dropped_visits.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -68,10 +68,10 @@ impl VisitBuffer {
         let counted = THREAD.try_with(|thread| {
             let threads = thread.borrow();
             let entry = threads.iter().find(|entry| Arc::ptr_eq(&entry.visits, self));
-            entry.map(|entry| entry.totals.add_block_reads_owned(reads)).is_some()
+            entry.map(|entry| entry.totals.add_owned(BLOCK_READS, reads)).is_some()
         });
         if !counted.unwrap_or(false) {
-            self.totals.add_block_reads(reads);
+            self.totals.add(BLOCK_READS, reads);
         }
     }
 
@@ -189,7 +189,7 @@ impl ThreadVisits {
 
     #[inline]
     fn record(&mut self, event: PackedVisit, outcome: Outcome) {
-        self.totals.add_owned(outcome);
+        self.totals.add_owned(outcome as usize, 1);
         if self.batch.is_full() {
             self.make_room();
         }
@@ -280,8 +280,8 @@ mod tests {
         let base = VisitedTable::new(1, 1);
         let (mut counts, mut taken) = (vec![0.0; parts as usize], 0);
         let mut take_in = |batch: &VisitBatch| {
-            taken += batch.visits().len() as u64;
-            for event in batch.visits() {
+            taken += batch.visits.len() as u64;
+            for event in &batch.visits {
                 let part = event.segment().segment / (segments / parts);
                 counts[part as usize] += f64::from(batch.sample_weight());
             }
@@ -340,7 +340,7 @@ mod tests {
         assert!(visits.empty.len() < THREADS, "{} batches", visits.empty.len());
         let (mut counts, mut samples) = ([0.0; THREADS], [0; THREADS]);
         let mut take_in = |batch: &VisitBatch| {
-            for event in batch.visits() {
+            for event in &batch.visits {
                 let thread = event.segment().segment as usize;
                 counts[thread] += f64::from(batch.sample_weight());
                 samples[thread] += 1;

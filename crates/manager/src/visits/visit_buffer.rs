@@ -57,7 +57,7 @@ pub(crate) struct VisitBuffer {
     /// Takes batches in; woken once per nap when they pile up.
     consumer: OnceLock<Thread>,
     consumer_naps: AtomicBool,
-    pub(super) budget: MemoryBudget,
+    pub(crate) budget: MemoryBudget,
 }
 
 /// Bytes of the buffers under a budget.

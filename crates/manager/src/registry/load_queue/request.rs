@@ -17,25 +17,7 @@ use crate::unit_source::{Place, TableUnits, UnitReadError, UnitSource};
 /// Most segments of a table whose units are read as a row.
 const ROW_SEGMENTS_MAX: usize = 4096;
 
-/// A table whose units are to be read.
-pub(crate) struct TableToRead {
-    pub source: Arc<dyn UnitSource>,
-    slot: u32,
-    locator: Box<[u8]>,
-    pub shapes: Box<[GroupShape]>,
-}
-
-impl TableToRead {
-    pub(crate) fn units(&self) -> TableUnits<'_> {
-        TableUnits { slot: self.slot, locator: &self.locator, shapes: &self.shapes }
-    }
-
-    pub(crate) fn read_unit(&self, segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError> {
-        self.source.read_unit(self.units(), segment, unit)
-    }
-}
-
-/// A segment that lacks units.
+/// A segment that lacks units, with what its table's source needs to read them.
 pub(crate) struct LoadRequest {
     pub segment: SegmentRef,
     pub(crate) place: Place,
@@ -46,7 +28,10 @@ pub(crate) struct LoadRequest {
     pub rows: u8,
     /// It stands for a noted table. No other read for that table begins before this one is over.
     pub(crate) is_for_table: bool,
-    pub table: TableToRead,
+    pub source: Arc<dyn UnitSource>,
+    locator: Box<[u8]>,
+    /// Of all segments of the table.
+    pub shapes: Box<[GroupShape]>,
 }
 
 impl LoadRequest {
@@ -63,7 +48,7 @@ impl LoadRequest {
         let resident = table.shared.resident_units(segment.segment);
         let units = states.get(segment.segment as usize)?.units();
         let shapes = states.iter().map(|state| state.shape).collect();
-        let source_to_read = tables.source_of(table)?.clone();
+        let source = tables.source_of(table)?.clone();
         (resident < units).then(|| Self {
             segment,
             place: tables.place_of(table.source),
@@ -71,17 +56,18 @@ impl LoadRequest {
             resident,
             rows,
             is_for_table,
-            table: TableToRead {
-                source: source_to_read,
-                slot: segment.table,
-                locator: table.shared.locator().into(),
-                shapes,
-            },
+            source,
+            locator: table.shared.locator().into(),
+            shapes,
         })
     }
 
+    pub(crate) fn units(&self) -> TableUnits<'_> {
+        TableUnits { slot: self.segment.table, locator: &self.locator, shapes: &self.shapes }
+    }
+
     pub(crate) fn shape(&self) -> GroupShape {
-        self.table.shapes[self.segment.segment as usize]
+        self.shapes[self.segment.segment as usize]
     }
 
     /// Bytes that one unit takes as it is read.
