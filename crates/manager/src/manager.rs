@@ -122,14 +122,8 @@ impl Manager {
         self.shared.registry.lock().forget_closed(id);
     }
 
-    /// Measured use of each segment of a table, for a [warm start](TableSpec::warm_start) after a restart. `None` if the table is not
-    /// known. O(segments of the table), under the manager's mutex.
-    pub fn table_use(&self, id: TableId) -> Option<Vec<SegmentUse>> {
-        self.shared.registry.lock().table_use(id)
-    }
-
-    /// Shows all tables of some scopes with the use of each of their segments, as [`table_use`](Self::table_use) gives it. Takes the
-    /// manager's mutex, so `visit` must not call the manager. O(segments of these tables).
+    /// Shows all tables of some scopes with the measured use of each of their segments, for a [warm start](TableSpec::warm_start) after a
+    /// restart. Takes the manager's mutex, so `visit` must not call the manager. O(segments of these tables).
     pub fn visit_uses(
         &self,
         scopes: Range<ScopeId>,

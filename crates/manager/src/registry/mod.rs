@@ -36,7 +36,7 @@ use crate::notices::Notices;
 use crate::plan::allocation::few_units_bytes;
 use crate::plan::{Hotness, Planner, Policy};
 use crate::settings::ManagerSettings;
-use crate::stats::Counters;
+use crate::stats::Stats;
 use crate::table_spec::{SegmentUse, TableSpec};
 use crate::unit_source::{KnownTable, UnitSource};
 use crate::visits::{PackedVisit, SEGMENTS_MAX, Visit, VisitBatch, VisitBuffer, VisitedTable};
@@ -115,7 +115,8 @@ pub(crate) struct Registry {
     damage: Damage,
     indexes: Indexes,
     pub(crate) memory: Memory,
-    pub(crate) counters: Counters,
+    /// What is counted as it goes. The rest is read when it is asked for.
+    pub(crate) counters: Stats,
     notices: Arc<Notices>,
     /// What the host keeps for a known table.
     host_bytes: usize,
@@ -140,7 +141,7 @@ impl Registry {
             damage: Damage::default(),
             indexes: Indexes::default(),
             memory: Memory::new(budget.clone(), visits.clone()),
-            counters: Counters::default(),
+            counters: Stats::default(),
             notices,
             host_bytes: settings.table_bytes,
             recent: Recent::default(),
@@ -314,12 +315,6 @@ impl Registry {
     pub(crate) fn known_tables(&self) -> impl Iterator<Item = KnownTable<'_>> {
         let tables = &self.tables;
         tables.iter().filter_map(|(_, table)| tables.as_known(table))
-    }
-
-    /// Use of each segment of a table; `None` if it is not known.
-    pub(crate) fn table_use(&self, id: TableId) -> Option<Vec<SegmentUse>> {
-        let slot = self.tables.slot_of(id)?;
-        Some(warm_start::use_of(self.planner.allocation(), slot))
     }
 
     /// Shows the tables with these identities, as far as they are known, with the use of each segment.

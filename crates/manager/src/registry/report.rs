@@ -83,25 +83,18 @@ impl Registry {
             },
             tables: tables.iter().count(),
             closed_tables: tables.iter().filter(|(_, table)| table.shared.is_closed()).count(),
-            refused_tables: counters.refused_tables,
             failing_tables: loads.failing.count(tables) + unreadable_tables,
             tables_without_room,
             segments: planner.allocation().segment_count(),
             resident_indexes: levels.iter().map(|level| level.indexes).sum(),
             levels,
             scopes,
-            loads: counters.loads,
-            load_bytes: counters.load_bytes,
-            load_reads: counters.load_reads,
-            evictions: counters.evictions,
-            corrupt_units: counters.corrupt_units,
-            failed_reads: counters.failed_reads,
-            thread_panics: 0,
             dropped_visits: visits.dropped_visits(),
             unpaid_bytes: visits.unpaid_bytes(),
             sampled_one_in: visits.sample_weight(),
             outcomes: visits.totals(),
             expected_wasted_reads_per_visit: planner.allocation().expected_wasted_reads_per_visit(),
+            ..counters.clone()
         }
     }
 
