@@ -384,11 +384,6 @@ impl Allocation {
         self.unit_budget_bytes.saturating_sub(self.planned_bytes)
     }
 
-    /// Whether units must be evicted.
-    pub(crate) fn is_over(&self) -> bool {
-        self.planned_bytes > self.unit_budget_bytes
-    }
-
     /// Visits recorded, however many each stands for: the papers' `currentTime`.
     pub fn ticks(&self) -> u64 {
         self.ticks
@@ -429,14 +424,9 @@ impl Allocation {
         self.admitted_units
     }
 
-    /// Those that were not taken out, some perhaps twice.
-    pub(crate) fn changed(&self) -> &[SegmentRef] {
-        &self.changed
-    }
-
     /// Segments whose allocated units changed in this call.
-    pub fn changed_count(&self) -> usize {
-        self.changed.len()
+    pub fn changed(&self) -> &[SegmentRef] {
+        &self.changed
     }
 
     /// Expected wasted reads per visit, by measured use and analytic rates. O(segments).

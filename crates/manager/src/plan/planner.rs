@@ -141,7 +141,7 @@ impl Planner {
 
     /// Evicts a unit if the plan is over the budget for units. Returns `false` if it is not, or nothing is left to evict.
     pub(crate) fn shrink_step(&mut self) -> bool {
-        self.allocation.is_over()
+        self.allocation.planned_bytes() > self.allocation.unit_budget_bytes()
             && (self.policy.rebalance(&mut self.allocation) || self.policy.evict_one(&mut self.allocation))
     }
 

@@ -75,7 +75,7 @@ impl Benefit {
 impl Policy for Benefit {
     fn place(&mut self, segment: SegmentRef, allocation: &mut Allocation) {
         let repay = REPAY_READS * allocation.weight();
-        let has_place = |allocation: &Allocation| allocation.changed_count() + VICTIMS_MAX < CHANGES_MAX;
+        let has_place = |allocation: &Allocation| allocation.changed().len() + VICTIMS_MAX < CHANGES_MAX;
         while has_place(allocation) && self.try_grow(segment, repay, allocation) {}
         // Nothing is known of it: a first unit, if bytes are free.
         if allocation.segments()[segment].units() == 0 {

@@ -178,19 +178,6 @@ pub(crate) struct LoadResult {
     pub buffer: Reservation,
 }
 
-/// How many units a segment has and shall have.
-#[derive(Clone, Copy)]
-struct UnitCounts {
-    resident: u8,
-    planned: u8,
-}
-
-impl UnitCounts {
-    fn are_lacking(self) -> bool {
-        self.resident < self.planned
-    }
-}
-
 /// The segment of the table that lacks the lowest unit, and how many rows should be read from that unit on.
 pub(crate) fn lacking_segment(
     tables: &Tables,
@@ -199,25 +186,26 @@ pub(crate) fn lacking_segment(
 ) -> Option<(SegmentRef, u8)> {
     let cells = tables.get(table)?.shared.cells();
     let planned = allocation.table(table).iter().map(SegmentState::units);
-    let counts = |(cell, planned): (&GroupCell, u8)| UnitCounts { resident: cell.resident_units(), planned };
-    let segments: Vec<_> = cells.iter().zip(planned).map(counts).collect();
-    let lacking = (0..).zip(&segments).filter(|(_, units)| units.are_lacking());
-    let (segment, first) = lacking.min_by_key(|(_, units)| units.resident)?;
-    Some((SegmentRef { table, segment }, rows_worth_reading(&segments, first.resident)))
+    let units = std::iter::zip(cells.iter().map(GroupCell::resident_units), planned);
+    let lacking: Vec<_> = (0..).zip(units).filter(|(_, (resident, planned))| resident < planned).collect();
+    let &(segment, (first, _)) = lacking.iter().min_by_key(|(_, (resident, _))| *resident)?;
+    let lacking = lacking.iter().map(|&(_, units)| units);
+    Some((SegmentRef { table, segment }, rows_worth_reading(cells.len(), lacking, first)))
 }
 
-/// How many rows of a table's segments to read together, from the unit `first` on; 0 if it lacks too little of them.
-fn rows_worth_reading(segments: &[UnitCounts], first: u8) -> u8 {
-    if segments.len() > ROW_SEGMENTS_MAX {
+/// How many rows of a table to read together, from the unit `first` on; 0 if too little is lacking. `lacking`: resident and planned units of
+/// those of its segments that lack some.
+fn rows_worth_reading(segments: usize, lacking: impl Iterator<Item = (u8, u8)>, first: u8) -> u8 {
+    if segments > ROW_SEGMENTS_MAX {
         return 0;
     }
     // Segments whose lacking units begin at a row, less those whose lacking units end before it.
     let mut changes = [0i32; MAX_UNITS as usize + 1];
-    for units in segments.iter().filter(|units| units.are_lacking()) {
-        changes[usize::from(units.resident)] += 1;
-        changes[usize::from(units.planned)] -= 1;
+    for (resident, planned) in lacking {
+        changes[usize::from(resident)] += 1;
+        changes[usize::from(planned)] -= 1;
     }
-    let segments = segments.len() as i32;
+    let segments = segments as i32;
     let (mut rows, mut lack_row, mut lacking_units) = (0, 0, 0);
     for (row, change) in (1..).zip(&changes[usize::from(first)..]) {
         lack_row += change;
