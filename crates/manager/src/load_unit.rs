@@ -131,15 +131,13 @@ impl Job {
             source.read_rows(request.units(), unit..unit + rows, &mut visit).err()
         }));
         drop(rows);
-        let broke_off = read.unwrap_or_else(|_| Some(panicked()));
+        let broke_off = read.unwrap_or_else(|_| {
+            Some(UnitReadError::Io(std::io::Error::other("the source of filter units panicked")))
+        });
         LoadResult { request, is_row, units, broke_off, buffer }
     }
 }
 
 fn free_bytes(BudgetSnapshot { budget_bytes, used_bytes }: BudgetSnapshot) -> usize {
     budget_bytes - used_bytes
-}
-
-fn panicked() -> UnitReadError {
-    UnitReadError::Io(std::io::Error::other("the source of filter units panicked"))
 }

@@ -274,7 +274,7 @@ impl Shared {
         let next = || self.registry.lock().loads.begin_chore();
         while let Some((chore, number)) = next().filter(|_| !self.stop.load(Ordering::Acquire)) {
             self.readers.begin_chore(place);
-            self.guarded(|| chore.run());
+            self.guarded(chore.run);
             self.registry.lock().loads.in_flight.end(number);
             self.readers.end_chore(place);
         }

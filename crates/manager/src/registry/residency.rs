@@ -38,7 +38,7 @@ impl Registry {
     /// Bytes of a table without those that lookups share.
     pub(crate) fn table_bytes_beside_shared(&self, segments: usize, has_index: bool) -> usize {
         taken_bytes_of_part(self.planner.table_bytes(segments) + Tables::TABLE_BYTES + self.host_bytes)
-            + indexes::bytes_beside_shared(has_index)
+            + if has_index { indexes::HOST_BYTES } else { 0 }
     }
 
     /// Bytes of the lists that have a place for each known segment and `more`, up to a few dozen.
@@ -197,7 +197,7 @@ impl Registry {
             }
         };
         let mut states: Vec<_> = tables.indexes().map(state).collect();
-        let (most, step) = (indexes::most_bytes(memory), indexes::step_bytes(memory));
+        let (most, step) = (indexes::most_bytes(memory), memory.budget_bytes() / indexes::STEP_PARTS);
         let choice = choose(&mut states, planner.policy.least_worth(), most, step);
         for slot in choice.evicted {
             tables.index(slot).into_iter().for_each(|index| indexes.evict(slot, index));

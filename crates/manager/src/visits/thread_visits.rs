@@ -65,23 +65,23 @@ impl VisitBuffer {
 
     /// Counts blocks that a lookup had to read. No lock, no wait, no allocation.
     pub(crate) fn count_block_reads(self: &Arc<Self>, reads: u64) {
-        let counted = THREAD.try_with(|thread| {
-            let threads = thread.borrow();
-            let entry = threads.iter().find(|entry| Arc::ptr_eq(&entry.visits, self));
-            entry.map(|entry| entry.totals.add_owned(BLOCK_READS, reads)).is_some()
-        });
-        if !counted.unwrap_or(false) {
+        if self.with_thread(|entry| entry.totals.add_owned(BLOCK_READS, reads)).is_none() {
             self.totals.add(BLOCK_READS, reads);
         }
     }
 
+    /// Uses what this thread keeps; `None` if it noted nothing yet, or ends.
+    fn with_thread<T>(self: &Arc<Self>, use_it: impl FnOnce(&mut ThreadVisits) -> T) -> Option<T> {
+        let used = THREAD.try_with(|thread| {
+            let mut threads = thread.borrow_mut();
+            threads.iter_mut().find(|entry| Arc::ptr_eq(&entry.visits, self)).map(use_it)
+        });
+        used.ok().flatten()
+    }
+
     /// Shows what this thread has noted and what waits to be taken in. What `look` leaves in a batch is still there afterwards.
     pub(crate) fn look_through(self: &Arc<Self>, mut look: impl FnMut(&mut VisitBatch)) {
-        let _ = THREAD.try_with(|thread| {
-            let mut threads = thread.borrow_mut();
-            let entry = threads.iter_mut().find(|entry| Arc::ptr_eq(&entry.visits, self));
-            entry.into_iter().for_each(|entry| look(&mut entry.batch));
-        });
+        self.with_thread(|entry| look(&mut entry.batch));
         for _ in 0..self.full.len() {
             let Some(mut batch) = self.full.pop() else { return };
             look(&mut batch);
@@ -94,12 +94,7 @@ impl VisitBuffer {
 
     /// Hands on what this thread has noted so far; `false` if there was no empty batch for it.
     pub(crate) fn flush_thread(self: &Arc<Self>) -> bool {
-        let flushed = THREAD.try_with(|thread| {
-            let mut threads = thread.borrow_mut();
-            let entry = threads.iter_mut().find(|entry| Arc::ptr_eq(&entry.visits, self));
-            entry.is_none_or(|entry| entry.batch.visits.is_empty() || entry.hand_on())
-        });
-        flushed.unwrap_or(true)
+        self.with_thread(|entry| entry.batch.visits.is_empty() || entry.hand_on()).unwrap_or(true)
     }
 }
 

@@ -15,7 +15,7 @@ pub(crate) struct NotedTables {
 impl NotedTables {
     /// Adds a table, if it is known and in no list. O(sources).
     pub(crate) fn push(&mut self, tables: &mut Tables, table: u32) {
-        let Some(known) = tables.get(table).filter(|known| !known.is_noted()) else { return };
+        let Some(known) = tables.get(table).filter(|known| !known.queue_link.is_noted()) else { return };
         let source = known.source;
         let known = self.sources.iter().position(|&(known, _)| known == source);
         let at = known.unwrap_or_else(|| {

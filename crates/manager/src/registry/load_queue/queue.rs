@@ -16,7 +16,7 @@ use crate::chore::Chore;
 use crate::memory::{list_bytes, list_places};
 use crate::names::SegmentRef;
 use crate::plan::Allocation;
-use crate::registry::tables::{Table, Tables};
+use crate::registry::tables::Tables;
 use crate::unit_source::Place;
 use crate::waiting_table::{WaitingTable, WaitsFor};
 
@@ -24,7 +24,7 @@ const SEGMENTS_MAX: usize = 64;
 
 /// Whether a noted table is about to be read in rows, which have the units of all its segments. One by one they would take many reads.
 fn comes_with_its_table(tables: &Tables, allocation: &Allocation, table: u32) -> bool {
-    tables.get(table).is_some_and(Table::is_noted)
+    tables.get(table).is_some_and(|table| table.queue_link.is_noted())
         && lacking_segment(tables, allocation, table).is_some_and(|(_, rows)| rows > 0)
 }
 
