@@ -36,7 +36,8 @@ pub(crate) fn load_next(registry: &SharedRegistry) -> Progress {
             let Some(request) = registry.next_request() else { return Progress::Idle };
             match Job::reserve(request, registry) {
                 Reserved::Job(job) => {
-                    let number = registry.loads.begin_read(&job.request, job.bytes());
+                    let LoadRequest { place, segment, .. } = &job.request;
+                    let number = registry.loads.in_flight.begin(*place, Some(segment.table), job.bytes());
                     break (job, number);
                 }
                 Reserved::Blocked => return Progress::Blocked,

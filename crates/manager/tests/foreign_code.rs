@@ -106,7 +106,7 @@ fn inherited(manager: &Arc<Manager>, order: Option<&dyn KeyOrder>) -> Vec<f32> {
     });
     assert!(manager.wait_idle(IDLE_TIMEOUT));
     let (id, _new) = register(1, 4, 2, order);
-    let segments = table_use(&manager, id).expect("it is known");
+    let segments = table_use(manager, id).expect("it is known");
     drop(known);
     segments.iter().map(|segment| segment.hotness.negatives).collect()
 }

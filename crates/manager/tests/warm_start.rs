@@ -58,7 +58,7 @@ fn open_at_once(
 }
 
 fn uses_of(manager: &Manager, tables: &[Arc<MemoryTable>]) -> Vec<Option<Vec<SegmentUse>>> {
-    tables.iter().map(|table| table_use(&manager, TableId(table.id))).collect()
+    tables.iter().map(|table| table_use(manager, TableId(table.id))).collect()
 }
 
 /// All units that the segments had, and those that they lack now.

@@ -71,7 +71,7 @@ pub(crate) struct Shared {
 impl Shared {
     pub(crate) fn new(registry: Registry, visits: Arc<VisitBuffer>, notices: Arc<Notices>) -> Self {
         Self {
-            registry: SharedRegistry::new(registry),
+            registry: SharedRegistry(Mutex::new(registry)),
             visits,
             readers: Readers::new(),
             waiters: Mutex::default(),

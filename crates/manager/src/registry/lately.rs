@@ -29,13 +29,13 @@ pub(crate) struct Recent {
 }
 
 impl Recent {
-    /// Whether it is time to [measure](Self::measure), when `ticks` visits were taken in.
-    pub(super) fn is_due(&self, ticks: u64) -> bool {
-        ticks >= self.look_at_ticks
-    }
-
-    pub(super) fn measure(&mut self, ticks: u64, totals: OutcomeTotals) {
+    /// Looks at the totals if it is time to, when `ticks` visits were taken in.
+    pub(super) fn measure(&mut self, ticks: u64, totals: impl FnOnce() -> OutcomeTotals) {
+        if ticks < self.look_at_ticks {
+            return;
+        }
         self.look_at_ticks = ticks + LOOK_EVERY_TICKS;
+        let totals = totals();
         let (visits, wasted_reads) = (totals.visits(), totals.wasted_reads);
         if wasted_reads - self.wasted_reads < WASTED_MIN {
             return;

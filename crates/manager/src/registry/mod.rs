@@ -50,13 +50,9 @@ use residency::LoadBy;
 use tables::{Table, Tables};
 
 /// The registry behind its mutex.
-pub(crate) struct SharedRegistry(Mutex<Registry>);
+pub(crate) struct SharedRegistry(pub(crate) Mutex<Registry>);
 
 impl SharedRegistry {
-    pub(crate) fn new(registry: Registry) -> Self {
-        Self(Mutex::new(registry))
-    }
-
     pub(crate) fn lock(&self) -> Locked<'_> {
         Locked { registry: self.0.lock(), retired: Vec::new() }
     }
@@ -395,9 +391,7 @@ impl Registry {
     /// Looks at how visits ended, now and then.
     pub(crate) fn measure_lately(&mut self) {
         let ticks = self.planner.allocation().ticks();
-        if self.recent.is_due(ticks) {
-            self.recent.measure(ticks, self.lookups.visits.totals());
-        }
+        self.recent.measure(ticks, || self.lookups.visits.totals());
     }
 
     /// Keys of all tables known. O(segments).

@@ -23,11 +23,6 @@ impl VisitBatch {
         Self { visits: Vec::with_capacity(visits), ..Self::default() }
     }
 
-    /// Bytes in the budget.
-    pub(super) fn bytes(&self) -> usize {
-        batch_bytes(self.visits.capacity())
-    }
-
     #[inline]
     pub(super) fn is_full(&self) -> bool {
         self.visits.len() == self.visits.capacity()

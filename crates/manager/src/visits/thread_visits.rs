@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 
 use fastrand::Rng;
 
-use super::batch::{PERIOD_LOG2_MAX, VisitBatch, is_one_in};
+use super::batch::{PERIOD_LOG2_MAX, VisitBatch, batch_bytes, is_one_in};
 use super::counters::{BLOCK_READS, ThreadTotals, Totals};
 use super::packed_visit::{PackedVisit, SEGMENTS_MAX, VisitedTable};
 use super::visit_buffer::VisitBuffer;
@@ -133,7 +133,9 @@ impl ThreadVisits {
         if self.batch.visits.capacity() != batch_visits {
             self.resize(batch_visits);
         }
-        let kept_bytes = Self::BYTES + self.batch.bytes() + HOST_BYTES.try_with(Cell::get).unwrap_or(0);
+        let kept_bytes = Self::BYTES
+            + batch_bytes(self.batch.visits.capacity())
+            + HOST_BYTES.try_with(Cell::get).unwrap_or(0);
         if kept_bytes != self.kept_bytes {
             self.release();
             self.kept_bytes = kept_bytes;
@@ -258,7 +260,6 @@ mod tests {
 
     use super::*;
     use crate::budget::MemoryBudget;
-    use crate::visits::batch::batch_bytes;
     use crate::visits::visit_buffer::{THREADS_SHARE, pool_bytes};
 
     fn drain(visits: &VisitBuffer, mut take_in: impl FnMut(&VisitBatch)) {

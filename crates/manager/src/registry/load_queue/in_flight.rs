@@ -64,7 +64,7 @@ impl InFlight {
         late.map(|read| read.bytes).sum()
     }
 
-    /// Gives the number for [`end`](Self::end).
+    /// A read or chore begins that holds this many bytes of the budget. Gives the number for [`end`](Self::end).
     pub(crate) fn begin(&mut self, place: Place, table: Option<u32>, bytes: usize) -> u64 {
         self.last_number += 1;
         let (number, begun) = (self.last_number, Instant::now());

@@ -104,11 +104,6 @@ impl LoadQueue {
         !segments.is_empty() || noted.has_any(may_read) || failing.has_due(Instant::now(), may_read)
     }
 
-    /// A read begins that holds this many bytes of the budget. Gives its number.
-    pub(crate) fn begin_read(&mut self, request: &LoadRequest, bytes: usize) -> u64 {
-        self.in_flight.begin(request.place, Some(request.segment.table), bytes)
-    }
-
     /// Whether a chore may begin.
     pub(crate) fn has_chores(&self) -> bool {
         self.chores.iter().any(|chore| self.in_flight.may_begin(chore.place))
