@@ -164,7 +164,7 @@ impl SortedRuns {
                 allocation.evict(here);
             }
             while admit && allocation.segments()[here].units() < wanted && allocation.admit(here) {}
-            if allocation.changed_count() >= CHANGES_MAX - usize::from(u8::MAX) {
+            if allocation.changed().len() >= CHANGES_MAX - usize::from(u8::MAX) {
                 return Some(here);
             }
             segment += 1;

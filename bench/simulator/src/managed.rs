@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use springbloom_filter::KeyDigest;
 use springbloom_manager::{
-    BytewiseOrder, Fences, Manager, ManagerSettings, ScopeId, TableHandle, TableId, TableSpec, TableUnits,
-    UnitReadError, UnitSource,
+    BytewiseOrder, Fences, Manager, ManagerSettings, Outcome, ScopeId, TableHandle, TableId, TableSpec,
+    TableUnits, UnitReadError, UnitSource,
 };
 use springbloom_workload::hash::mix;
 
@@ -175,13 +175,13 @@ impl<'a> Managed<'a> {
             let Table { handle, generation } = &self.tables[table as usize];
             seen.visits += 1;
             if visit.is_there {
-                handle.record_found(segment);
+                handle.record(segment, Outcome::TruePositive);
                 continue;
             }
             let digest = salted(digest, visit.level, *generation);
             let answer = handle.may_match(&key, digest, &BytewiseOrder);
             if answer.may_match() {
-                handle.record_missing(answer.segment);
+                handle.record(answer.segment, Outcome::WastedRead);
                 seen.wasted_reads += 1;
             }
         }

@@ -1,28 +1,16 @@
 //! Work of the host that touches files.
 
-use std::fmt;
-
 use crate::unit_source::Place;
 
 /// Something that a thread which touches files does once. It must not own the [`Manager`](crate::Manager), whose end waits for it.
 pub struct Chore {
     pub(crate) place: Place,
-    run: Box<dyn FnOnce() + Send>,
+    pub(crate) run: Box<dyn FnOnce() + Send>,
 }
 
 impl Chore {
     /// `run` may block. A panic of it is counted.
     pub fn new(place: Place, run: impl FnOnce() + Send + 'static) -> Self {
         Self { place, run: Box::new(run) }
-    }
-
-    pub(crate) fn run(self) {
-        (self.run)();
-    }
-}
-
-impl fmt::Debug for Chore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Chore").field("place", &self.place).finish_non_exhaustive()
     }
 }

@@ -8,11 +8,13 @@ pub(crate) struct Interned<T> {
     places: Vec<Option<(T, u32)>>,
 }
 
-impl<T> Interned<T> {
-    pub(crate) const fn new() -> Self {
+impl<T> Default for Interned<T> {
+    fn default() -> Self {
         Self { places: Vec::new() }
     }
+}
 
+impl<T> Interned<T> {
     /// Adds a reference to a value and gives its number. O(values).
     pub(crate) fn intern(&mut self, value: T, is_same: impl Fn(&T, &T) -> bool) -> u32 {
         let known = self
@@ -37,13 +39,21 @@ impl<T> Interned<T> {
         if *users == 0 { place.take().map(|(value, _)| value) } else { None }
     }
 
-    /// The values that somebody has, with their numbers.
-    pub(crate) fn entries(&self) -> impl Iterator<Item = (u32, &T)> {
-        (0..).zip(&self.places).filter_map(|(place, entry)| entry.as_ref().map(|(value, _)| (place, value)))
+    /// The values that somebody has.
+    pub(crate) fn values(&self) -> impl Iterator<Item = &T> {
+        self.places.iter().flatten().map(|(value, _)| value)
+    }
+
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.places.iter_mut().flatten().map(|(value, _)| value)
     }
 
     pub(crate) fn get(&self, number: u32) -> Option<&T> {
         self.places.get(number as usize)?.as_ref().map(|(value, _)| value)
+    }
+
+    pub(crate) fn get_mut(&mut self, number: u32) -> Option<&mut T> {
+        self.places.get_mut(number as usize)?.as_mut().map(|(value, _)| value)
     }
 }
 
@@ -56,7 +66,7 @@ mod tests {
     #[test]
     fn a_value_is_kept_once_and_as_long_as_somebody_has_it() {
         let values = [1, 2, 3].map(Arc::new);
-        let mut interned = Interned::new();
+        let mut interned = Interned::default();
         let mut intern = |at: usize| interned.intern(values[at].clone(), Arc::ptr_eq);
         assert_eq!([intern(0), intern(1), intern(0)], [0, 1, 0]);
         assert_eq!(interned.release(0), None);

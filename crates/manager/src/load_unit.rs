@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::budget::{BudgetSnapshot, MemoryKind, Reservation};
 use crate::memory::group_bytes;
-use crate::registry::{LoadRequest, LoadResult, ReadUnits, Residency, SharedRegistry};
+use crate::registry::{LoadRequest, LoadResult, ReadUnits, Registry, SharedRegistry};
 use crate::unit_source::UnitReadError;
 
 /// The largest read of rows. Larger ones are not faster, and the registry's mutex is held while one is taken in.
@@ -31,12 +31,13 @@ pub(crate) enum Progress {
 /// Makes the read that comes next.
 pub(crate) fn load_next(registry: &SharedRegistry) -> Progress {
     let (job, number) = {
-        let residency = &mut registry.lock().residency;
+        let registry = &mut *registry.lock();
         loop {
-            let Some(request) = residency.next_request() else { return Progress::Idle };
-            match Job::reserve(request, residency) {
+            let Some(request) = registry.next_request() else { return Progress::Idle };
+            match Job::reserve(request, registry) {
                 Reserved::Job(job) => {
-                    let number = residency.loads.begin_read(&job.request, job.bytes());
+                    let LoadRequest { place, segment, .. } = &job.request;
+                    let number = registry.loads.in_flight.begin(*place, Some(segment.table), job.bytes());
                     break (job, number);
                 }
                 Reserved::Blocked => return Progress::Blocked,
@@ -46,29 +47,22 @@ pub(crate) fn load_next(registry: &SharedRegistry) -> Progress {
     };
     let table = job.request.segment.table;
     // Dropped after the lock is released: the last share in it may be the job's, and the host's code runs then.
-    let _source = job.request.table.source.clone();
+    let _source = job.request.source.clone();
     let loaded = job.read();
-    let residency = &mut registry.lock().residency;
-    let has_waited = residency.loads.end_read(number);
-    residency.take_in_units(loaded);
+    let registry = &mut *registry.lock();
+    let has_waited = registry.loads.in_flight.end(number);
+    registry.take_in_units(loaded);
     if has_waited {
-        residency.queue_table(table);
+        registry.queue_table(table);
     }
     Progress::Loaded
-}
-
-/// What a job reads.
-enum Extent {
-    /// One unit of one segment.
-    Unit,
-    /// This many rows of a table: units of each of its segments. With bytes for the source's own copy of them.
-    Rows(u8, Reservation),
 }
 
 /// A read with the bytes reserved for it.
 struct Job {
     request: LoadRequest,
-    extent: Extent,
+    /// Rows of the table to read, units of each of its segments, with bytes for the source's own copy of them. `None`: one unit.
+    rows: Option<(u8, Reservation)>,
     /// For the units that are read.
     buffer: Reservation,
 }
@@ -81,22 +75,22 @@ enum Reserved {
 }
 
 impl Job {
-    fn reserve(request: LoadRequest, residency: &mut Residency) -> Reserved {
-        let budget = residency.memory.budget.clone();
+    fn reserve(request: LoadRequest, registry: &mut Registry) -> Reserved {
+        let budget = registry.memory.budget.clone();
         let reserve = |bytes| budget.try_reserve(MemoryKind::Loading, bytes);
         let resident = request.resident;
-        let shapes = || request.table.shapes.iter();
+        let shapes = || request.shapes.iter();
         let row_bytes: usize = shapes().map(|shape| shape.unit_bytes()).sum();
         let rows_max = request.rows.min((ROWS_BYTES_MAX / row_bytes.max(1)).clamp(1, u8::MAX.into()) as u8);
         for rows in (1..=rows_max).rev() {
-            let bytes = ReadUnits::bytes_for(row_bytes, request.table.shapes.len(), rows);
+            let bytes = ReadUnits::bytes_for(row_bytes, request.shapes.len(), rows);
             // If the groups did not fit beside the buffer, the rows would be read again and again.
             let grown = |&shape| group_bytes(shape, resident + rows) - group_bytes(shape, resident);
             let grown_bytes: usize = shapes().map(grown).sum();
             if free_bytes(budget.snapshot()) >= bytes + grown_bytes.max(bytes)
                 && let (Some(buffer), Some(copy)) = (reserve(bytes), reserve(bytes))
             {
-                return Reserved::Job(Self { request, extent: Extent::Rows(rows, copy), buffer });
+                return Reserved::Job(Self { request, rows: Some((rows, copy)), buffer });
             }
         }
         let (segment, buffer_bytes) = (request.segment, request.buffer_bytes());
@@ -105,56 +99,46 @@ impl Job {
         if free_bytes(budget.snapshot()) >= buffer_bytes + grown_bytes
             && let Some(buffer) = reserve(buffer_bytes)
         {
-            return Reserved::Job(Self { request, extent: Extent::Unit, buffer });
+            return Reserved::Job(Self { request, rows: None, buffer });
         }
         // Other reads end soon, and free what they hold. The plan has room for the unit itself.
-        if residency.loads.has_recent_reads() || residency.make_headroom(buffer_bytes) {
-            residency.queue_table(segment.table);
+        if registry.loads.in_flight.has_recent() || registry.make_headroom(buffer_bytes) {
+            registry.queue_table(segment.table);
             return Reserved::Blocked;
         }
-        residency.give_up_lacking(segment);
+        registry.give_up_lacking(segment);
         Reserved::GaveUp
     }
 
     fn bytes(&self) -> usize {
-        let copy = match &self.extent {
-            Extent::Unit => 0,
-            Extent::Rows(_, copy) => copy.bytes(),
-        };
-        self.buffer.bytes() + copy
+        self.buffer.bytes() + self.rows.as_ref().map_or(0, |(_, copy)| copy.bytes())
     }
 
     /// Makes the read. Takes no lock.
     fn read(self) -> LoadResult {
-        let Self { request, extent, buffer } = self;
-        let (table, unit) = (&request.table, request.resident);
-        let is_row = matches!(extent, Extent::Rows(..));
-        let mut units = match &extent {
-            Extent::Unit => ReadUnits::default(),
-            Extent::Rows(rows, _) => ReadUnits::new(&table.shapes, *rows),
-        };
-        let read = catch_unwind(AssertUnwindSafe(|| match &extent {
-            Extent::Unit => {
-                units = ReadUnits::one(table.read_unit(request.segment.segment, unit));
-                None
-            }
-            Extent::Rows(rows, _) => {
-                let mut visit = |segment, of: u8, read: Result<&[u8], UnitReadError>| {
-                    units.push(segment, of.wrapping_sub(unit), read)
-                };
-                table.source.read_rows(table.units(), unit..unit + rows, &mut visit).err()
-            }
+        let Self { request, rows, buffer } = self;
+        let (source, unit) = (&request.source, request.resident);
+        let is_row = rows.is_some();
+        let mut units = ReadUnits::default();
+        let read = catch_unwind(AssertUnwindSafe(|| {
+            let Some((rows, _)) = &rows else {
+                units = ReadUnits::one(source.read_unit(request.units(), request.segment.segment, unit));
+                return None;
+            };
+            units = ReadUnits::new(&request.shapes, *rows);
+            let mut visit = |segment, of: u8, read: Result<&[u8], UnitReadError>| {
+                units.push(segment, of.wrapping_sub(unit), read)
+            };
+            source.read_rows(request.units(), unit..unit + rows, &mut visit).err()
         }));
-        drop(extent);
-        let broke_off = read.unwrap_or_else(|_| Some(panicked()));
+        drop(rows);
+        let broke_off = read.unwrap_or_else(|_| {
+            Some(UnitReadError::Io(std::io::Error::other("the source of filter units panicked")))
+        });
         LoadResult { request, is_row, units, broke_off, buffer }
     }
 }
 
 fn free_bytes(BudgetSnapshot { budget_bytes, used_bytes }: BudgetSnapshot) -> usize {
     budget_bytes - used_bytes
-}
-
-fn panicked() -> UnitReadError {
-    UnitReadError::Io(std::io::Error::other("the source of filter units panicked"))
 }

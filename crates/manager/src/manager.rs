@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::background::{JoinedThread, Shared};
 use crate::budget::{MemoryBudget, MemoryKind, Reservation};
@@ -18,7 +18,7 @@ use crate::settings::ManagerSettings;
 use crate::stats::Stats;
 use crate::table_spec::{SegmentUse, TableSpec};
 use crate::unit_source::{KnownTable, Place};
-use crate::visits::{OutcomeTotals, SlotSet, VisitBuffer};
+use crate::visits::{OutcomeTotals, VisitBuffer};
 use crate::waiting_table::{WaitingTable, WaitsFor};
 
 /// Tables that one hold of the mutex goes through where there may be many: enough for a small database, and too few for others to wait.
@@ -97,13 +97,13 @@ impl Manager {
         mut visit: impl FnMut(KnownTable<'_>, Vec<SegmentUse>),
     ) -> ForgottenScopes {
         let mut registry = self.shared.registry.lock();
-        let slots = registry.slots_of(scopes.clone());
-        let sought = SlotSet::new(slots.clone());
-        self.shared.visits.look_through(&sought, |batch| registry.take_in_of(&sought, batch));
+        let slots = registry.tables.slots_of(scopes.clone());
+        let sought = slots.iter().copied().collect();
+        self.shared.visits.look_through(|batch| registry.take_in_of(&sought, batch));
         let forgotten = ForgottenScopes {
-            is_visited: registry.is_any_visited(scopes.clone()),
+            is_visited: registry.planner.allocation().runs.is_any_visited(scopes.clone()),
             activity: registry.activity_of(scopes, &slots),
-            tables: registry.tables_in(&slots),
+            tables: registry.tables.ids_in(&slots),
         };
         // All are seen before the first is forgotten, whose bytes would go to units of the others.
         for some in forgotten.tables.chunks(TABLES_AT_ONCE) {
@@ -122,23 +122,17 @@ impl Manager {
         self.shared.registry.lock().forget_closed(id);
     }
 
-    /// Measured use of each segment of a table, for a [warm start](TableSpec::warm_start) after a restart. `None` if the table is not
-    /// known. O(segments of the table), under the manager's mutex.
-    pub fn table_use(&self, id: TableId) -> Option<Vec<SegmentUse>> {
-        self.shared.registry.lock().table_use(id)
-    }
-
-    /// Shows all tables of some scopes with the use of each of their segments, as [`table_use`](Self::table_use) gives it. Takes the
-    /// manager's mutex, so `visit` must not call the manager. O(segments of these tables).
+    /// Shows all tables of some scopes with the measured use of each of their segments, for a [warm start](TableSpec::warm_start) after a
+    /// restart. Takes the manager's mutex, so `visit` must not call the manager. O(segments of these tables).
     pub fn visit_uses(
         &self,
         scopes: Range<ScopeId>,
         mut visit: impl FnMut(KnownTable<'_>, Vec<SegmentUse>),
     ) -> Activity {
         let mut registry = self.shared.registry.lock();
-        let slots = registry.slots_of(scopes.clone());
+        let slots = registry.tables.slots_of(scopes.clone());
         let activity = registry.activity_of(scopes, &slots);
-        for some in registry.tables_in(&slots).chunks(TABLES_AT_ONCE) {
+        for some in registry.tables.ids_in(&slots).chunks(TABLES_AT_ONCE) {
             registry.visit_uses(some, &mut visit);
             registry.bump();
         }
@@ -146,21 +140,21 @@ impl Manager {
     }
 
     /// The scopes that lookups visited since the last call, of those that still have tables, as far as the visits were taken in.
-    /// O(these scopes), under the manager's mutex.
+    /// O(sorted runs), under the manager's mutex.
     pub fn take_visited(&self) -> BTreeSet<ScopeId> {
-        self.shared.registry.lock().take_visited()
+        self.shared.registry.lock().planner.allocation.runs.take_visited()
     }
 
     /// Wasted reads to expect at any budget, from what was measured. O(segments), half of it under the manager's mutex.
     pub fn memory_curve(&self) -> MemoryCurve {
         let registry = self.shared.registry.lock();
-        let (demand, memory) = (registry.demand(), &registry.residency.memory);
+        let demand = registry.demand();
         let measured = MeasuredUse {
             visits: demand.visits,
             wasted_reads: demand.wasted_reads,
-            budget_bytes: memory.budget_bytes() as u64,
+            budget_bytes: registry.memory.budget_bytes() as u64,
             bookkeeping_bytes: self.budget.used_bytes_of(MemoryKind::Bookkeeping) as u64,
-            lately: registry.lately(),
+            lately: registry.recent.lately,
         };
         drop(registry);
         MemoryCurve::of(demand.segments, &measured)
@@ -168,29 +162,30 @@ impl Manager {
 
     /// Reserves `bytes` of the budget for the host, and evicts units for them. `None` if there is no room.
     pub fn reserve(&self, bytes: usize) -> Option<Reservation> {
-        self.shared.registry.lock().residency.reserve(bytes, 0)
+        self.shared.registry.lock().reserve(bytes, 0)
     }
 
     /// Has a thread that touches files do something, after what it was given before. The threads are 16 at most, and each place has its
     /// share of them, so that what hangs keeps nobody waiting but those of its place. At the manager's end, chores that did not begin are
     /// dropped.
     pub fn run(&self, chore: Chore) {
-        self.shared.registry.lock().residency.loads.push_chore(chore);
+        self.shared.registry.lock().loads.chores.push_back(chore);
         self.wake();
     }
 
     /// Has an open table, which was not registered for this reason, opened when that is over. Gives a number for
     /// [`stop_waiting`](Self::stop_waiting).
     pub fn wait_to_open(&self, table: Arc<dyn WaitingTable>, place: Place, why: WaitsFor) -> u64 {
-        let number = self.shared.registry.lock().residency.loads.add_waiting(table, place, why);
+        let now = Instant::now();
+        let number = self.shared.registry.lock().loads.waiting.add(table, place, why, now);
         self.wake();
         number
     }
 
     /// The table waits no more. Its [`open`](WaitingTable::open) may be under way, and is not waited for.
     pub fn stop_waiting(&self, number: u64) {
-        let waited = self.shared.registry.lock().residency.loads.remove_waiting(number);
-        drop(waited);
+        let waited = self.shared.registry.lock().loads.waiting.remove(number);
+        drop(waited); // without the lock
     }
 
     /// Counts blocks that a lookup had to read because no cache had them. Lock-free, without allocation.
@@ -210,7 +205,7 @@ impl Manager {
 
     /// Tables that were refused so far, for want of room for their bookkeeping.
     pub fn refused_tables(&self) -> u64 {
-        self.shared.registry.lock().refused_tables()
+        self.shared.registry.lock().counters.refused_tables
     }
 
     /// Shows all known tables. Takes the manager's mutex, so `visit` must not call the manager. O(tables).
@@ -234,15 +229,10 @@ impl Manager {
 
     /// The same where the budget is larger; otherwise it stays.
     pub fn lower_budget_bytes(&self, budget_bytes: usize) {
-        let is_larger = {
-            let mut registry = self.shared.registry.lock();
-            let is_larger = self.budget.asked_bytes() > budget_bytes;
-            if is_larger {
-                registry.ask_budget(budget_bytes);
-            }
-            is_larger
-        };
-        if is_larger {
+        let mut registry = self.shared.registry.lock();
+        if self.budget.asked_bytes() > budget_bytes {
+            registry.ask_budget(budget_bytes);
+            drop(registry);
             self.reach_budget();
         }
     }
@@ -307,17 +297,13 @@ impl Manager {
             thread.thread().unpark();
         }
     }
-}
 
-impl Manager {
     /// Ends the threads, after what they are reading. From then on nothing is learned or loaded. Must be called before the last owner drops
     /// the manager if tables that wait, or chores, may own it: a thread cannot wait for itself.
     pub fn end(&self) {
         self.shared.stop();
-        if let Some(thread) = &self.thread {
-            thread.thread().unpark();
-            thread.join();
-        }
+        self.wake();
+        self.thread.iter().for_each(JoinedThread::join);
     }
 }
 

@@ -46,9 +46,10 @@ const fn bytes_in_classes(requested: usize) -> usize {
 const PROBED_BYTES: usize = 1040;
 const PROBES: usize = 64;
 
-/// Whether the process's allocator has size classes. Allocations of one class lie a class apart at least; of 64 made together two are
-/// neighbours under glibc's malloc. Where its heap is in pieces and none are, too much is counted, not too little.
-static HAS_SIZE_CLASSES: LazyLock<bool> = LazyLock::new(|| {
+/// Whether the process's allocator is jemalloc, mimalloc or another one with size classes. Allocations of one class lie a class apart at
+/// least; of 64 made together two are neighbours under glibc's malloc. Where its heap is in pieces and none are, too much is counted, not
+/// too little.
+pub(crate) static HAS_SIZE_CLASSES: LazyLock<bool> = LazyLock::new(|| {
     let blocks = [(); PROBES].map(|()| Vec::<u8>::with_capacity(PROBED_BYTES));
     let mut places = blocks.each_ref().map(|block| block.as_ptr().addr());
     places.sort_unstable();
@@ -56,19 +57,14 @@ static HAS_SIZE_CLASSES: LazyLock<bool> = LazyLock::new(|| {
     nearest > bytes_in_steps(PROBED_BYTES)
 });
 
-/// Whether the process's allocator is jemalloc, mimalloc or another one with size classes.
-pub(crate) fn has_size_classes() -> bool {
-    *HAS_SIZE_CLASSES
-}
-
 /// Bytes that a request takes of the process's allocator.
 pub(crate) fn taken_bytes(requested: usize) -> usize {
-    if has_size_classes() { allocated_bytes(requested) } else { bytes_in_steps(requested) }
+    if *HAS_SIZE_CLASSES { allocated_bytes(requested) } else { bytes_in_steps(requested) }
 }
 
 /// Bytes that part of larger allocations takes at most: those of lists that tables share.
 pub(crate) fn taken_bytes_of_part(bytes: usize) -> usize {
-    if has_size_classes() { bytes + bytes / 4 } else { bytes }
+    if *HAS_SIZE_CLASSES { bytes + bytes / 4 } else { bytes }
 }
 
 /// What stands before the words of a resident group.

@@ -131,7 +131,7 @@ impl<'a> Model<'a> {
     fn other_bytes(&self, budget_bytes: u64) -> u64 {
         let bookkeeping_bytes = self.measured.bookkeeping_bytes;
         let left_bytes = budget_bytes.saturating_sub(bookkeeping_bytes);
-        let buffer_bytes = self.units.unit_bytes_max().max(left_bytes / HEADROOM_PARTS as u64);
+        let buffer_bytes = (self.units.unit_bytes_max as u64).max(left_bytes / HEADROOM_PARTS as u64);
         let beside_bytes =
             pool_bytes(budget_bytes as usize) as u64 + buffer_bytes.min(left_bytes / BUFFER_PARTS);
         bookkeeping_bytes.saturating_add(beside_bytes)

@@ -126,15 +126,3 @@ impl LevelUnits {
         (0..).zip(&self.segments).map(|(units, segments)| units * segments).sum()
     }
 }
-
-/// What the registry counts as it goes.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Counters {
-    pub loads: u64,
-    pub load_bytes: u64,
-    pub load_reads: u64,
-    pub evictions: u64,
-    pub corrupt_units: u64,
-    pub failed_reads: u64,
-    pub refused_tables: u64,
-}

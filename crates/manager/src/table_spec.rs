@@ -40,7 +40,7 @@ pub struct TableSpec<'a> {
     pub locator: &'a [u8],
     /// Bytes that its index takes in memory, about: it is read and given back as units are. 0: the budget does not pay for it.
     pub index_bytes: usize,
-    /// Use of each segment as [`Manager::table_use`](crate::Manager::table_use) gave it before a restart. Replaces what the table would
+    /// Use of each segment as [`Manager::visit_uses`](crate::Manager::visit_uses) gave it before a restart. Replaces what the table would
     /// inherit, and brings back its units. Ignored if it is not one per segment.
     pub warm_start: Option<Vec<SegmentUse>>,
 }

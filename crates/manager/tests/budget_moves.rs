@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{IDLE_TIMEOUT, MemoryTable, key, manager};
+use common::{IDLE_TIMEOUT, MemoryTable, key, manager, table_use};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -65,7 +65,7 @@ fn visits_noted_under_no_budget_are_learned_from_when_there_is_one() {
             wasted_share(&manager, &handle, 4000);
             manager.set_budget_bytes(1 << 20);
             let visits = || -> f32 {
-                let segments = manager.table_use(table.spec(None).id).unwrap();
+                let segments = table_use(&manager, table.spec(None).id).unwrap();
                 segments.iter().map(|segment| segment.hotness.access_count).sum()
             };
             let before = visits();

@@ -9,7 +9,7 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
-use common::{IDLE_TIMEOUT, MemoryTable, key};
+use common::{IDLE_TIMEOUT, MemoryTable, key, table_use};
 use parking_lot::Mutex;
 use springbloom_manager::{
     BytewiseOrder, Chore, Fences, KeyOrder, Manager, ManagerSettings, Outcome, Place, TableSpec, TableUnits,
@@ -106,7 +106,7 @@ fn inherited(manager: &Arc<Manager>, order: Option<&dyn KeyOrder>) -> Vec<f32> {
     });
     assert!(manager.wait_idle(IDLE_TIMEOUT));
     let (id, _new) = register(1, 4, 2, order);
-    let segments = manager.table_use(id).expect("it is known");
+    let segments = table_use(manager, id).expect("it is known");
     drop(known);
     segments.iter().map(|segment| segment.hotness.negatives).collect()
 }

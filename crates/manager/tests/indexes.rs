@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use common::{IDLE_TIMEOUT, MemoryTable, manager};
 use springbloom_index::{Cursor, PackedIndex, Packer};
-use springbloom_manager::{Manager, Stats, TableHandle, TableSpec, TableUnits, UnitReadError, UnitSource};
+use springbloom_manager::{
+    Manager, Outcome, Stats, TableHandle, TableSpec, TableUnits, UnitReadError, UnitSource,
+};
 use springbloom_published_policies::PolicyKind;
 
 const INDEX_BYTES: usize = 10_000;
@@ -64,7 +66,7 @@ impl Open {
 
     /// Lookups that find their key.
     fn look_up(&self, lookups: usize) {
-        (0..lookups).for_each(|_| self.handle.record_found(0));
+        (0..lookups).for_each(|_| self.handle.record(0, Outcome::TruePositive));
     }
 
     /// The separator of the resident index.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use common::{IDLE_TIMEOUT, LOCATOR, MemoryTable, closed_tables, key, manager};
+use common::{IDLE_TIMEOUT, LOCATOR, MemoryTable, closed_tables, key, manager, table_use};
 use springbloom_filter::KeyDigest;
 use springbloom_manager::{
     BytewiseOrder, Manager, ManagerSettings, Outcome, Stats, TableHandle, TableId, TableSpec,
@@ -176,7 +176,7 @@ fn units_of_a_table_are_read_while_no_reader_has_it_open() {
     assert!(manager.wait_idle(IDLE_TIMEOUT));
     assert!(manager.stats().loads > loads, "units are read though no reader has the table open");
     let visits = || -> f32 {
-        let segments = manager.table_use(TableId(table.id)).unwrap();
+        let segments = table_use(&manager, TableId(table.id)).unwrap();
         segments.iter().map(|segment| segment.hotness.access_count).sum()
     };
     let before = visits();
@@ -366,7 +366,7 @@ fn without_inheritance_the_output_of_a_compaction_starts_unused() {
         assert!(manager.wait_idle(IDLE_TIMEOUT));
         let output = MemoryTable::over_keys_of(1, 2, 8, 100);
         let _handle = manager.register(output.spec(Some(5))).unwrap();
-        let segments = manager.table_use(output.spec(None).id).unwrap();
+        let segments = table_use(&manager, output.spec(None).id).unwrap();
         segments.into_iter().map(|segment| segment.hotness.access_count).collect::<Vec<_>>()
     };
     let inherited = use_of_output(true);
@@ -415,7 +415,7 @@ fn visits_to_a_forgotten_table_do_not_count_for_the_next_in_its_place() {
     assert!(manager.wait_idle(IDLE_TIMEOUT));
     // Both segments have the same prior, and nothing else.
     let visits = || {
-        let segments = manager.table_use(second.spec(None).id).unwrap();
+        let segments = table_use(&manager, second.spec(None).id).unwrap();
         (segments[0].hotness.access_count, segments[1].hotness.access_count)
     };
     let (one, other) = visits();

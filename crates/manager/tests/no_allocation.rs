@@ -49,7 +49,7 @@ fn lookups_do_not_allocate() {
         let digest = KeyDigest::of(&sought);
         let answer = handle.may_match(&sought, digest, &BytewiseOrder);
         if answer.may_match() {
-            handle.record_missing(answer.segment);
+            handle.record(answer.segment, Outcome::WastedRead);
         }
         !matches!(answer.rejection, Some(Outcome::Rejected | Outcome::RejectedByLast))
     };

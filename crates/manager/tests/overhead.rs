@@ -9,8 +9,8 @@ use std::time::Duration;
 use springbloom_filter::{BuiltGroup, KeyDigest, UnitSettings};
 use springbloom_index::{PackedIndex, Packer};
 use springbloom_manager::{
-    BytewiseOrder, Fences, Manager, ManagerSettings, ScopeId, TableHandle, TableId, TableSpec, TableUnits,
-    UnitReadError, UnitSource,
+    BytewiseOrder, Fences, Manager, ManagerSettings, Outcome, ScopeId, TableHandle, TableId, TableSpec,
+    TableUnits, UnitReadError, UnitSource,
 };
 use springbloom_published_policies::PolicyKind;
 
@@ -164,7 +164,7 @@ fn indexes_are_counted_as_they_are_allocated() {
     assert!(manager.wait_idle(Duration::from_secs(60)));
     let (live_before, used_before) = (LIVE_BYTES.load(Ordering::Relaxed), manager.stats().used_bytes);
     while manager.stats().resident_indexes < handles.len() {
-        handles.iter().for_each(|table| (0..20).for_each(|_| table.record_found(0)));
+        handles.iter().for_each(|table| (0..20).for_each(|_| table.record(0, Outcome::TruePositive)));
         assert!(manager.wait_idle(Duration::from_secs(60)));
         std::thread::sleep(Duration::from_millis(20));
     }

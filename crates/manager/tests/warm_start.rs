@@ -5,7 +5,7 @@ mod common;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use common::{IDLE_TIMEOUT, MemoryTable, key, manager};
+use common::{IDLE_TIMEOUT, MemoryTable, key, manager, table_use};
 use springbloom_filter::KeyDigest;
 use springbloom_manager::{
     BytewiseOrder, Hotness, Manager, Outcome, ScopeId, SegmentUse, TableHandle, TableId, TableSpec,
@@ -58,7 +58,7 @@ fn open_at_once(
 }
 
 fn uses_of(manager: &Manager, tables: &[Arc<MemoryTable>]) -> Vec<Option<Vec<SegmentUse>>> {
-    tables.iter().map(|table| manager.table_use(TableId(table.id))).collect()
+    tables.iter().map(|table| table_use(manager, TableId(table.id))).collect()
 }
 
 /// All units that the segments had, and those that they lack now.
@@ -111,11 +111,11 @@ fn what_is_remembered_is_resident_after_one_pass_of_loading() {
         let wasted_before = look_up(&before, &handles, 50_000, 99);
         assert!(before.wait_idle(IDLE_TIMEOUT));
         let uses = uses_of(&before, &tables);
-        assert_eq!(before.table_use(TableId(1 << 50)), None);
+        assert_eq!(table_use(&before, TableId(1 << 50)), None);
 
         let (warm, handles) = open_at_once(|| manager(budget_bytes, policy), &tables, &uses);
         let uses_again: Vec<_> =
-            tables.iter().map(|table| warm.table_use(TableId(table.id)).unwrap()).collect();
+            tables.iter().map(|table| table_use(&warm, TableId(table.id)).unwrap()).collect();
         let pairs: Vec<_> = uses.iter().flatten().flatten().zip(uses_again.iter().flatten()).collect();
         let units: u32 = pairs.iter().map(|(had, _)| u32::from(had.units)).sum();
         let missing: u32 =
@@ -171,7 +171,7 @@ fn what_does_not_fit_the_table_is_ignored() {
     let manager = manager(1 << 20, PolicyKind::Benefit);
     let tables = [MemoryTable::new(1, 4, 100)];
     open(&manager, &tables, &[Some(vec![SegmentUse { units: 200, ..SegmentUse::default() }; 3])]);
-    let units = manager.table_use(TableId(1)).unwrap();
+    let units = table_use(&manager, TableId(1)).unwrap();
     assert!(units.iter().all(|segment| segment.units <= 6), "{units:?}");
 }
 

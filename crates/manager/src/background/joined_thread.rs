@@ -40,9 +40,7 @@ impl JoinedThread {
     pub fn thread(&self) -> &Thread {
         &self.thread
     }
-}
 
-impl JoinedThread {
     /// Waits for its end. Somebody told it to end.
     pub fn join(&self) {
         let Some(handle) = self.handle.lock().take() else { return };

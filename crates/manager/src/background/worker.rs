@@ -71,7 +71,7 @@ pub(crate) struct Shared {
 impl Shared {
     pub(crate) fn new(registry: Registry, visits: Arc<VisitBuffer>, notices: Arc<Notices>) -> Self {
         Self {
-            registry: SharedRegistry::new(registry),
+            registry: SharedRegistry(Mutex::new(registry)),
             visits,
             readers: Readers::new(),
             waiters: Mutex::default(),
@@ -182,23 +182,23 @@ impl Shared {
         if worked {
             worked = pace.cpu_budget.spend(|| self.learn());
         }
-        worked |= self.registry.lock().residency.fit_piece();
+        worked |= self.registry.lock().fit_piece();
         for _ in 0..REBALANCES_PER_ROUND {
-            worked |= self.registry.lock().residency.rebalance();
+            worked |= self.registry.lock().rebalance();
         }
         // A lookup of memory alone (`not_read`) would have wasted a read elsewhere.
         let totals = self.visits.totals();
         let are_over = pace.arrivals.are_over(self.last_generation(), totals.wasted_reads + totals.not_read);
-        if are_over && (0..REBALANCES_PER_ROUND).any(|_| self.registry.lock().residency.fill()) {
+        if are_over && (0..REBALANCES_PER_ROUND).any(|_| self.registry.lock().fill()) {
             return Round::Worked;
         }
         self.registry.lock().measure_lately();
         if are_over {
-            self.registry.lock().residency.plan_indexes();
+            self.registry.lock().plan_indexes();
         }
         // Nothing is read before all is decided: then a table takes fewer reads.
         let is_paused = !self.readers.pause_left().is_zero();
-        let has_reads = are_over && !is_paused && self.registry.lock().residency.has_reads();
+        let has_reads = are_over && !is_paused && self.registry.lock().has_reads();
         let has_chores = self.has_chores();
         if has_reads || has_chores {
             self.call_reader(scope);
@@ -251,37 +251,37 @@ impl Shared {
 
     /// Whether something is to be done before units are read.
     fn has_chores(&self) -> bool {
-        let residency = &self.registry.lock().residency;
-        residency.loads.has_chores() || residency.loads.has_waiting(residency.memory.budget.frees())
+        let registry = &*self.registry.lock();
+        registry.loads.has_chores() || registry.loads.has_waiting(registry.memory.budget.frees())
     }
 
     /// Reads the directories that are due.
     fn open_tables(&self, place: usize) {
         let next = || {
-            let residency = &mut self.registry.lock().residency;
-            residency.loads.begin_waiting(residency.memory.budget.frees())
+            let registry = &mut *self.registry.lock();
+            registry.loads.begin_waiting(registry.memory.budget.frees())
         };
         while let Some(begun) = next().filter(|_| !self.stop.load(Ordering::Acquire)) {
             // One that panics is tried again, as one that cannot be read.
             let why = self.guarded(|| begun.table.open()).unwrap_or(Some(WaitsFor::File));
-            let table = self.registry.lock().residency.loads.end_waiting(begun, why);
+            let table = self.registry.lock().loads.end_waiting(begun, why);
             drop(table);
             self.readers.end_chore(place);
         }
     }
 
     fn do_chores(&self, place: usize) {
-        let next = || self.registry.lock().residency.loads.begin_chore();
+        let next = || self.registry.lock().loads.begin_chore();
         while let Some((chore, number)) = next().filter(|_| !self.stop.load(Ordering::Acquire)) {
             self.readers.begin_chore(place);
-            self.guarded(|| chore.run());
-            self.registry.lock().residency.loads.end_read(number);
+            self.guarded(chore.run);
+            self.registry.lock().loads.in_flight.end(number);
             self.readers.end_chore(place);
         }
     }
 
     fn last_generation(&self) -> u32 {
-        self.registry.lock().residency.tables.last_generation()
+        self.registry.lock().tables.last_generation()
     }
 
     /// Takes in some batches. `false`: there were none.

@@ -185,7 +185,7 @@ fn compare_bytes(key: &[u8], prefix: &[u8], rest: &[u8]) -> Ordering {
 }
 
 /// [`Fences`] that somebody else holds.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FencesRef<'a> {
     segments: u32,
     /// Keys there are: one more than segments if the last key is known.
@@ -194,14 +194,6 @@ pub(crate) struct FencesRef<'a> {
     ends: &'a [u8],
     prefix: &'a [u8],
     rests: &'a [u8],
-}
-
-impl PartialEq for FencesRef<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        let key = |fences: &Self| (fences.segments, fences.keys, fences.end_bytes);
-        key(self) == key(other)
-            && (self.ends, self.prefix, self.rests) == (other.ends, other.prefix, other.rests)
-    }
 }
 
 impl<'a> FencesRef<'a> {
@@ -219,11 +211,6 @@ impl<'a> FencesRef<'a> {
     /// Segments.
     pub(crate) fn len(&self) -> usize {
         self.segments as usize
-    }
-
-    /// Whether there is no segment.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.segments == 0
     }
 
     /// First key of segment `segment`; `None` past the end.
@@ -277,7 +264,7 @@ impl<'a> FencesRef<'a> {
                 low = middle + 1;
             }
         }
-        (!self.is_empty()).then(|| low.saturating_sub(1))
+        (self.segments > 0).then(|| low.saturating_sub(1))
     }
 }
 

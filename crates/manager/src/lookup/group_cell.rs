@@ -76,10 +76,6 @@ fn rearrange(group: &mut ResidentGroup, layout: &GroupLayout, shape: GroupShape,
     layout.rearrange(words, &GroupLayout::new(shape, resident));
 }
 
-fn resident_units(group: Option<&ResidentGroup>) -> u8 {
-    group.map_or(0, |group| group.head().resident)
-}
-
 /// The group that a segment had when it was borrowed; nobody frees it meanwhile.
 pub(crate) struct BorrowedGroup(Guard<Option<ResidentGroup>>);
 
@@ -168,7 +164,7 @@ impl GroupCell {
 
     /// Units of the group as it is now.
     pub(crate) fn resident_units(&self) -> u8 {
-        resident_units(self.0.load().as_ref())
+        self.0.load().as_ref().map_or(0, |group| group.head().resident)
     }
 
     /// Takes the group away.

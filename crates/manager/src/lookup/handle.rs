@@ -5,10 +5,9 @@ use std::sync::Arc;
 use springbloom_filter::{KeyDigest, ProbeLayout};
 
 use crate::budget::MemoryKind;
-use crate::keys::{FencesRef, KeyOrder};
-use crate::lookup::group_cell::{BorrowedGroup, GroupCell};
-use crate::lookup::lookups::Lookups;
-use crate::lookup::{LoadedIndex, TableShared};
+use crate::keys::KeyOrder;
+use crate::lookup::group_cell::BorrowedGroup;
+use crate::lookup::{LoadedIndex, Lookups, TableShared};
 use crate::names::TableId;
 use crate::visits::{Outcome, VisitedTable};
 
@@ -17,17 +16,13 @@ const GROUPS_PER_BATCH: usize = 8;
 
 /// An open reader's access to its table's filters. Drop it when the reader is closed and its memory is freed. The table's state stays.
 pub struct TableHandle {
-    table: TableShared,
+    pub(super) table: TableShared,
 }
 
 impl TableHandle {
     /// Takes over what is reserved for a reader.
     pub(crate) fn of(table: TableShared) -> Self {
         Self { table }
-    }
-
-    pub(super) fn shared(&self) -> &TableShared {
-        &self.table
     }
 
     /// Identity of the table.
@@ -49,7 +44,11 @@ impl TableHandle {
     #[inline]
     pub fn segment_of(&self, key: &[u8], order: &dyn KeyOrder) -> u32 {
         // Tables of one segment need no search.
-        if self.table.cells().len() == 1 { 0 } else { self.fences().segment_of(key, order).unwrap_or(0) }
+        if self.table.cells().len() == 1 {
+            0
+        } else {
+            self.table.fences().segment_of(key, order).unwrap_or(0)
+        }
     }
 
     /// Bytes that the table's fences and places of groups take.
@@ -73,7 +72,7 @@ impl TableHandle {
 
     /// Resident units of a segment, for a host whose engine does not say how a read ended. Lock-free, without allocation.
     pub fn resident_units(&self, segment: u32) -> u8 {
-        self.table.cells().get(segment as usize).map_or(0, GroupCell::resident_units)
+        self.table.resident_units(segment)
     }
 
     /// [`rejection`](Self::rejection) of each key of a batch, in order: `tell` gets the key's place and how it was rejected. Faster than
@@ -109,10 +108,6 @@ impl TableHandle {
         Some((self.table.cells().get(segment as usize)?.borrow(), layout))
     }
 
-    fn fences(&self) -> FencesRef<'_> {
-        self.table.fences()
-    }
-
     /// Notes how a lookup's visit to `segment` ended. Lock-free, without allocation (but for the thread's first visit).
     #[inline]
     pub fn record(&self, segment: u32, outcome: Outcome) {
@@ -129,7 +124,7 @@ impl TableHandle {
 
 impl Drop for TableHandle {
     fn drop(&mut self) {
-        let Lookups { budget, reader_bytes, .. } = &**self.table.lookups();
-        budget.release(MemoryKind::Bookkeeping, *reader_bytes);
+        let Lookups { visits, reader_bytes } = &**self.table.lookups();
+        visits.budget.release(MemoryKind::Bookkeeping, *reader_bytes);
     }
 }

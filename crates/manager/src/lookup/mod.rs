@@ -2,7 +2,6 @@
 
 pub(crate) mod group_cell;
 mod handle;
-mod lookups;
 mod table_filter;
 mod table_index;
 mod table_shared;
@@ -11,8 +10,7 @@ mod unsafe_raw_handle;
 mod unsafe_thin_arc;
 
 pub use handle::TableHandle;
-pub(crate) use lookups::Lookups;
 pub use table_filter::{Answer, BatchKey};
 pub use table_index::LoadedIndex;
 pub(crate) use table_index::TableIndex;
-pub(crate) use table_shared::TableShared;
+pub(crate) use table_shared::{Lookups, TableShared};

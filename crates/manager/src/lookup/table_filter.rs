@@ -65,22 +65,4 @@ impl TableHandle {
             self.record_all(visits.filter_map(|(&(segment, _), rejection)| Some((segment, rejection?))));
         }
     }
-
-    /// The table was read, and the lookup found no key there.
-    #[inline]
-    pub fn record_missing(&self, segment: u32) {
-        self.record(segment, Outcome::WastedRead);
-    }
-
-    /// The table was read, and the lookup found its key there.
-    #[inline]
-    pub fn record_found(&self, segment: u32) {
-        self.record(segment, Outcome::TruePositive);
-    }
-
-    /// The table was not to be read.
-    #[inline]
-    pub fn record_not_read(&self, segment: u32) {
-        self.record(segment, Outcome::NotRead);
-    }
 }

@@ -7,11 +7,18 @@ use springbloom_filter::ProbeLayout;
 
 use crate::keys::FencesRef;
 use crate::lookup::group_cell::GroupCell;
-use crate::lookup::lookups::Lookups;
 use crate::lookup::table_index::TableIndex;
 use crate::lookup::unsafe_thin_arc::{Count, Lengths, ThinArc};
 use crate::names::TableId;
 use crate::table_spec::TableSpec;
+use crate::visits::VisitBuffer;
+
+/// What all open tables share.
+pub(crate) struct Lookups {
+    pub visits: Arc<VisitBuffer>,
+    /// Reserved for what the host keeps for a reader.
+    pub reader_bytes: usize,
+}
 
 /// The head of the allocation; cells, the place of the index, layouts, packed fences and locator follow.
 pub(crate) struct TableHead {

@@ -15,7 +15,7 @@ impl TableHandle {
     /// The handle as a pointer, which is aligned as a `u64` is. [`from_raw`](Self::from_raw) makes it a handle again.
     pub fn into_raw(self) -> NonNull<()> {
         let handle = ManuallyDrop::new(self);
-        let TableShared(thin) = handle.shared();
+        let TableShared(thin) = &handle.table;
         // SAFETY: the pointer of an allocation is not null.
         unsafe { NonNull::new_unchecked(RefCnt::as_ptr(thin).cast()) }
     }

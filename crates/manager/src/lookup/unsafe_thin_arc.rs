@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use arc_swap::RefCnt;
 
-use crate::memory::{has_size_classes, taken_bytes};
+use crate::memory::{HAS_SIZE_CLASSES, taken_bytes};
 
 /// How many hold an allocation. It is in the head, where no alignment sets it apart.
 pub(crate) struct Count(AtomicU32);
@@ -212,7 +212,7 @@ where
             self.is_unique() && old.bytes == 0 && new.bytes == 0,
             "only the holder resizes, and only items"
         );
-        if new.items < old.items && has_size_classes() {
+        if new.items < old.items && *HAS_SIZE_CLASSES {
             // Such an allocator may leave it where it is, twice as large as it needs to be.
             return self.copied(head, item);
         }

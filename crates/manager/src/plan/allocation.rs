@@ -23,7 +23,7 @@ use crate::visits::Visit;
 /// Allocated units and measured use of all segments: what a [`Policy`](crate::Policy) reads and changes.
 pub struct Allocation {
     segments: PerSegment<SegmentState>,
-    runs: Runs,
+    pub(crate) runs: Runs,
     forecast: Forecast,
     /// Tables whose reads found no room, and the number of visits before which no unit of them is admitted.
     backoffs: HashMap<u32, u64>,
@@ -35,7 +35,7 @@ pub struct Allocation {
     ticks: u64,
     /// Visits that the recorded ones stand for.
     visits: u64,
-    decay: Decay,
+    pub(crate) decay: Decay,
     fixed_half_life: Option<u64>,
     changed: Vec<SegmentRef>,
     admitted_units: u64,
@@ -58,7 +58,7 @@ impl Allocation {
     pub(crate) fn new(half_life: Option<u64>) -> Self {
         Self {
             segments: PerSegment::default(),
-            runs: Runs::new(),
+            runs: Runs::default(),
             forecast: Forecast::new(),
             backoffs: HashMap::new(),
             segment_count: 0,
@@ -81,7 +81,7 @@ impl Allocation {
 
     /// Weight of a visit made now. Measured use is a sum of such weights.
     pub fn weight(&self) -> f32 {
-        self.decay.weight() as f32
+        self.decay.weight as f32
     }
 
     /// Weighted lookups that the table's units let pass, of keys that it holds or not: those that reach its index.
@@ -128,7 +128,7 @@ impl Allocation {
             let spread = self.spread(SegmentRef { table, segment }, run);
             share.spread += spread;
             share.passing += spread * f64::from(state.fpr());
-            share.negatives += f64::from(state.counts.negatives());
+            share.negatives += f64::from(state.counts.hotness.negatives);
         }
         share
     }
@@ -164,7 +164,7 @@ impl Allocation {
     pub(crate) fn assume_lookups(&mut self, table: u32, lookups: f32) {
         let Some(run) = self.runs.of(table) else { return };
         let run_spread = if run.is_of_single_tables() { 1.0 } else { self.runs.sums(table).spread.max(1.0) };
-        let visits = self.decay.weight() * f64::from(lookups) / run_spread;
+        let visits = self.decay.weight * f64::from(lookups) / run_spread;
         for segment in 0..self.segments.table(table).len() as u32 {
             let segment = SegmentRef { table, segment };
             let negatives = (visits * self.spread(segment, run)) as f32;
@@ -172,7 +172,7 @@ impl Allocation {
             let (wasted, marginal) = (negatives * state.fpr(), negatives * state.fpr_loss());
             state.counts.assume(negatives, wasted, marginal);
             self.runs.add_negatives(table, negatives);
-            self.decay.assume(f64::from(negatives));
+            self.decay.total += f64::from(negatives);
         }
     }
 
@@ -181,24 +181,24 @@ impl Allocation {
         let Some(run) = self.runs.of(segment.table) else { return 0.0 };
         let RunShare { spread, negatives, .. } = self.runs.sums(segment.table);
         let share = if spread > 0.0 { self.spread(segment, run) / spread } else { 0.0 };
-        (negatives * share) as f32 * self.forecast.run_factor()
+        (negatives * share) as f32 * self.forecast.run_factor
     }
 
     /// How much to believe each forecast for a segment. Judged by the keys that pass all of its units but the last, because there are more
     /// of them than of keys that pass all.
     fn belief(&self, state: &SegmentState, by_run: f32) -> Belief {
-        let (weight, wasted_share) = (self.decay.weight() as f32, self.forecast.wasted_share());
-        let passed = state.counts.wasted_reads() + state.counts.marginal_rejections() * wasted_share;
+        let (weight, wasted_share) = (self.decay.weight as f32, self.forecast.wasted_share);
+        let passed = state.counts.hotness.wasted_reads + state.counts.marginal_rejections * wasted_share;
         let chance = (state.fpr() + state.fpr_loss()) * wasted_share / weight;
-        self.forecast.belief(passed / weight, by_run * chance, state.counts.negatives() * chance)
+        self.forecast.belief(passed / weight, by_run * chance, state.counts.hotness.negatives * chance)
     }
 
     fn forecasts(&self, state: &SegmentState, by_run: f32) -> Forecasts {
         let fpr = state.fpr();
         Forecasts {
             by_run: by_run * fpr,
-            by_visits: state.counts.negatives() * fpr,
-            by_outcomes: state.counts.wasted_reads() / self.forecast.wasted_share(),
+            by_visits: state.counts.hotness.negatives * fpr,
+            by_outcomes: state.counts.hotness.wasted_reads / self.forecast.wasted_share,
         }
     }
 
@@ -214,8 +214,8 @@ impl Allocation {
         let fpr_loss = state.fpr_loss();
         self.belief(state, by_run).mean(Forecasts {
             by_run: by_run * fpr_loss,
-            by_visits: state.counts.negatives() * fpr_loss,
-            by_outcomes: state.counts.marginal_rejections(),
+            by_visits: state.counts.hotness.negatives * fpr_loss,
+            by_outcomes: state.counts.marginal_rejections,
         })
     }
 
@@ -244,7 +244,7 @@ impl Allocation {
         if visit.outcome.asks_for_units() {
             let by_run = self.spread_negatives(visit.segment);
             let (forecasts, belief) = (self.forecasts(state, by_run), self.belief(state, by_run));
-            self.forecast.learn(weight, self.decay.weight(), forecasts, belief);
+            self.forecast.learn(weight, self.decay.weight, forecasts, belief);
         }
         self.runs.add_negatives(table, weight);
     }
@@ -281,13 +281,13 @@ impl Allocation {
         }
         self.planned_bytes += bytes;
         self.admitted_units += u64::from(count);
-        let wasted_share = self.forecast.wasted_share();
+        let wasted_share = self.forecast.wasted_share;
         let state = &mut self.segments[segment];
         // Until they are measured, the new units are assumed to reject their analytic share of what passed so far.
-        let passed = state.counts.wasted_reads() * state.fpr_of(count - 1);
+        let passed = state.counts.hotness.wasted_reads * state.fpr_of(count - 1);
         let stopped = state.next_share();
         state.counts.set_wasted_reads(passed * (1.0 - stopped));
-        state.counts.set_marginal_rejections(passed * stopped / wasted_share);
+        state.counts.marginal_rejections = passed * stopped / wasted_share;
         let units = state.units + count;
         self.set_units(segment, units);
         true
@@ -295,26 +295,26 @@ impl Allocation {
 
     /// Removes the segment's last unit. Returns `false` if it has none.
     pub fn evict(&mut self, segment: SegmentRef) -> bool {
-        let wasted_share = self.forecast.wasted_share();
+        let wasted_share = self.forecast.wasted_share;
         let state = &mut self.segments[segment];
         let Some(bytes) = state.last_unit_bytes() else { return false };
         let units = state.units - 1;
-        let wasted = state.counts.wasted_reads() + state.counts.marginal_rejections() * wasted_share;
+        let wasted = state.counts.hotness.wasted_reads + state.counts.marginal_rejections * wasted_share;
         state.counts.set_wasted_reads(wasted);
-        state.counts.set_marginal_rejections(0.0);
+        state.counts.marginal_rejections = 0.0;
         self.planned_bytes -= bytes;
         self.set_units(segment, units);
         // Rejections of the unit that is now the last were not counted. What passed the units after it does not tell how many there were:
         // a single visit that passed sixteen units would stand for ten thousand that pass three.
-        let marginal_rejections = self.forecast_rejections(segment);
-        self.segments[segment].counts.set_marginal_rejections(marginal_rejections);
+        self.segments[segment].counts.marginal_rejections = self.forecast_rejections(segment);
         true
     }
 
     /// Weighted rejections by the segment's last unit, as its run and its visits forecast them.
     fn forecast_rejections(&self, segment: SegmentRef) -> f32 {
         let (state, by_run) = (&self.segments[segment], self.spread_negatives(segment));
-        self.belief(state, by_run).mean_without_outcomes(by_run, state.counts.negatives()) * state.fpr_loss()
+        self.belief(state, by_run).mean_without_outcomes(by_run, state.counts.hotness.negatives)
+            * state.fpr_loss()
     }
 
     fn note_change(&mut self, segment: SegmentRef) {
@@ -384,18 +384,9 @@ impl Allocation {
         self.unit_budget_bytes.saturating_sub(self.planned_bytes)
     }
 
-    /// Whether units must be evicted.
-    pub(crate) fn is_over(&self) -> bool {
-        self.planned_bytes > self.unit_budget_bytes
-    }
-
     /// Visits recorded, however many each stands for: the papers' `currentTime`.
     pub fn ticks(&self) -> u64 {
         self.ticks
-    }
-
-    pub(crate) fn decay(&self) -> &Decay {
-        &self.decay
     }
 
     /// Bytes of the first few units of every segment.
@@ -423,14 +414,6 @@ impl Allocation {
         self.runs.of(table)
     }
 
-    pub(crate) fn runs(&self) -> &Runs {
-        &self.runs
-    }
-
-    pub(crate) fn runs_mut(&mut self) -> &mut Runs {
-        &mut self.runs
-    }
-
     /// One of the segments whose allocated units changed.
     pub(crate) fn take_changed(&mut self) -> Option<SegmentRef> {
         self.changed.pop()
@@ -441,14 +424,9 @@ impl Allocation {
         self.admitted_units
     }
 
-    /// Those that were not taken out, some perhaps twice.
-    pub(crate) fn changed(&self) -> &[SegmentRef] {
-        &self.changed
-    }
-
     /// Segments whose allocated units changed in this call.
-    pub fn changed_count(&self) -> usize {
-        self.changed.len()
+    pub fn changed(&self) -> &[SegmentRef] {
+        &self.changed
     }
 
     /// Expected wasted reads per visit, by measured use and analytic rates. O(segments).
@@ -456,9 +434,9 @@ impl Allocation {
         let wasted: f64 = self
             .segments
             .iter()
-            .map(|(_, state)| f64::from(state.counts.negatives()) * f64::from(state.fpr()))
+            .map(|(_, state)| f64::from(state.counts.hotness.negatives) * f64::from(state.fpr()))
             .sum();
         // The sum of nothing is -0.0. After a warm start nothing was visited yet.
-        if wasted > 0.0 && self.decay.total() > 0.0 { wasted / self.decay.total() } else { 0.0 }
+        if wasted > 0.0 && self.decay.total > 0.0 { wasted / self.decay.total } else { 0.0 }
     }
 }

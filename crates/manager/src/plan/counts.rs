@@ -8,8 +8,8 @@ use crate::visits::Outcome;
 /// Sums of `f32` stop growing at about 2^24 visits within a half-life. A segment with that many is the hottest one anyway.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
-    hotness: Hotness,
-    marginal_rejections: f32,
+    pub(crate) hotness: Hotness,
+    pub(super) marginal_rejections: f32,
 }
 
 /// More than any sum of visits, and far from overflow.
@@ -29,26 +29,6 @@ impl Counts {
             wasted_reads: count(wasted_reads),
         };
         Self { hotness, marginal_rejections: 0.0 }
-    }
-
-    pub(crate) fn hotness(&self) -> Hotness {
-        self.hotness
-    }
-
-    pub(crate) fn access_count(&self) -> f32 {
-        self.hotness.access_count
-    }
-
-    pub(crate) fn negatives(&self) -> f32 {
-        self.hotness.negatives
-    }
-
-    pub(crate) fn wasted_reads(&self) -> f32 {
-        self.hotness.wasted_reads
-    }
-
-    pub(crate) fn marginal_rejections(&self) -> f32 {
-        self.marginal_rejections
     }
 
     pub(crate) fn record(&mut self, outcome: Outcome, weight: f32) {
@@ -76,10 +56,6 @@ impl Counts {
         self.hotness.wasted_reads = count(wasted_reads);
     }
 
-    pub(crate) fn set_marginal_rejections(&mut self, marginal_rejections: f32) {
-        self.marginal_rejections = marginal_rejections;
-    }
-
     pub(crate) fn scale(&mut self, factor: f32) {
         self.hotness.scale(factor);
         self.marginal_rejections *= factor;
@@ -95,7 +71,7 @@ mod tests {
         let wrong = Hotness { access_count: f32::NAN, negatives: -1.0, wasted_reads: f32::INFINITY };
         let counts = Counts::new(wrong);
         let hotness = Hotness { access_count: 0.0, negatives: 0.0, wasted_reads: COUNT_MAX };
-        assert_eq!(counts.hotness(), hotness);
+        assert_eq!(counts.hotness, hotness);
     }
 
     #[test]
@@ -109,7 +85,7 @@ mod tests {
             Outcome::NotRead,
         ];
         all.into_iter().for_each(|outcome| counts.record(outcome, 1.0));
-        assert_eq!(counts.hotness(), Hotness { access_count: 5.0, negatives: 4.0, wasted_reads: 2.0 });
-        assert_eq!(counts.marginal_rejections(), 1.0);
+        assert_eq!(counts.hotness, Hotness { access_count: 5.0, negatives: 4.0, wasted_reads: 2.0 });
+        assert_eq!(counts.marginal_rejections, 1.0);
     }
 }

@@ -50,9 +50,9 @@ pub(crate) struct Forecast {
     by_run: f64,
     by_visits: f64,
     /// Factor that makes the forecasts by run expect as many wasted reads in total as those by visits.
-    run_factor: f32,
+    pub(super) run_factor: f32,
     /// Wasted reads divided by those that the analytic rates expect.
-    wasted_share: f32,
+    pub(super) wasted_share: f32,
 }
 
 /// Shares before anything was learnt.
@@ -114,14 +114,6 @@ impl Forecast {
         let others = 1.0 - outcomes;
         let run = others * run / (run + visits * odds);
         Belief([run, (others - run).max(0.0), outcomes])
-    }
-
-    pub(crate) fn run_factor(&self) -> f32 {
-        self.run_factor
-    }
-
-    pub(crate) fn wasted_share(&self) -> f32 {
-        self.wasted_share
     }
 
     /// Scales all sums, as all measured use was scaled.
@@ -200,19 +192,17 @@ mod tests {
     #[test]
     fn factors_follow_what_happened() {
         let mut forecast = Forecast::new();
-        assert_eq!((forecast.run_factor(), forecast.wasted_share()), (1.0, 1.0));
+        assert_eq!((forecast.run_factor, forecast.wasted_share), (1.0, 1.0));
         for visit in 0..100_000 {
             forecast.expect(1.0, 0.1, 0.4);
             if visit % 20 == 0 {
                 forecast.learn(1.0, 1.0, forecasts([1.0; 3]), EQUAL);
             }
         }
-        let (run, wasted) = (forecast.run_factor(), forecast.wasted_share());
+        let (run, wasted) = (forecast.run_factor, forecast.wasted_share);
         assert!((run - 0.25).abs() < 0.01 && (wasted - 0.5).abs() < 0.01, "{run} {wasted}");
         forecast.scale(0.5);
         forecast.learn(0.5, 0.5, forecasts([1.0; 3]), EQUAL);
-        assert!(
-            (forecast.run_factor() - run).abs() < 0.001 && (forecast.wasted_share() - wasted).abs() < 0.001
-        );
+        assert!((forecast.run_factor - run).abs() < 0.001 && (forecast.wasted_share - wasted).abs() < 0.001);
     }
 }

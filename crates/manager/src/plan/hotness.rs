@@ -29,10 +29,11 @@ impl Hotness {
 /// The weight of a visit made now.
 #[derive(Clone, Debug)]
 pub(crate) struct Decay {
-    weight: f64,
+    /// Of a visit made now.
+    pub(crate) weight: f64,
     growth: f64,
     /// Weighted visits to all segments.
-    total: f64,
+    pub(super) total: f64,
 }
 
 impl Decay {
@@ -58,11 +59,6 @@ impl Decay {
         weight as f32
     }
 
-    /// Adds assumed visits (weighted).
-    pub(crate) fn assume(&mut self, weight: f64) {
-        self.total += weight;
-    }
-
     /// The factor by which all measured use must be scaled, when that is due.
     pub(crate) fn rescale(&mut self) -> Option<f32> {
         let factor = (-f64::from(RESCALE_LOG2)).exp2();
@@ -71,16 +67,6 @@ impl Decay {
             self.total *= factor;
             factor as f32
         })
-    }
-
-    /// Weight of a visit made now.
-    pub(crate) fn weight(&self) -> f64 {
-        self.weight
-    }
-
-    /// Weighted visits to all segments.
-    pub(crate) fn total(&self) -> f64 {
-        self.total
     }
 }
 
@@ -99,7 +85,7 @@ mod tests {
                 old.scale(factor);
             }
         }
-        let left = f64::from(old.negatives) / decay.weight();
+        let left = f64::from(old.negatives) / decay.weight;
         let expected = (-f64::from(RESCALE_LOG2 + 3)).exp2();
         assert!((left / expected - 1.0).abs() < 1e-3, "{left} instead of {expected}");
     }

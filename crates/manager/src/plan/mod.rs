@@ -11,7 +11,6 @@ mod per_segment;
 mod planner;
 mod policy;
 mod runs;
-mod scope_counts;
 mod segment_state;
 mod unit_curve;
 
@@ -20,8 +19,7 @@ pub use hotness::Hotness;
 pub use per_segment::PerSegment;
 pub use planner::Planner;
 pub use policy::{Benefit, Policy, VICTIMS_MAX};
-pub use runs::Run;
-pub use scope_counts::ScopeCounts;
+pub use runs::{Run, ScopeCounts};
 pub use segment_state::SegmentState;
 pub use unit_curve::SegmentDemand;
 pub(crate) use unit_curve::UnitCurve;

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::keys::{BytewiseOrder, Fence, FencesRef, KeyRange};
+use crate::keys::{BytewiseOrder, Fence, KeyRange};
 use crate::memory::{grow_thriftily, shrink_thriftily, thrifty_bytes};
 use crate::names::ScopeId;
 use crate::plan::Run;
@@ -32,18 +32,12 @@ struct Scope {
     unsorted: Vec<u32>,
 }
 
-/// Fences by slot.
-pub(crate) struct Keys<'a>(pub &'a dyn Fn(u32) -> Option<FencesRef<'a>>);
+/// The keys of a table by its slot.
+pub(crate) type Keys<'a> = dyn Fn(u32) -> Option<KeyRange<'a>> + 'a;
 
-impl<'a> Keys<'a> {
-    fn range(&self, table: u32) -> Option<KeyRange<'a>> {
-        KeyRange::of_table((self.0)(table)?)
-    }
-
-    /// Whether a table has keys before another first key.
-    fn begins_before(&self, table: u32, first: Fence<'_>) -> bool {
-        self.range(table).is_some_and(|range| range.first.compare(first, &BytewiseOrder) == Ordering::Less)
-    }
+/// Whether a table has keys before another first key.
+fn begins_before(keys: &Keys<'_>, table: u32, first: Fence<'_>) -> bool {
+    keys(table).is_some_and(|range| range.first.compare(first, &BytewiseOrder) == Ordering::Less)
 }
 
 /// All known tables by their keys.
@@ -58,11 +52,11 @@ impl Neighbours {
 
     /// Adds a table. O(log tables) comparisons.
     pub(crate) fn insert(&mut self, table: u32, run: Run, keys: &Keys<'_>) {
-        let Some(range) = keys.range(table) else { return self.insert_unsorted(table, run.scope) };
+        let Some(range) = keys(table) else { return self.insert_unsorted(table, run.scope) };
         let Scope { places, .. } = self.scopes.entry(run.scope).or_default();
         let is_before = |place: &Place| {
             place.level < run.level
-                || place.level == run.level && keys.begins_before(place.table, range.first)
+                || place.level == run.level && begins_before(keys, place.table, range.first)
         };
         let at = places.partition_point(is_before);
         let length = places.len() + 1;
@@ -123,13 +117,12 @@ impl Neighbours {
         for level in places.chunk_by(|a, b| a.level == b.level) {
             let run = Run { scope, level: level[0].level };
             let is_reached = |first| range.end.reaches(first, &BytewiseOrder);
-            let end = level.partition_point(|place| {
-                keys.range(place.table).is_some_and(|theirs| is_reached(theirs.first))
-            });
-            let begin = level[..end].partition_point(|place| keys.begins_before(place.table, range.first));
+            let end = level
+                .partition_point(|place| keys(place.table).is_some_and(|theirs| is_reached(theirs.first)));
+            let begin = level[..end].partition_point(|place| begins_before(keys, place.table, range.first));
             let begin = if run.is_of_single_tables() { 0 } else { begin.saturating_sub(LOOK_BACK) };
             let reaches = |table: &u32| {
-                keys.range(*table).is_some_and(|theirs| theirs.end.reaches(range.first, &BytewiseOrder))
+                keys(*table).is_some_and(|theirs| theirs.end.reaches(range.first, &BytewiseOrder))
             };
             let overlapping: Vec<u32> =
                 level[begin..end].iter().map(|place| place.table).filter(reaches).collect();
@@ -188,8 +181,8 @@ mod tests {
     impl Model {
         fn with_keys<T>(&mut self, run: impl FnOnce(&mut Neighbours, &Keys<'_>, &[Option<Known>]) -> T) -> T {
             let Self { neighbours, tables } = self;
-            let fences = |table: u32| tables.get(table as usize)?.as_ref().map(|known| known.fences.as_ref());
-            run(neighbours, &Keys(&fences), tables)
+            let keys = |table: u32| KeyRange::of_table(tables.get(table as usize)?.as_ref()?.fences.as_ref());
+            run(neighbours, &keys, tables)
         }
 
         fn overlapping(&mut self, new: &Known, most: usize) -> Vec<u32> {
@@ -215,11 +208,10 @@ mod tests {
             .map(|n| Fences::pack([n.to_be_bytes()], Some(&n.to_be_bytes()), true).unwrap())
             .collect();
         let compared = std::cell::Cell::new(0);
-        let of = |table: u32| {
+        let keys = |table: u32| {
             compared.set(compared.get() + 1);
-            fences.get(table as usize).map(Fences::as_ref)
+            KeyRange::of_table(fences.get(table as usize)?.as_ref())
         };
-        let keys = Keys(&of);
         let mut neighbours = Neighbours::default();
         for table in 0..count {
             let range = KeyRange::of_table(fences[table as usize].as_ref()).unwrap();

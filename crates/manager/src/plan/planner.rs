@@ -42,7 +42,7 @@ impl Planner {
     ) {
         self.insert_table(table, scope, level, segments);
         for segment in self.placement_order(table) {
-            self.place(segment);
+            self.policy.place(segment, &mut self.allocation);
             self.carry_out();
         }
     }
@@ -112,13 +112,9 @@ impl Planner {
     pub(crate) fn placement_order(&self, table: u32) -> Vec<SegmentRef> {
         let states = self.allocation.segments().table(table);
         let mut order: Vec<u32> = (0..states.len() as u32).collect();
-        let negatives = |segment: u32| states[segment as usize].counts().negatives();
+        let negatives = |segment: u32| states[segment as usize].hotness().negatives;
         order.sort_by(|&a, &b| negatives(b).total_cmp(&negatives(a)));
         order.into_iter().map(|segment| SegmentRef { table, segment }).collect()
-    }
-
-    pub(crate) fn place(&mut self, segment: SegmentRef) {
-        self.policy.place(segment, &mut self.allocation);
     }
 
     /// Gives a segment of a new table `units` units from free bytes. If there are too few, the policy decides.
@@ -136,7 +132,7 @@ impl Planner {
             return;
         }
         let Visit { segment, outcome, sample_weight } = visit;
-        self.allocation.runs_mut().count_visits(segment.table, outcome, sample_weight.into());
+        self.allocation.runs.count_visits(segment.table, outcome, sample_weight.into());
         if let Some(factor) = self.allocation.record(visit) {
             self.policy.on_rescale(factor);
         }
@@ -145,7 +141,7 @@ impl Planner {
 
     /// Evicts a unit if the plan is over the budget for units. Returns `false` if it is not, or nothing is left to evict.
     pub(crate) fn shrink_step(&mut self) -> bool {
-        self.allocation.is_over()
+        self.allocation.planned_bytes() > self.allocation.unit_budget_bytes()
             && (self.policy.rebalance(&mut self.allocation) || self.policy.evict_one(&mut self.allocation))
     }
 

@@ -7,7 +7,6 @@ use std::ops::Range;
 use crate::interned::Interned;
 use crate::memory::{grow_thriftily, thrifty_bytes};
 use crate::names::ScopeId;
-use crate::plan::ScopeCounts;
 use crate::visits::Outcome;
 
 /// A level of a scope, as the host reported it.
@@ -37,21 +36,56 @@ pub(crate) struct RunShare {
     pub negatives: f64,
 }
 
-/// The run of every known table.
+/// What happened in the tables of a [`ScopeId`](crate::ScopeId) since it has tables. Visits are an estimate: each that the policy learns
+/// from counts for as many as it stands for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ScopeCounts {
+    /// Visits that resident units ended.
+    pub rejected: u64,
+    /// Visits that read a data block for nothing.
+    pub wasted_reads: u64,
+    /// All others: those that found the key, of which an earlier one had found that the key is not there, or that were not to read a block.
+    pub passed: u64,
+    /// Units that became resident by reading them. Exact.
+    pub loads: u64,
+}
+
+impl ScopeCounts {
+    /// All visits.
+    pub fn visits(&self) -> u64 {
+        self.rejected + self.wasted_reads + self.passed
+    }
+
+    /// Adds what happened elsewhere.
+    pub fn add(&mut self, other: Self) {
+        let Self { rejected, wasted_reads, passed, loads } = self;
+        *rejected += other.rejected;
+        *wasted_reads += other.wasted_reads;
+        *passed += other.passed;
+        *loads += other.loads;
+    }
+}
+
+/// A run that has tables.
 #[derive(Debug)]
+struct KnownRun {
+    run: Run,
+    /// Of its tables.
+    sums: RunShare,
+    /// What happened in it.
+    counts: ScopeCounts,
+    /// Whether it put its scope among the visited ones, so that most visits need no look at them.
+    is_visited: bool,
+}
+
+/// The run of every known table.
+#[derive(Debug, Default)]
 pub(crate) struct Runs {
-    known: Interned<Run>,
-    /// Of the tables of each known run.
-    sums: Vec<RunShare>,
-    /// What happened in each known run.
-    counts: Vec<ScopeCounts>,
+    known: Interned<KnownRun>,
     /// What happened in runs that are gone, of scopes that have others.
     gone: BTreeMap<ScopeId, ScopeCounts>,
-    /// Scopes with visits in this period, which lasts until they are asked for.
+    /// Scopes with visits since they were asked for.
     visited: BTreeSet<ScopeId>,
-    period: u64,
-    /// The period of each known run's last visit, so that most visits need no look at the set.
-    last_visited: Vec<u64>,
     /// Places in `known` by table; [`NO_RUN`] for free slots.
     places: Vec<u32>,
 }
@@ -62,17 +96,12 @@ impl Runs {
     /// Bytes of a table.
     pub(crate) const TABLE_BYTES: usize = thrifty_bytes::<u32>();
 
-    pub(crate) const fn new() -> Self {
-        Self {
-            known: Interned::new(),
-            sums: Vec::new(),
-            counts: Vec::new(),
-            gone: BTreeMap::new(),
-            visited: BTreeSet::new(),
-            period: 1,
-            last_visited: Vec::new(),
-            places: Vec::new(),
-        }
+    fn known(&self, table: u32) -> Option<&KnownRun> {
+        self.known.get(*self.places.get(table as usize)?)
+    }
+
+    fn known_mut(&mut self, table: u32) -> Option<&mut KnownRun> {
+        self.known.get_mut(*self.places.get(table as usize)?)
     }
 
     /// Adds a table whose segments add up to `share`. O(runs).
@@ -82,41 +111,26 @@ impl Runs {
             grow_thriftily(&mut self.places, slot + 1);
             self.places.resize(slot + 1, NO_RUN);
         }
-        let place = self.known.intern(run, Run::eq);
-        self.places[slot] = place;
-        let places = self.sums.len().max(place as usize + 1);
-        self.sums.resize(places, RunShare::default());
-        self.counts.resize(places, ScopeCounts::default());
-        self.last_visited.resize(places, 0);
-        let sums = &mut self.sums[place as usize];
-        sums.spread += share.spread;
-        sums.passing += share.passing;
-        sums.negatives += share.negatives;
+        let new =
+            KnownRun { run, sums: RunShare::default(), counts: ScopeCounts::default(), is_visited: false };
+        self.places[slot] = self.known.intern(new, |known, new| known.run == new.run);
+        if let Some(KnownRun { sums, .. }) = self.known_mut(table) {
+            sums.spread += share.spread;
+            sums.passing += share.passing;
+            sums.negatives += share.negatives;
+        }
     }
 
     /// Removes a table whose segments add up to `share`.
     pub(crate) fn remove_table(&mut self, table: u32, share: RunShare) {
-        let place =
-            self.places.get_mut(table as usize).map_or(NO_RUN, |place| std::mem::replace(place, NO_RUN));
-        let Some(sums) = self.sums.get_mut(place as usize) else { return };
+        let Some(KnownRun { sums, .. }) = self.known_mut(table) else { return };
         sums.spread -= share.spread;
         sums.passing -= share.passing;
         sums.negatives -= share.negatives;
-        let run = self.known.get(place).copied();
-        _ = self.known.release(place);
-        if self.known.get(place).is_none() {
-            *sums = RunShare::default(); // without the error of many sums
-            let counts = std::mem::take(&mut self.counts[place as usize]);
-            self.last_visited[place as usize] = 0;
-            if let Some(run) = run {
-                self.keep_counts(run.scope, counts);
-            }
-        }
-    }
-
-    /// A run of the scope is gone: counts never fall while the scope has tables.
-    fn keep_counts(&mut self, scope: ScopeId, counts: ScopeCounts) {
-        if self.known.entries().any(|(_, run)| run.scope == scope) {
+        let place = std::mem::replace(&mut self.places[table as usize], NO_RUN);
+        let Some(KnownRun { run: Run { scope, .. }, counts, .. }) = self.known.release(place) else { return };
+        // The run is gone. Counts never fall while its scope has tables.
+        if self.known.values().any(|known| known.run.scope == scope) {
             self.gone.entry(scope).or_default().add(counts);
         } else {
             self.gone.remove(&scope);
@@ -126,22 +140,21 @@ impl Runs {
 
     /// A visit to the table was taken in, which stands for `visits`.
     pub(crate) fn count_visits(&mut self, table: u32, outcome: Outcome, visits: u64) {
-        let Some(place) = self.places.get(table as usize).map(|&place| place as usize) else { return };
-        let Some(counts) = self.counts.get_mut(place) else { return };
+        let Some(KnownRun { run, counts, is_visited, .. }) = self.known_mut(table) else { return };
         *match outcome {
             Outcome::Rejected | Outcome::RejectedByLast => &mut counts.rejected,
             Outcome::WastedRead => &mut counts.wasted_reads,
             Outcome::TruePositive | Outcome::NotRead => &mut counts.passed,
         } += visits;
-        if self.last_visited[place] != self.period {
-            self.last_visited[place] = self.period;
-            self.visited.extend(self.known.get(place as u32).map(|run| run.scope));
+        let scope = run.scope;
+        if !std::mem::replace(is_visited, true) {
+            self.visited.insert(scope);
         }
     }
 
-    /// The scopes with visits since the last call, of those that have tables. O(these scopes).
+    /// The scopes with visits since the last call, of those that have tables. O(runs).
     pub(crate) fn take_visited(&mut self) -> BTreeSet<ScopeId> {
-        self.period += 1;
+        self.known.values_mut().for_each(|known| known.is_visited = false);
         std::mem::take(&mut self.visited)
     }
 
@@ -152,43 +165,42 @@ impl Runs {
 
     /// Units of the table were read.
     pub(crate) fn count_loads(&mut self, table: u32, units: u64) {
-        if let Some(counts) = self.counts_mut(table) {
-            counts.loads += units;
+        if let Some(known) = self.known_mut(table) {
+            known.counts.loads += units;
         }
     }
 
     /// What happened in each scope that has tables.
     pub(crate) fn scope_counts(&self) -> BTreeMap<ScopeId, ScopeCounts> {
         let mut scopes = self.gone.clone();
-        for (place, run) in self.known.entries() {
-            scopes.entry(run.scope).or_default().add(self.counts[place as usize]);
+        for known in self.known.values() {
+            scopes.entry(known.run.scope).or_default().add(known.counts);
         }
         scopes
     }
 
     /// Adds weighted visits of a segment of the table for absent keys.
     pub(crate) fn add_negatives(&mut self, table: u32, weight: f32) {
-        if let Some(sums) = self.sums_mut(table) {
-            sums.negatives += f64::from(weight);
+        if let Some(known) = self.known_mut(table) {
+            known.sums.negatives += f64::from(weight);
         }
     }
 
     /// Notes that the units of a segment of the table let more or less pass.
     pub(crate) fn add_passing(&mut self, table: u32, more: f64) {
-        if let Some(sums) = self.sums_mut(table) {
-            sums.passing += more;
+        if let Some(known) = self.known_mut(table) {
+            known.sums.passing += more;
         }
     }
 
     /// Scales all sums, as all measured use was scaled.
     pub(crate) fn scale(&mut self, factor: f32) {
-        self.sums.iter_mut().for_each(|sums| sums.negatives *= f64::from(factor));
+        self.known.values_mut().for_each(|known| known.sums.negatives *= f64::from(factor));
     }
 
     /// Sums over the run of a table; zeros for an unknown one.
     pub(crate) fn sums(&self, table: u32) -> RunShare {
-        let place = self.places.get(table as usize);
-        place.and_then(|&place| self.sums.get(place as usize)).copied().unwrap_or_default()
+        self.known(table).map(|known| known.sums).unwrap_or_default()
     }
 
     /// What happened in some scopes, of which these are all the tables. O(tables).
@@ -197,25 +209,14 @@ impl Runs {
         self.gone.range(scopes).for_each(|(_, counts)| sum.add(*counts));
         let places: BTreeSet<_> =
             tables.iter().filter_map(|&table| self.places.get(table as usize)).collect();
-        let counts = places.into_iter().filter_map(|&place| self.counts.get(place as usize));
-        counts.for_each(|counts| sum.add(*counts));
+        let known = places.into_iter().filter_map(|&place| self.known.get(place));
+        known.for_each(|known| sum.add(known.counts));
         sum
-    }
-
-    fn counts_mut(&mut self, table: u32) -> Option<&mut ScopeCounts> {
-        let place = *self.places.get(table as usize)?;
-        self.counts.get_mut(place as usize)
-    }
-
-    fn sums_mut(&mut self, table: u32) -> Option<&mut RunShare> {
-        let place = *self.places.get(table as usize)?;
-        self.sums.get_mut(place as usize)
     }
 
     /// The run of a table; `None` for an unknown one.
     pub(crate) fn of(&self, table: u32) -> Option<Run> {
-        let place = *self.places.get(table as usize)?;
-        self.known.get(place).copied()
+        Some(self.known(table)?.run)
     }
 }
 
@@ -228,7 +229,7 @@ mod tests {
         let run = |scope, level| Run { scope: ScopeId(scope), level };
         let share = |keys: f64| RunShare { spread: keys, passing: keys, negatives: keys };
         let spread = |runs: &Runs| [0, 1, 2, 3, 5, 9].map(|table| runs.sums(table).spread);
-        let mut runs = Runs::new();
+        let mut runs = Runs::default();
         runs.insert_table(3, run(1, Some(2)), share(10.0));
         runs.insert_table(0, run(1, Some(2)), share(5.0));
         runs.insert_table(1, run(2, None), share(7.0));
@@ -253,7 +254,7 @@ mod tests {
     #[test]
     fn counts_of_a_scope_never_fall_while_it_has_tables() {
         let run = |scope, level| Run { scope: ScopeId(scope), level: Some(level) };
-        let mut runs = Runs::new();
+        let mut runs = Runs::default();
         runs.insert_table(0, run(1, 0), RunShare::default());
         runs.insert_table(1, run(1, 1), RunShare::default());
         runs.insert_table(2, run(2, 1), RunShare::default());
@@ -282,7 +283,7 @@ mod tests {
     #[test]
     fn a_scope_is_visited_until_it_is_asked_for_or_has_no_table() {
         let run = |scope, level| Run { scope: ScopeId(scope), level: Some(level) };
-        let mut runs = Runs::new();
+        let mut runs = Runs::default();
         let visit = |runs: &mut Runs, table| runs.count_visits(table, Outcome::Rejected, 1);
         let visited =
             |runs: &mut Runs| runs.take_visited().into_iter().map(|scope| scope.0).collect::<Vec<_>>();

@@ -6,29 +6,15 @@ use crate::memory::group_bytes;
 use crate::plan::counts::Counts;
 use crate::plan::hotness::Hotness;
 
-/// False-positive rate of one unit, stored as `n` of `2^(-n/32)`: half a percent off on average, exact for ribbon units. Units of a group
-/// err independently, so the rate of `k` units is its `k`-th power.
-#[derive(Clone, Copy, Debug)]
-struct UnitRate(u8);
-
-impl UnitRate {
-    /// Slow for Bloom units: their exact rate is a long sum.
-    fn of(shape: GroupShape) -> Self {
-        Self((-32.0 * shape.false_positive_rate(1).log2()).round() as u8) // saturates; a unit without keys never errs
-    }
-
-    fn of_units(self, units: u8) -> f32 {
-        (-f32::from(u16::from(self.0) * u16::from(units)) / 32.0).exp2()
-    }
-}
-
 /// A segment as the policies see it.
 #[derive(Clone, Debug)]
 pub struct SegmentState {
     /// Shape of the units that were built.
     pub shape: GroupShape,
-    pub(super) counts: Counts,
-    rate: UnitRate,
+    pub(crate) counts: Counts,
+    /// False-positive rate of one unit, stored as `n` of `2^(-n/32)`: half a percent off on average, exact for ribbon units. Units of a group
+    /// err independently, so the rate of `k` units is its `k`-th power.
+    rate: u8,
     /// Units allocated.
     pub(super) units: u8,
     /// Units that can be loaded: fewer than were built while one is corrupt.
@@ -39,18 +25,15 @@ const _: () = assert!(size_of::<SegmentState>() == 28);
 
 impl SegmentState {
     pub(super) fn new(shape: GroupShape, hotness: Hotness) -> Self {
-        let rate = UnitRate::of(shape);
+        // Slow for Bloom units: their exact rate is a long sum. Saturates; a unit without keys never errs.
+        let rate = (-32.0 * shape.false_positive_rate(1).log2()).round() as u8;
         let counts = Counts::new(hotness);
         Self { shape, counts, rate, units: 0, units_max: shape.unit_count() }
     }
 
     /// Measured use.
     pub fn hotness(&self) -> Hotness {
-        self.counts.hotness()
-    }
-
-    pub(crate) fn counts(&self) -> &Counts {
-        &self.counts
+        self.counts.hotness
     }
 
     /// Units allocated.
@@ -69,7 +52,7 @@ impl SegmentState {
 
     /// With this many units.
     pub(super) fn fpr_of(&self, units: u8) -> f32 {
-        self.rate.of_units(units)
+        (-f32::from(u16::from(self.rate) * u16::from(units)) / 32.0).exp2()
     }
 
     /// By how much the next unit lowers the false-positive rate; 0 if there is none.
@@ -79,7 +62,7 @@ impl SegmentState {
 
     /// Share of the keys that pass the allocated units which the next unit rejects.
     pub(crate) fn next_share(&self) -> f32 {
-        1.0 - self.rate.of_units(1)
+        1.0 - self.fpr_of(1)
     }
 
     /// By how much the false-positive rate rises without the last unit; 0 if there is none.

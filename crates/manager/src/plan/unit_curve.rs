@@ -31,7 +31,7 @@ pub(crate) struct UnitCurve {
     /// Bytes ascend, negatives that pass fall; the first corner is without any unit.
     corners: Vec<(f64, f64)>,
     /// Bytes of the largest unit.
-    unit_bytes_max: usize,
+    pub(crate) unit_bytes_max: usize,
 }
 
 impl UnitCurve {
@@ -56,11 +56,6 @@ impl UnitCurve {
             corners.push((used, passing));
         }
         Self { corners, unit_bytes_max }
-    }
-
-    /// Bytes of the largest unit.
-    pub(crate) fn unit_bytes_max(&self) -> u64 {
-        self.unit_bytes_max as u64
     }
 
     /// Bytes of units at the corners, ascending from 0.

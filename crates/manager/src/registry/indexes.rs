@@ -19,9 +19,9 @@ const LOOK_PARTS: u32 = 100;
 /// A table whose index could not be read is tried again after this time.
 const RETRY_EVERY: Duration = Duration::from_secs(30);
 /// Part of the budget that is given to indexes at a look: as much as the units leave free.
-const STEP_PARTS: usize = 32;
+pub(super) const STEP_PARTS: usize = 32;
 /// What a host's reader of an index takes.
-const HOST_BYTES: usize = 32;
+pub(super) const HOST_BYTES: usize = 32;
 /// Reference counts.
 const COUNTS: usize = 2 * size_of::<usize>();
 
@@ -40,11 +40,6 @@ pub(crate) struct Indexes {
 /// Bytes that an index takes with what it is in.
 fn index_bytes(index: &PackedIndex) -> usize {
     taken_bytes(index.heap_bytes()) + taken_bytes(COUNTS + size_of::<LoadedIndex>())
-}
-
-/// Bytes of bookkeeping for a table with an index, beyond the table's own.
-pub(super) fn bytes_beside_shared(has_index: bool) -> usize {
-    if has_index { HOST_BYTES } else { 0 }
 }
 
 impl Indexes {
@@ -113,11 +108,6 @@ impl Indexes {
 pub(super) fn most_bytes(memory: &Memory) -> usize {
     let bookkeeping = memory.budget.used_bytes_of(MemoryKind::Bookkeeping);
     memory.budget_bytes().saturating_sub(bookkeeping) / 3 * 2
-}
-
-/// What is given to them at a look.
-pub(super) fn step_bytes(memory: &Memory) -> usize {
-    memory.budget_bytes() / STEP_PARTS
 }
 
 /// Reads a table's index into the bytes of `reservation`.

@@ -1,6 +1,6 @@
 //! What a new table inherits from the known tables that it overlaps.
 
-use super::{Registry, Residency, SharedRegistry};
+use super::{Registry, SharedRegistry};
 use crate::keys::KeyRange;
 use crate::lookup::TableShared;
 use crate::names::ScopeId;
@@ -49,7 +49,7 @@ impl SharedRegistry {
 
 impl Registry {
     fn may_inherit(&self) -> bool {
-        self.inherit_hotness && self.residency.planner.allocation().ticks() > 0
+        self.inherit_hotness && self.planner.allocation().ticks() > 0
     }
 
     /// Hotness that the segments of a new table start with, if its keys are in the order of their bytes.
@@ -60,15 +60,15 @@ impl Registry {
         else {
             return vec![Hotness::default(); spec.shapes.len()];
         };
-        let Residency { planner, tables, .. } = &mut self.residency;
+        let Self { planner, tables, .. } = self;
         let allocation = planner.allocation();
-        let run_of = |slot| allocation.runs().of(slot);
+        let run_of = |slot| allocation.run(slot);
         let relatives = tables.relatives(spec.scope, range, relatives_max(spec), run_of);
         let relatives = relatives.into_iter().filter_map(|slot| {
             let hotness = move |segment: u32| {
                 allocation.table(slot).get(segment as usize).map(|state| state.hotness()).unwrap_or_default()
             };
-            let level = allocation.runs().of(slot)?.level;
+            let level = allocation.run(slot)?.level;
             Some(Relative { level, fences: tables.get(slot)?.shared.fences(), hotness })
         });
         of_new_segments(inherit::inherit(spec.fences.as_ref(), spec.level, order, relatives))
@@ -79,15 +79,15 @@ impl Registry {
         if !self.may_inherit() || spec.warm_start.is_some() || self.knows(spec.id) {
             return Vec::new();
         }
-        let Residency { planner, tables, .. } = &self.residency;
-        let runs = planner.allocation().runs();
-        let table = |slot: u32| Some((runs.of(slot)?.level, tables.get(slot)?.shared.clone()));
+        let Self { planner, tables, .. } = self;
+        let allocation = planner.allocation();
+        let table = |slot: u32| Some((allocation.run(slot)?.level, tables.get(slot)?.shared.clone()));
         tables.slots_of(spec.scope..ScopeId(spec.scope.0 + 1)).into_iter().filter_map(table).collect()
     }
 
     /// Hotness of the segments of each table; none of one that was forgotten meanwhile.
     fn hotness_of(&self, relatives: &[(Option<u8>, TableShared)]) -> Vec<Vec<Hotness>> {
-        let Residency { planner, tables, .. } = &self.residency;
+        let Self { planner, tables, .. } = self;
         let segments = |table: &TableShared| {
             let is_known = tables.get_registered(table.slot(), table.generation()).is_some();
             let states = if is_known { planner.allocation().table(table.slot()) } else { &[] };

@@ -20,26 +20,22 @@ const WASTED_MAX: f64 = 1024.0;
 
 /// Measures it.
 #[derive(Debug, Default)]
-pub(super) struct Recent {
+pub(crate) struct Recent {
     look_at_ticks: u64,
     /// Of all time, when it was measured last.
     visits: u64,
     wasted_reads: u64,
-    lately: Lately,
+    pub(crate) lately: Lately,
 }
 
 impl Recent {
-    pub(super) fn lately(&self) -> Lately {
-        self.lately
-    }
-
-    /// Whether it is time to [measure](Self::measure), when `ticks` visits were taken in.
-    pub(super) fn is_due(&self, ticks: u64) -> bool {
-        ticks >= self.look_at_ticks
-    }
-
-    pub(super) fn measure(&mut self, ticks: u64, totals: OutcomeTotals) {
+    /// Looks at the totals if it is time to, when `ticks` visits were taken in.
+    pub(super) fn measure(&mut self, ticks: u64, totals: impl FnOnce() -> OutcomeTotals) {
+        if ticks < self.look_at_ticks {
+            return;
+        }
         self.look_at_ticks = ticks + LOOK_EVERY_TICKS;
+        let totals = totals();
         let (visits, wasted_reads) = (totals.visits(), totals.wasted_reads);
         if wasted_reads - self.wasted_reads < WASTED_MIN {
             return;

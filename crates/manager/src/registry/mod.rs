@@ -1,7 +1,7 @@
 //! All known tables, the plan for them, and what carries it out. It stands behind one mutex, which no lookup takes.
 //!
-//! The floors, each of which uses only those before it: `tables`, `memory`, `load_queue`, `damage` and `lately` have fields of their
-//! own; `residency` brings what is resident in line with the plan; the registry calls them in order.
+//! The floors, each of which uses only those before it: `tables`, `memory`, `load_queue`, `damage`, `indexes` and `lately` have fields of
+//! their own; `residency` brings what is resident in line with the plan; the other methods of the registry call it.
 //!
 //! Invariants:
 //! - resident units never exceed the planned ones except while a read is under way, and are evicted at once when the plan shrinks;
@@ -22,7 +22,6 @@ mod warm_start;
 pub use lately::Lately;
 pub(crate) use load_queue::{LoadRequest, LoadResult, READS_MAX, ReadUnits};
 pub(crate) use memory::HEADROOM_PARTS;
-pub(crate) use residency::Residency;
 
 use std::collections::BTreeSet;
 use std::ops::{Deref, DerefMut, Range};
@@ -37,28 +36,23 @@ use crate::notices::Notices;
 use crate::plan::allocation::few_units_bytes;
 use crate::plan::{Hotness, Planner, Policy};
 use crate::settings::ManagerSettings;
-use crate::stats::{Counters, Stats};
+use crate::stats::Stats;
 use crate::table_spec::{SegmentUse, TableSpec};
 use crate::unit_source::{KnownTable, UnitSource};
-use crate::visits::{PackedVisit, SEGMENTS_MAX, SlotSet, Visit, VisitBatch, VisitBuffer, VisitedTable};
+use crate::visits::{PackedVisit, SEGMENTS_MAX, Visit, VisitBatch, VisitBuffer, VisitedTable};
 use damage::Damage;
 use indexes::Indexes;
 use lately::Recent;
 use load_queue::LoadQueue;
 use memory::Memory;
-use report::Demand;
 pub use report::{Activity, ForgottenScopes};
 use residency::LoadBy;
 use tables::{Table, Tables};
 
 /// The registry behind its mutex.
-pub(crate) struct SharedRegistry(Mutex<Registry>);
+pub(crate) struct SharedRegistry(pub(crate) Mutex<Registry>);
 
 impl SharedRegistry {
-    pub(crate) fn new(registry: Registry) -> Self {
-        Self(Mutex::new(registry))
-    }
-
     pub(crate) fn lock(&self) -> Locked<'_> {
         Locked { registry: self.0.lock(), retired: Vec::new() }
     }
@@ -94,7 +88,7 @@ impl DerefMut for Locked<'_> {
 
 impl Drop for Locked<'_> {
     fn drop(&mut self) {
-        self.retired = self.registry.residency.tables.take_retired();
+        self.retired = self.registry.tables.take_retired();
     }
 }
 
@@ -111,8 +105,18 @@ pub(crate) enum BudgetMove {
 /// The manager's state.
 pub(crate) struct Registry {
     inherit_hotness: bool,
-    pub(crate) residency: Residency,
-    recent: Recent,
+    pub(crate) planner: Planner,
+    pub(crate) tables: Tables,
+    pub(crate) loads: LoadQueue,
+    damage: Damage,
+    indexes: Indexes,
+    pub(crate) memory: Memory,
+    /// What is counted as it goes. The rest is read when it is asked for.
+    pub(crate) counters: Stats,
+    notices: Arc<Notices>,
+    /// What the host keeps for a known table.
+    host_bytes: usize,
+    pub(crate) recent: Recent,
     /// What all handles share.
     lookups: Arc<Lookups>,
 }
@@ -125,25 +129,21 @@ impl Registry {
         visits: Arc<VisitBuffer>,
         notices: Arc<Notices>,
     ) -> Self {
-        let planner = Planner::with_policy(policy, settings.half_life_visits, 0);
-        let memory = Memory::new(budget.clone(), visits.clone());
         let mut registry = Self {
             inherit_hotness: settings.inherit_hotness,
-            residency: Residency {
-                planner,
-                tables: Tables::new(budget.clone()),
-                loads: LoadQueue::new(),
-                damage: Damage::default(),
-                indexes: Indexes::default(),
-                memory,
-                counters: Counters::default(),
-                notices,
-                host_bytes: settings.table_bytes,
-            },
+            planner: Planner::with_policy(policy, settings.half_life_visits, 0),
+            tables: Tables::new(budget.clone()),
+            loads: LoadQueue::default(),
+            damage: Damage::default(),
+            indexes: Indexes::default(),
+            memory: Memory::new(budget.clone(), visits.clone()),
+            counters: Stats::default(),
+            notices,
+            host_bytes: settings.table_bytes,
             recent: Recent::default(),
-            lookups: Arc::new(Lookups { visits, budget, reader_bytes: settings.reader_bytes }),
+            lookups: Arc::new(Lookups { visits, reader_bytes: settings.reader_bytes }),
         };
-        registry.residency.fit(0);
+        registry.fit(0);
         registry
     }
 
@@ -155,9 +155,9 @@ impl Registry {
         inherited: Option<Vec<Hotness>>,
         more_bytes: usize,
     ) -> Option<(TableHandle, Reservation)> {
-        let mut known = self.residency.tables.slot_of(spec.id);
+        let mut known = self.tables.slot_of(spec.id);
         if known.is_some_and(|slot| !self.matches(slot, &spec)) {
-            self.residency.notices.warn(format!(
+            self.notices.warn(format!(
                 "two tables of different content have the identity {:?}: the older one is forgotten",
                 spec.id
             ));
@@ -165,7 +165,7 @@ impl Registry {
             known = None;
         }
         let reservation = match known {
-            Some(_) => self.residency.reserve(self.lookups.reader_bytes + more_bytes, 0),
+            Some(_) => self.reserve(self.lookups.reader_bytes + more_bytes, 0),
             None => self.reserve_bookkeeping(&spec, more_bytes),
         };
         let Some(mut reservation) = reservation else {
@@ -179,13 +179,13 @@ impl Registry {
             Some(slot) => self.reattach(slot, spec),
             None => self.insert(spec, inherited),
         };
-        let table = self.residency.tables.get(slot)?;
+        let table = self.tables.get(slot)?;
         Some((TableHandle::of(table.shared.clone()), for_host))
     }
 
     fn matches(&self, slot: u32, spec: &TableSpec) -> bool {
-        let Some(Table { shared, .. }) = self.residency.tables.get(slot) else { return false };
-        let states = self.residency.planner.allocation().table(slot);
+        let Some(Table { shared, .. }) = self.tables.get(slot) else { return false };
+        let states = self.planner.allocation().table(slot);
         shared.fences() == spec.fences.as_ref()
             && shared.locator() == spec.locator
             && states.len() == spec.shapes.len()
@@ -193,7 +193,7 @@ impl Registry {
     }
 
     fn count_refused(&mut self, spec: &TableSpec) {
-        let Residency { counters, notices, memory, .. } = &mut self.residency;
+        let Self { counters, notices, memory, .. } = self;
         if counters.refused_tables == 0 {
             notices.warn(format!(
                 "no room for the bookkeeping of a table with {} segments in a filter budget of {} bytes: \
@@ -206,36 +206,36 @@ impl Registry {
     }
 
     fn reattach(&mut self, slot: u32, spec: TableSpec) -> u32 {
-        self.residency.tables.set_source(slot, spec.source);
-        let level = self.residency.planner.allocation().runs().of(slot).and_then(|run| run.level);
+        self.tables.set_source(slot, spec.source);
+        let level = self.planner.allocation().run(slot).and_then(|run| run.level);
         if spec.level.is_some() && spec.level != level {
             self.move_to_level(slot, spec.level);
         }
-        self.residency.queue_table(slot);
+        self.queue_table(slot);
         slot
     }
 
     fn insert(&mut self, mut spec: TableSpec, inherited: Option<Vec<Hotness>>) -> u32 {
         let warm_start = spec.warm_start.take().filter(|segments| segments.len() == spec.shapes.len());
         let hotness = match &warm_start {
-            Some(warm_start) => warm_start::first_hotness(self.residency.planner.allocation(), warm_start),
+            Some(warm_start) => warm_start::first_hotness(self.planner.allocation(), warm_start),
             None => inherited.unwrap_or_else(|| self.inherited(&spec)),
         };
-        let slot = self.residency.tables.insert(&spec, self.lookups.clone());
-        let Residency { tables, indexes, .. } = &mut self.residency;
+        let slot = self.tables.insert(&spec, self.lookups.clone());
+        let Self { tables, indexes, .. } = self;
         tables.get(slot).into_iter().for_each(|table| indexes.add(&table.shared));
         let segments: Vec<_> = spec.shapes.iter().copied().zip(hotness).collect();
-        let planner = &mut self.residency.planner;
+        let planner = &mut self.planner;
         planner.insert_table(slot, spec.scope, spec.level, &segments);
         for segment in planner.placement_order(slot) {
-            let planner = &mut self.residency.planner;
+            let planner = &mut self.planner;
             match &warm_start {
                 Some(warm_start) => {
                     warm_start::restore_units(planner, segment, warm_start[segment.segment as usize]);
                 }
-                None => planner.place(segment),
+                None => planner.policy.place(segment, &mut planner.allocation),
             }
-            self.residency.apply_plan(LoadBy::Table);
+            self.apply_plan(LoadBy::Table);
         }
         slot
     }
@@ -245,27 +245,27 @@ impl Registry {
         let is_sane = spec.shapes.len() == spec.fences.len()
             && spec.shapes.len() < SEGMENTS_MAX
             && spec.locator.len() <= TableShared::LOCATOR_BYTES_MAX;
-        if !is_sane || !self.residency.tables.has_free_slot() {
+        if !is_sane || !self.tables.has_free_slot() {
             return None;
         }
-        let list_bytes = self.residency.list_bytes(spec.shapes.len()) - self.residency.list_bytes(0);
+        let list_bytes = self.list_bytes(spec.shapes.len()) - self.list_bytes(0);
         let shared_bytes = TableShared::bytes_for(spec);
-        let other_bytes = self.residency.table_bytes_beside_shared(spec.shapes.len(), spec.index_bytes > 0);
+        let other_bytes = self.table_bytes_beside_shared(spec.shapes.len(), spec.index_bytes > 0);
         let few_units_bytes = few_units_bytes(spec.shapes.iter().copied());
         let bytes = shared_bytes + other_bytes + list_bytes + self.lookups.reader_bytes + more_bytes;
-        self.residency.reserve(bytes, few_units_bytes)
+        self.reserve(bytes, few_units_bytes)
     }
 
     /// A table moved to another level; one that is not known is ignored.
     pub(crate) fn set_level(&mut self, id: TableId, level: Option<u8>) {
-        if let Some(slot) = self.residency.tables.slot_of(id) {
+        if let Some(slot) = self.tables.slot_of(id) {
             self.move_to_level(slot, level);
         }
     }
 
     fn move_to_level(&mut self, slot: u32, level: Option<u8>) {
-        let Residency { planner, tables, .. } = &mut self.residency;
-        if let Some(run) = planner.allocation().runs().of(slot) {
+        let Self { planner, tables, .. } = self;
+        if let Some(run) = planner.allocation().run(slot) {
             tables.move_to_another_level(slot, run.scope);
             planner.set_level(slot, level);
         }
@@ -273,25 +273,25 @@ impl Registry {
 
     /// Frees everything about a table.
     pub(crate) fn forget(&mut self, id: TableId) {
-        let list_bytes = self.residency.list_bytes(0);
-        let Residency { planner, tables, loads, indexes, memory, .. } = &mut self.residency;
+        let list_bytes = self.list_bytes(0);
+        let Self { planner, tables, loads, indexes, memory, .. } = self;
         let Some(slot) = tables.slot_of(id) else { return };
-        let Some(run) = planner.allocation().runs().of(slot) else { return };
+        let Some(run) = planner.allocation().run(slot) else { return };
         loads.remove_table(tables, slot);
         let Some(table) = tables.remove(slot, run.scope) else { return };
         planner.remove_table(slot);
         table.shared.cells().iter().for_each(|cell| memory.garbage.take_group(cell.clear()));
         indexes.remove(slot, &table.shared);
         let (segments, has_index) = (table.shared.cells().len(), table.shared.index().is_some());
-        let bytes = table.shared.bytes() + self.residency.table_bytes_beside_shared(segments, has_index);
-        let list_bytes = list_bytes - self.residency.list_bytes(0);
-        self.residency.memory.budget.release(MemoryKind::Bookkeeping, list_bytes);
-        self.residency.tables.keep_forgotten(table, bytes);
+        let bytes = table.shared.bytes() + self.table_bytes_beside_shared(segments, has_index);
+        let list_bytes = list_bytes - self.list_bytes(0);
+        self.memory.budget.release(MemoryKind::Bookkeeping, list_bytes);
+        self.tables.keep_forgotten(table, bytes);
     }
 
     /// Frees everything about a table unless some reader has it open.
     pub(crate) fn forget_closed(&mut self, id: TableId) {
-        let tables = &self.residency.tables;
+        let tables = &self.tables;
         let table = tables.slot_of(id).and_then(|slot| tables.get(slot));
         if table.is_some_and(|table| table.shared.is_closed()) {
             self.forget(id);
@@ -299,39 +299,23 @@ impl Registry {
     }
 
     pub(crate) fn knows(&self, id: TableId) -> bool {
-        self.residency.tables.slot_of(id).is_some()
-    }
-
-    /// The slots of all tables of some scopes. O(log scopes + these tables).
-    pub(crate) fn slots_of(&self, scopes: Range<ScopeId>) -> Vec<u32> {
-        self.residency.tables.slots_of(scopes)
-    }
-
-    /// The tables in these slots.
-    pub(crate) fn tables_in(&self, slots: &[u32]) -> Vec<TableId> {
-        self.residency.tables.ids_in(slots)
+        self.tables.slot_of(id).is_some()
     }
 
     /// What happened in some scopes, whose tables are in these slots, and lately in all.
     pub(crate) fn activity_of(&self, scopes: Range<ScopeId>, slots: &[u32]) -> Activity {
-        let runs = self.residency.planner.allocation().runs();
-        Activity { counts: runs.counts_of(scopes, slots), lately: self.lately() }
+        let runs = &self.planner.allocation.runs;
+        Activity { counts: runs.counts_of(scopes, slots), lately: self.recent.lately }
     }
 
     pub(crate) fn known_tables(&self) -> impl Iterator<Item = KnownTable<'_>> {
-        let tables = &self.residency.tables;
+        let tables = &self.tables;
         tables.iter().filter_map(|(_, table)| tables.as_known(table))
-    }
-
-    /// Use of each segment of a table; `None` if it is not known.
-    pub(crate) fn table_use(&self, id: TableId) -> Option<Vec<SegmentUse>> {
-        let slot = self.residency.tables.slot_of(id)?;
-        Some(warm_start::use_of(self.residency.planner.allocation(), slot))
     }
 
     /// Shows the tables with these identities, as far as they are known, with the use of each segment.
     pub(crate) fn visit_uses(&self, ids: &[TableId], mut visit: impl FnMut(KnownTable<'_>, Vec<SegmentUse>)) {
-        let Residency { planner, tables, .. } = &self.residency;
+        let Self { planner, tables, .. } = self;
         for slot in ids.iter().filter_map(|&id| tables.slot_of(id)) {
             let known = tables.get(slot).and_then(|table| tables.as_known(table));
             known.into_iter().for_each(|known| visit(known, warm_start::use_of(planner.allocation(), slot)));
@@ -340,14 +324,14 @@ impl Registry {
 
     /// Lets the policy learn from a batch; visits to tables that were forgotten meanwhile are ignored.
     pub(crate) fn take_in(&mut self, batch: &VisitBatch) {
-        batch.visits().iter().for_each(|&visit| self.take_in_visit(visit, batch.sample_weight()));
+        batch.visits.iter().for_each(|&visit| self.take_in_visit(visit, batch.sample_weight()));
     }
 
     /// The same for visits to some tables alone, which leave the batch.
-    pub(crate) fn take_in_of(&mut self, slots: &SlotSet, batch: &mut VisitBatch) {
+    pub(crate) fn take_in_of(&mut self, slots: &BTreeSet<u32>, batch: &mut VisitBatch) {
         let sample_weight = batch.sample_weight();
-        batch.retain(|visit| {
-            let is_of_them = slots.contains(visit.segment().table);
+        batch.visits.retain(|&visit| {
+            let is_of_them = slots.contains(&visit.segment().table);
             if is_of_them {
                 self.take_in_visit(visit, sample_weight);
             }
@@ -359,55 +343,45 @@ impl Registry {
         let segment = visit.segment();
         let is_same =
             |table: &Table| visit.is_of(VisitedTable::new(segment.table, table.shared.generation()));
-        if self.residency.tables.get(segment.table).is_some_and(is_same) {
-            self.residency.planner.record(Visit { segment, outcome: visit.outcome(), sample_weight });
-            self.residency.apply_plan(LoadBy::Segment);
+        if self.tables.get(segment.table).is_some_and(is_same) {
+            self.planner.record(Visit { segment, outcome: visit.outcome(), sample_weight });
+            self.apply_plan(LoadBy::Segment);
         }
-    }
-
-    /// The scopes with visits since the last call.
-    pub(crate) fn take_visited(&mut self) -> BTreeSet<ScopeId> {
-        self.residency.planner.allocation.runs_mut().take_visited()
-    }
-
-    /// Whether one of some scopes has visits since the last call of [`take_visited`](Self::take_visited).
-    pub(crate) fn is_any_visited(&self, scopes: Range<ScopeId>) -> bool {
-        self.residency.planner.allocation().runs().is_any_visited(scopes)
     }
 
     /// Asks for another budget: nothing is planned beyond it from now on.
     pub(crate) fn ask_budget(&mut self, budget_bytes: usize) {
-        if budget_bytes != self.residency.memory.budget.asked_bytes() {
+        if budget_bytes != self.memory.budget.asked_bytes() {
             self.recent.forget();
             // There may be room now for what found none.
-            self.residency.planner.allocation.end_backoffs();
+            self.planner.allocation.end_backoffs();
         }
-        self.residency.memory.ask(budget_bytes);
+        self.memory.ask(budget_bytes);
     }
 
     /// A piece of moving the budget in force to the one that was asked for.
     pub(crate) fn move_budget(&mut self) -> BudgetMove {
-        let asked_bytes = self.residency.memory.budget.asked_bytes();
+        let asked_bytes = self.memory.budget.asked_bytes();
         self.lookups.visits.fit(asked_bytes);
         // The budget falls after all is evicted: until then, shrinking groups need room for their copies.
-        if self.residency.fit_piece() {
+        if self.fit_piece() {
             return BudgetMove::Evicts;
         }
-        let reached_bytes = self.residency.memory.budget.follow();
+        let reached_bytes = self.memory.budget.follow();
         if reached_bytes <= asked_bytes {
             self.lookups.visits.fit(asked_bytes);
-            self.residency.fit(0);
+            self.fit(0);
             return BudgetMove::Ended(reached_bytes);
         }
         // Nobody waits for a read that seems to hang: the budget falls when it is over.
-        let movable_bytes = self.residency.memory.movable_bytes();
-        if movable_bytes > self.residency.loads.late_bytes() {
+        let movable_bytes = self.memory.movable_bytes();
+        if movable_bytes > self.loads.in_flight.late_bytes() {
             return BudgetMove::Waits;
         }
-        self.residency.memory.collect();
-        let reached_bytes = self.residency.memory.budget.budget_bytes();
+        self.memory.collect();
+        let reached_bytes = self.memory.budget.budget_bytes();
         if reached_bytes > asked_bytes {
-            self.residency.notices.warn(format!(
+            self.notices.warn(format!(
                 "a filter budget of {asked_bytes} bytes is less than what stays in use for now: {reached_bytes} bytes"
             ));
         }
@@ -416,34 +390,13 @@ impl Registry {
 
     /// Looks at how visits ended, now and then.
     pub(crate) fn measure_lately(&mut self) {
-        let ticks = self.residency.planner.allocation().ticks();
-        if self.recent.is_due(ticks) {
-            self.recent.measure(ticks, self.lookups.visits.totals());
-        }
-    }
-
-    /// How visits ended lately.
-    pub(crate) fn lately(&self) -> Lately {
-        self.recent.lately()
+        let ticks = self.planner.allocation().ticks();
+        self.recent.measure(ticks, || self.lookups.visits.totals());
     }
 
     /// Keys of all tables known. O(segments).
     pub(crate) fn keys(&self) -> u64 {
-        let segments = self.residency.planner.allocation().segments();
+        let segments = self.planner.allocation().segments();
         segments.iter().map(|(_, state)| u64::from(state.shape.key_count())).sum()
-    }
-
-    pub(crate) fn refused_tables(&self) -> u64 {
-        self.residency.counters.refused_tables
-    }
-
-    /// Measured use of all segments. O(segments).
-    pub(crate) fn demand(&self) -> Demand {
-        report::demand(&self.residency)
-    }
-
-    /// A reading of all counters but those of the thread. O(segments).
-    pub(crate) fn stats(&self) -> Stats {
-        report::stats(&self.residency, &self.lookups)
     }
 }

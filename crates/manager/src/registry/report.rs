@@ -1,13 +1,13 @@
 //! What the registry tells of itself.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
+use super::Registry;
 use super::lately::Lately;
-use super::residency::Residency;
 use crate::budget::MemoryKind;
-use crate::lookup::Lookups;
 use crate::memory::group_bytes;
-use crate::names::{ScopeId, TableId};
+use crate::names::TableId;
 use crate::plan::{ScopeCounts, SegmentDemand};
 use crate::stats::{LevelUnits, ScopeStats, Stats, UsedBytes};
 
@@ -38,119 +38,101 @@ pub(crate) struct Demand {
     pub wasted_reads: f64,
 }
 
-/// Measured use of all segments. O(segments).
-pub(super) fn demand(residency: &Residency) -> Demand {
-    let allocation = residency.planner.allocation();
-    let segments = Vec::with_capacity(allocation.segment_count());
-    let mut demand = Demand { segments, visits: 0.0, wasted_reads: 0.0 };
-    let now = 1.0 / allocation.decay().weight();
-    for (_, state) in allocation.segments().iter() {
-        let counts = state.counts();
-        demand.visits += f64::from(counts.access_count()) * now;
-        demand.wasted_reads += f64::from(counts.wasted_reads()) * now;
-        let negatives = f64::from(counts.negatives()) * now;
-        demand.segments.push(SegmentDemand { shape: state.shape, units_max: state.units_max(), negatives });
-    }
-    demand
-}
-
-/// A reading of all counters but those of the thread. O(segments).
-pub(super) fn stats(residency: &Residency, lookups: &Lookups) -> Stats {
-    let Residency { planner, tables, loads, memory, counters, .. } = residency;
-    let visits = &lookups.visits;
-    let budget = memory.budget.snapshot();
-    let used = |kind| memory.budget.used_bytes_of(kind);
-    let scopes = scopes(residency);
-    let levels = in_all_scopes(&scopes);
-    let (tables_without_room, unreadable_tables) = loads.waiting_counts();
-    let resident_bytes = levels.iter().map(|level| level.unit_bytes).sum();
-    Stats {
-        budget_bytes: budget.budget_bytes,
-        used_bytes: budget.used_bytes,
-        peak_bytes: memory.budget.peak_bytes(),
-        used: UsedBytes {
-            units: resident_bytes,
-            bookkeeping: used(MemoryKind::Bookkeeping),
-            buffers: used(MemoryKind::Buffers),
-            loading: used(MemoryKind::Loading),
-            indexes: used(MemoryKind::Indexes),
-            garbage: used(MemoryKind::Units).saturating_sub(resident_bytes),
-        },
-        tables: tables.iter().count(),
-        closed_tables: tables.iter().filter(|(_, table)| table.shared.is_closed()).count(),
-        refused_tables: counters.refused_tables,
-        failing_tables: loads.failing_count(tables) + unreadable_tables,
-        tables_without_room,
-        segments: planner.allocation().segment_count(),
-        resident_indexes: levels.iter().map(|level| level.indexes).sum(),
-        levels,
-        scopes,
-        loads: counters.loads,
-        load_bytes: counters.load_bytes,
-        load_reads: counters.load_reads,
-        evictions: counters.evictions,
-        corrupt_units: counters.corrupt_units,
-        failed_reads: counters.failed_reads,
-        thread_panics: 0,
-        dropped_visits: visits.dropped_visits(),
-        unpaid_bytes: visits.unpaid_bytes(),
-        sampled_one_in: visits.sample_weight(),
-        outcomes: visits.totals(),
-        expected_wasted_reads_per_visit: planner.allocation().expected_wasted_reads_per_visit(),
-    }
-}
-
-fn scopes(residency: &Residency) -> Vec<ScopeStats> {
-    let allocation = residency.planner.allocation();
-    let mut levels: BTreeMap<(ScopeId, u16), LevelUnits> = BTreeMap::new();
-    let mut tables: BTreeMap<ScopeId, usize> = BTreeMap::new();
-    for (slot, table) in residency.tables.iter() {
-        let Some(run) = allocation.runs().of(slot) else { continue };
-        *tables.entry(run.scope).or_default() += 1;
-        let level = levels.entry((run.scope, place_of(run.level))).or_default();
-        level.level = run.level;
-        if let Some(index) = table.shared.index().filter(|index| index.is_loaded()) {
-            level.indexes += 1;
-            level.index_bytes += index.bytes();
+impl Registry {
+    /// Measured use of all segments. O(segments).
+    pub(crate) fn demand(&self) -> Demand {
+        let allocation = self.planner.allocation();
+        let segments = Vec::with_capacity(allocation.segment_count());
+        let mut demand = Demand { segments, visits: 0.0, wasted_reads: 0.0 };
+        let now = 1.0 / allocation.decay.weight;
+        for (_, state) in allocation.segments().iter() {
+            let hotness = state.hotness();
+            demand.visits += f64::from(hotness.access_count) * now;
+            demand.wasted_reads += f64::from(hotness.wasted_reads) * now;
+            let negatives = f64::from(hotness.negatives) * now;
+            let (shape, units_max) = (state.shape, state.units_max());
+            demand.segments.push(SegmentDemand { shape, units_max, negatives });
         }
-        for (state, cell) in allocation.table(slot).iter().zip(table.shared.cells()) {
-            let resident = cell.resident_units();
-            let units = usize::from(resident);
-            if level.segments.len() <= units {
-                level.segments.resize(units + 1, 0);
+        demand
+    }
+
+    /// A reading of all counters but those of the thread. O(segments).
+    pub(crate) fn stats(&self) -> Stats {
+        let Self { planner, tables, loads, memory, counters, .. } = self;
+        let visits = &self.lookups.visits;
+        let budget = memory.budget.snapshot();
+        let used = |kind| memory.budget.used_bytes_of(kind);
+        let scopes = self.scopes();
+        let mut levels = Vec::new();
+        for level in scopes.iter().flat_map(|scope| &scope.levels) {
+            at_level(&mut levels, level.level).add(level);
+        }
+        let (tables_without_room, unreadable_tables) = loads.waiting.counts(Instant::now());
+        let resident_bytes = levels.iter().map(|level| level.unit_bytes).sum();
+        Stats {
+            budget_bytes: budget.budget_bytes,
+            used_bytes: budget.used_bytes,
+            peak_bytes: memory.budget.peak_bytes(),
+            used: UsedBytes {
+                units: resident_bytes,
+                bookkeeping: used(MemoryKind::Bookkeeping),
+                buffers: used(MemoryKind::Buffers),
+                loading: used(MemoryKind::Loading),
+                indexes: used(MemoryKind::Indexes),
+                garbage: used(MemoryKind::Units).saturating_sub(resident_bytes),
+            },
+            tables: tables.iter().count(),
+            closed_tables: tables.iter().filter(|(_, table)| table.shared.is_closed()).count(),
+            failing_tables: loads.failing.count(tables) + unreadable_tables,
+            tables_without_room,
+            segments: planner.allocation().segment_count(),
+            resident_indexes: levels.iter().map(|level| level.indexes).sum(),
+            levels,
+            scopes,
+            dropped_visits: visits.dropped_visits(),
+            unpaid_bytes: visits.unpaid_bytes(),
+            sampled_one_in: visits.sample_weight(),
+            outcomes: visits.totals(),
+            expected_wasted_reads_per_visit: planner.allocation().expected_wasted_reads_per_visit(),
+            ..counters.clone()
+        }
+    }
+
+    fn scopes(&self) -> Vec<ScopeStats> {
+        let allocation = self.planner.allocation();
+        let counts = allocation.runs.scope_counts();
+        let stats_of = |(scope, counts)| (scope, ScopeStats { scope, tables: 0, levels: Vec::new(), counts });
+        let mut scopes: BTreeMap<_, _> = counts.into_iter().map(stats_of).collect();
+        for (slot, table) in self.tables.iter() {
+            let Some(run) = allocation.run(slot) else { continue };
+            let Some(scope) = scopes.get_mut(&run.scope) else { continue };
+            scope.tables += 1;
+            let level = at_level(&mut scope.levels, run.level);
+            if let Some(index) = table.shared.index().filter(|index| index.is_loaded()) {
+                level.indexes += 1;
+                level.index_bytes += index.bytes();
             }
-            level.segments[units] += 1;
-            level.keys += u64::from(state.shape.key_count());
-            level.unit_bytes += group_bytes(state.shape, resident);
+            for (state, cell) in allocation.table(slot).iter().zip(table.shared.cells()) {
+                let resident = cell.resident_units();
+                let units = usize::from(resident);
+                if level.segments.len() <= units {
+                    level.segments.resize(units + 1, 0);
+                }
+                level.segments[units] += 1;
+                level.keys += u64::from(state.shape.key_count());
+                level.unit_bytes += group_bytes(state.shape, resident);
+            }
         }
+        scopes.into_values().collect()
     }
-    let counts = allocation.runs().scope_counts();
-    let mut scopes: Vec<_> = tables
-        .into_iter()
-        .map(|(scope, tables)| {
-            let counts = counts.get(&scope).copied().unwrap_or_default();
-            ScopeStats { scope, tables, levels: Vec::new(), counts }
-        })
-        .collect();
-    for ((scope, _), level) in levels {
-        if let Ok(at) = scopes.binary_search_by_key(&scope, |stats| stats.scope) {
-            scopes[at].levels.push(level);
-        }
-    }
-    scopes
 }
 
-/// Unknown levels last.
-fn place_of(level: Option<u8>) -> u16 {
-    level.map_or(u16::MAX, u16::from)
-}
-
-fn in_all_scopes(scopes: &[ScopeStats]) -> Vec<LevelUnits> {
-    let mut levels: BTreeMap<u16, LevelUnits> = BTreeMap::new();
-    for level in scopes.iter().flat_map(|scope| &scope.levels) {
-        let sum = levels.entry(place_of(level.level)).or_default();
-        sum.level = level.level;
-        sum.add(level);
-    }
-    levels.into_values().collect()
+/// The place of a level: shallow ones first, the unknown one last.
+fn at_level(levels: &mut Vec<LevelUnits>, level: Option<u8>) -> &mut LevelUnits {
+    let order = |level: Option<u8>| (level.is_none(), level);
+    let at = levels.binary_search_by_key(&order(level), |units| order(units.level)).unwrap_or_else(|at| {
+        levels.insert(at, LevelUnits { level, ..LevelUnits::default() });
+        at
+    });
+    &mut levels[at]
 }

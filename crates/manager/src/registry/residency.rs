@@ -1,26 +1,20 @@
 //! What is resident, and the plan for it: evicts what is beyond the plan, notes what is to be loaded, takes in what was read, and keeps the
 //! plan within what the budget leaves for units.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use springbloom_filter::GroupShape;
 
-use super::damage::Damage;
-use super::indexes::{self, Indexes};
 use super::load_queue::{LoadQueue, LoadRequest, LoadResult};
-use super::memory::Memory;
 use super::tables::Tables;
+use super::{Registry, indexes};
 use crate::budget::{MemoryKind, Reservation};
 use crate::chore::Chore;
 use crate::lookup::TableIndex;
 use crate::lookup::group_cell::ResizeError;
 use crate::memory::{group_bytes, taken_bytes_of_part};
 use crate::names::SegmentRef;
-use crate::notices::Notices;
-use crate::plan::Planner;
 use crate::plan::index_choice::{IndexState, choose};
-use crate::stats::Counters;
 use crate::unit_source::UnitReadError;
 
 /// After a read that found no room, units of that table are not asked for during this many visits (to any segment).
@@ -40,25 +34,11 @@ pub(crate) enum LoadBy {
     Table,
 }
 
-/// The known tables with the plan for their units.
-pub(crate) struct Residency {
-    pub(crate) planner: Planner,
-    pub(crate) tables: Tables,
-    pub(crate) loads: LoadQueue,
-    pub(crate) damage: Damage,
-    pub(crate) indexes: Indexes,
-    pub(crate) memory: Memory,
-    pub(crate) counters: Counters,
-    pub(crate) notices: Arc<Notices>,
-    /// What the host keeps for a known table.
-    pub(crate) host_bytes: usize,
-}
-
-impl Residency {
+impl Registry {
     /// Bytes of a table without those that lookups share.
     pub(crate) fn table_bytes_beside_shared(&self, segments: usize, has_index: bool) -> usize {
         taken_bytes_of_part(self.planner.table_bytes(segments) + Tables::TABLE_BYTES + self.host_bytes)
-            + indexes::bytes_beside_shared(has_index)
+            + if has_index { indexes::HOST_BYTES } else { 0 }
     }
 
     /// Bytes of the lists that have a place for each known segment and `more`, up to a few dozen.
@@ -105,7 +85,7 @@ impl Residency {
 
     /// Notes that a table may lack units.
     pub(crate) fn queue_table(&mut self, table: u32) {
-        self.loads.push_table(&mut self.tables, table);
+        self.loads.noted.push(&mut self.tables, table);
     }
 
     /// Shrinks the segment's group to its first `units` units. If a lookup holds it, and there is no room for a copy, the segment has no
@@ -171,19 +151,15 @@ impl Residency {
         let tables = &self.tables;
         self.indexes.fit(indexes::most_bytes(&self.memory), |slot| tables.index(slot));
         // What a read holds that hangs is free for nobody.
-        let taken_bytes = spare_bytes + self.loads.late_bytes();
+        let taken_bytes = spare_bytes + self.loads.in_flight.late_bytes();
         let unit_budget_bytes = self.memory.unit_budget_bytes().saturating_sub(taken_bytes);
         self.planner.allocation.set_unit_budget_bytes(unit_budget_bytes);
     }
 
-    /// Whether bookkeeping may take this many bytes more, for segments whose first few units take `few_units_bytes`.
-    fn has_share_for(&self, bytes: usize, few_units_bytes: usize) -> bool {
-        self.memory.has_share_for(bytes, self.planner.allocation().few_units_bytes() + few_units_bytes)
-    }
-
-    /// Takes bytes of the budget for bookkeeping, and evicts units for them.
+    /// Takes bytes of the budget for bookkeeping, and evicts units for them. A new table's first few units take `few_units_bytes`.
     pub(crate) fn reserve(&mut self, bytes: usize, few_units_bytes: usize) -> Option<Reservation> {
-        if bytes > 0 && !self.has_share_for(bytes, few_units_bytes) {
+        let few_units_bytes = self.planner.allocation().few_units_bytes() + few_units_bytes;
+        if bytes > 0 && !self.memory.has_share_for(bytes, few_units_bytes) {
             return None;
         }
         self.reserve_of(MemoryKind::Bookkeeping, bytes)
@@ -221,7 +197,7 @@ impl Residency {
             }
         };
         let mut states: Vec<_> = tables.indexes().map(state).collect();
-        let (most, step) = (indexes::most_bytes(memory), indexes::step_bytes(memory));
+        let (most, step) = (indexes::most_bytes(memory), memory.budget_bytes() / indexes::STEP_PARTS);
         let choice = choose(&mut states, planner.policy.least_worth(), most, step);
         for slot in choice.evicted {
             tables.index(slot).into_iter().for_each(|index| indexes.evict(slot, index));
@@ -242,7 +218,7 @@ impl Residency {
         shared.index()?.plan();
         self.counters.load_reads += 1;
         let read = move || indexes::read(&*source, &shared, reservation);
-        self.loads.push_chore(Chore::new(place, read));
+        self.loads.chores.push_back(Chore::new(place, read));
         Some(())
     }
 
@@ -321,7 +297,7 @@ impl Residency {
             Ok(()) => {
                 reservation.forget(MemoryKind::Units);
                 self.counters.loads += added as u64;
-                self.planner.allocation.runs_mut().count_loads(segment.table, added as u64);
+                self.planner.allocation.runs.count_loads(segment.table, added as u64);
                 self.counters.load_bytes += (added * shape.unit_bytes()) as u64;
                 if by_segment {
                     self.request_load(segment, LoadBy::Segment);

@@ -8,7 +8,7 @@ use crate::table_spec::SegmentUse;
 
 /// Use of each segment of a known table.
 pub(super) fn use_of(allocation: &Allocation, table: u32) -> Vec<SegmentUse> {
-    let now = (1.0 / allocation.decay().weight()) as f32;
+    let now = (1.0 / allocation.decay.weight) as f32;
     let uses = allocation.table(table).iter().map(|state| {
         let mut hotness = state.hotness();
         hotness.scale(now);

@@ -3,41 +3,24 @@
 use fastrand::Rng;
 
 use super::packed_visit::PackedVisit;
-use super::slot_set::{SlotMask, SlotSet};
 use crate::memory::taken_bytes;
 
 /// Visits of one thread, up to a fixed number. Has no room at all where the budget has none.
 #[derive(Debug, Default)]
 pub(crate) struct VisitBatch {
-    pub(super) visits: Vec<PackedVisit>,
+    pub(crate) visits: Vec<PackedVisit>,
     /// Each event was noted with a chance of one in 2^this.
     pub(super) period_log2: u8,
-    /// The slots of all events that were moved here, so that a batch without those of a table need not be looked through.
-    slots: SlotMask,
 }
 
 impl VisitBatch {
-    pub(crate) fn visits(&self) -> &[PackedVisit] {
-        &self.visits
-    }
-
     /// Visits that each event stands for.
     pub(crate) fn sample_weight(&self) -> u32 {
         1 << self.period_log2
     }
 
-    /// Keeps the visits that `keeps` says.
-    pub(crate) fn retain(&mut self, mut keeps: impl FnMut(PackedVisit) -> bool) {
-        self.visits.retain(|&visit| keeps(visit));
-    }
-
     pub(super) fn with_room_for(visits: usize) -> Self {
         Self { visits: Vec::with_capacity(visits), ..Self::default() }
-    }
-
-    /// Bytes in the budget.
-    pub(super) fn bytes(&self) -> usize {
-        batch_bytes(self.visits.capacity())
     }
 
     #[inline]
@@ -58,18 +41,7 @@ impl VisitBatch {
     pub(super) fn fill_from(&mut self, other: &mut VisitBatch) {
         let room = self.visits.capacity() - self.visits.len();
         let moved = other.visits.len().saturating_sub(room)..;
-        let moved = other.visits.drain(moved);
-        self.visits.extend(moved.inspect(|visit| self.slots.add(visit.segment().table)));
-    }
-
-    /// Whether there may be events of some of these tables among those that were moved here.
-    pub(super) fn may_have_any_of(&self, slots: &SlotSet) -> bool {
-        self.slots.may_share(slots.mask())
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.visits.clear();
-        self.slots = SlotMask::default();
+        self.visits.extend(other.visits.drain(moved));
     }
 }
 

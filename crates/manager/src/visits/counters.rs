@@ -36,7 +36,7 @@ impl OutcomeTotals {
 const OUTCOMES: usize = 5;
 /// What is counted: those, and block reads behind them.
 const COUNTS: usize = OUTCOMES + 1;
-const BLOCK_READS: usize = OUTCOMES;
+pub(super) const BLOCK_READS: usize = OUTCOMES;
 
 /// One thread's counts, in a cache line of their own. In one, not in the two that a processor may fetch together: with many threads they
 /// add up.
@@ -47,26 +47,11 @@ pub(crate) struct ThreadTotals {
 }
 
 impl ThreadTotals {
-    /// Adds one visit. Only the owning thread may call this.
+    /// Adds to the count of an outcome, or to [`BLOCK_READS`]. Only the owning thread may call this.
     #[inline]
-    pub(crate) fn add_owned(&self, outcome: Outcome) {
-        self.add_to_owned(outcome as usize, 1);
-    }
-
-    /// Adds block reads. Only the owning thread may call this.
-    #[inline]
-    pub(crate) fn add_block_reads_owned(&self, reads: u64) {
-        self.add_to_owned(BLOCK_READS, reads);
-    }
-
-    #[inline]
-    fn add_to_owned(&self, at: usize, more: u64) {
+    pub(super) fn add_owned(&self, at: usize, more: u64) {
         let count = &self.counts[at];
         count.store(count.load(Ordering::Relaxed) + more, Ordering::Relaxed);
-    }
-
-    fn add_shared(&self, at: usize, more: u64) {
-        self.counts[at].fetch_add(more, Ordering::Relaxed);
     }
 
     fn read(&self) -> [u64; COUNTS] {
@@ -110,14 +95,9 @@ impl Totals {
         }
     }
 
-    /// Adds one visit of a thread without counters.
-    pub(crate) fn add(&self, outcome: Outcome) {
-        self.shared.add_shared(outcome as usize, 1);
-    }
-
-    /// Adds block reads of a thread without counters.
-    pub(crate) fn add_block_reads(&self, reads: u64) {
-        self.shared.add_shared(BLOCK_READS, reads);
+    /// Adds to a count for a thread without counters.
+    pub(super) fn add(&self, at: usize, more: u64) {
+        self.shared.counts[at].fetch_add(more, Ordering::Relaxed);
     }
 
     /// The sums.

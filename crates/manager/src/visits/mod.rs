@@ -4,8 +4,6 @@ mod batch;
 mod counters;
 mod outcome;
 mod packed_visit;
-mod rings;
-mod slot_set;
 mod thread_visits;
 mod visit_buffer;
 
@@ -14,6 +12,5 @@ pub use counters::OutcomeTotals;
 pub use outcome::{Outcome, Visit};
 pub(crate) use packed_visit::{PackedVisit, VisitedTable};
 pub use packed_visit::{SEGMENTS_MAX, TABLES_MAX};
-pub(crate) use slot_set::SlotSet;
 pub use thread_visits::set_host_bytes_of_thread;
 pub(crate) use visit_buffer::{VisitBuffer, pool_bytes};

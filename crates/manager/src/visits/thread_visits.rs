@@ -9,10 +9,9 @@ use std::sync::atomic::Ordering;
 
 use fastrand::Rng;
 
-use super::batch::{PERIOD_LOG2_MAX, VisitBatch, is_one_in};
-use super::counters::{ThreadTotals, Totals};
+use super::batch::{PERIOD_LOG2_MAX, VisitBatch, batch_bytes, is_one_in};
+use super::counters::{BLOCK_READS, ThreadTotals, Totals};
 use super::packed_visit::{PackedVisit, SEGMENTS_MAX, VisitedTable};
-use super::slot_set::SlotSet;
 use super::visit_buffer::VisitBuffer;
 use crate::budget::{MemoryKind, Reservation};
 use crate::memory::allocated_bytes;
@@ -59,36 +58,33 @@ impl VisitBuffer {
             }
         });
         for (_, outcome) in visits {
-            self.totals.add(outcome);
+            self.totals.add(outcome as usize, 1);
             self.dropped_visits.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     /// Counts blocks that a lookup had to read. No lock, no wait, no allocation.
     pub(crate) fn count_block_reads(self: &Arc<Self>, reads: u64) {
-        let counted = THREAD.try_with(|thread| {
-            let threads = thread.borrow();
-            let entry = threads.iter().find(|entry| Arc::ptr_eq(&entry.visits, self));
-            entry.map(|entry| entry.totals.add_block_reads_owned(reads)).is_some()
-        });
-        if !counted.unwrap_or(false) {
-            self.totals.add_block_reads(reads);
+        if self.with_thread(|entry| entry.totals.add_owned(BLOCK_READS, reads)).is_none() {
+            self.totals.add(BLOCK_READS, reads);
         }
     }
 
-    /// Shows batches, among them all with visits to tables of `slots`: what this thread has noted and what waits to be taken in. What
-    /// `look` leaves in a batch is still there afterwards.
-    pub(crate) fn look_through(self: &Arc<Self>, slots: &SlotSet, mut look: impl FnMut(&mut VisitBatch)) {
-        let _ = THREAD.try_with(|thread| {
+    /// Uses what this thread keeps; `None` if it noted nothing yet, or ends.
+    fn with_thread<T>(self: &Arc<Self>, use_it: impl FnOnce(&mut ThreadVisits) -> T) -> Option<T> {
+        let used = THREAD.try_with(|thread| {
             let mut threads = thread.borrow_mut();
-            let entry = threads.iter_mut().find(|entry| Arc::ptr_eq(&entry.visits, self));
-            entry.into_iter().for_each(|entry| look(&mut entry.batch));
+            threads.iter_mut().find(|entry| Arc::ptr_eq(&entry.visits, self)).map(use_it)
         });
+        used.ok().flatten()
+    }
+
+    /// Shows what this thread has noted and what waits to be taken in. What `look` leaves in a batch is still there afterwards.
+    pub(crate) fn look_through(self: &Arc<Self>, mut look: impl FnMut(&mut VisitBatch)) {
+        self.with_thread(|entry| look(&mut entry.batch));
         for _ in 0..self.full.len() {
             let Some(mut batch) = self.full.pop() else { return };
-            if batch.may_have_any_of(slots) {
-                look(&mut batch);
-            }
+            look(&mut batch);
             match batch.visits.is_empty() {
                 true => self.give_back(batch),
                 false => self.put(&self.full, batch),
@@ -98,12 +94,7 @@ impl VisitBuffer {
 
     /// Hands on what this thread has noted so far; `false` if there was no empty batch for it.
     pub(crate) fn flush_thread(self: &Arc<Self>) -> bool {
-        let flushed = THREAD.try_with(|thread| {
-            let mut threads = thread.borrow_mut();
-            let entry = threads.iter_mut().find(|entry| Arc::ptr_eq(&entry.visits, self));
-            entry.is_none_or(|entry| entry.batch.visits.is_empty() || entry.hand_on())
-        });
-        flushed.unwrap_or(true)
+        self.with_thread(|entry| entry.batch.visits.is_empty() || entry.hand_on()).unwrap_or(true)
     }
 }
 
@@ -142,7 +133,9 @@ impl ThreadVisits {
         if self.batch.visits.capacity() != batch_visits {
             self.resize(batch_visits);
         }
-        let kept_bytes = Self::BYTES + self.batch.bytes() + HOST_BYTES.try_with(Cell::get).unwrap_or(0);
+        let kept_bytes = Self::BYTES
+            + batch_bytes(self.batch.visits.capacity())
+            + HOST_BYTES.try_with(Cell::get).unwrap_or(0);
         if kept_bytes != self.kept_bytes {
             self.release();
             self.kept_bytes = kept_bytes;
@@ -193,7 +186,7 @@ impl ThreadVisits {
 
     #[inline]
     fn record(&mut self, event: PackedVisit, outcome: Outcome) {
-        self.totals.add_owned(outcome);
+        self.totals.add_owned(outcome as usize, 1);
         if self.batch.is_full() {
             self.make_room();
         }
@@ -267,7 +260,6 @@ mod tests {
 
     use super::*;
     use crate::budget::MemoryBudget;
-    use crate::visits::batch::batch_bytes;
     use crate::visits::visit_buffer::{THREADS_SHARE, pool_bytes};
 
     fn drain(visits: &VisitBuffer, mut take_in: impl FnMut(&VisitBatch)) {
@@ -284,8 +276,8 @@ mod tests {
         let base = VisitedTable::new(1, 1);
         let (mut counts, mut taken) = (vec![0.0; parts as usize], 0);
         let mut take_in = |batch: &VisitBatch| {
-            taken += batch.visits().len() as u64;
-            for event in batch.visits() {
+            taken += batch.visits.len() as u64;
+            for event in &batch.visits {
                 let part = event.segment().segment / (segments / parts);
                 counts[part as usize] += f64::from(batch.sample_weight());
             }
@@ -344,7 +336,7 @@ mod tests {
         assert!(visits.empty.len() < THREADS, "{} batches", visits.empty.len());
         let (mut counts, mut samples) = ([0.0; THREADS], [0; THREADS]);
         let mut take_in = |batch: &VisitBatch| {
-            for event in batch.visits() {
+            for event in &batch.visits {
                 let thread = event.segment().segment as usize;
                 counts[thread] += f64::from(batch.sample_weight());
                 samples[thread] += 1;

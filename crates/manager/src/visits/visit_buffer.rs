@@ -11,10 +11,11 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::thread::Thread;
 
+use crossbeam_queue::ArrayQueue;
+
 use super::batch::{VisitBatch, batch_bytes};
 use super::counters::Totals;
 use super::packed_visit::PackedVisit;
-use super::rings::Rings;
 use crate::budget::{MemoryBudget, MemoryKind};
 use crate::visits::OutcomeTotals;
 
@@ -27,23 +28,21 @@ const SMALL_BUDGET_SHARE: usize = 32;
 const POOL_BYTES_MIN: usize = 2048;
 /// Part of the budget that pays at most for what threads keep: they keep it whether or not the budget pays.
 pub(super) const THREADS_SHARE: usize = 128;
-const BATCHES_AIMED_AT: usize = 32;
+/// Places of a queue: the pool never has as many batches.
+const BATCHES_MAX: usize = 32;
 const BATCH_VISITS_MAX: usize = 128;
 const BATCH_VISITS_MIN: usize = 8;
 
 /// The queues between lookups and the background thread.
 pub(crate) struct VisitBuffer {
-    pub(super) full: Rings<VisitBatch>,
-    pub(super) empty: Rings<VisitBatch>,
-    /// Bytes of their places.
-    places_bytes: AtomicUsize,
+    pub(super) full: ArrayQueue<VisitBatch>,
+    pub(super) empty: ArrayQueue<VisitBatch>,
     /// What a new batch has room for. Those from before the budget moved have another size, until they come back.
     batch_visits: AtomicUsize,
     /// Batches that there should be at most. More go as they come back.
     batches_wanted: AtomicUsize,
-    /// Batches of the pool, in whatever hands, and their bytes.
+    /// Batches of the pool, in whatever hands.
     batches: AtomicUsize,
-    batches_bytes: AtomicUsize,
     pub(super) totals: Totals,
     pub(super) dropped_visits: AtomicU64,
     /// What new batches are filled with: one visit in 2^this.
@@ -58,7 +57,7 @@ pub(crate) struct VisitBuffer {
     /// Takes batches in; woken once per nap when they pile up.
     consumer: OnceLock<Thread>,
     consumer_naps: AtomicBool,
-    pub(super) budget: MemoryBudget,
+    pub(crate) budget: MemoryBudget,
 }
 
 /// Bytes of the buffers under a budget.
@@ -68,37 +67,22 @@ pub(crate) fn pool_bytes(budget_bytes: usize) -> usize {
 }
 
 /// A batch has a place in both queues: itself and the queue's stamp.
-const PLACE_BYTES: usize = 2 * (size_of::<VisitBatch>() + size_of::<usize>());
+const PLACES_BYTES: usize = 2 * (size_of::<VisitBatch>() + size_of::<usize>());
 
-/// Places are given up where no more than one part in this is needed: budgets that move a little cost nothing.
-const FEWER_PLACES: usize = 4;
-
-/// Sizes of the buffers under a budget.
-struct PoolShape {
-    batch_visits: usize,
-    places: usize,
-}
-
-impl PoolShape {
-    fn under(budget_bytes: usize) -> Self {
-        let pool_bytes = pool_bytes(budget_bytes);
-        let batch_visits = (pool_bytes / BATCHES_AIMED_AT / size_of::<PackedVisit>())
-            .clamp(BATCH_VISITS_MIN, BATCH_VISITS_MAX);
-        Self { batch_visits, places: pool_bytes / (batch_bytes(batch_visits) + PLACE_BYTES) }
-    }
+/// Bytes of a batch of the pool, which pays for its places.
+fn pooled_bytes(visits: usize) -> usize {
+    batch_bytes(visits) + PLACES_BYTES
 }
 
 impl VisitBuffer {
     /// Queues and batches for a budget of this size; without any if there is no room.
     pub(crate) fn new(budget: &MemoryBudget) -> Self {
         let visits = Self {
-            full: Rings::new(),
-            empty: Rings::new(),
-            places_bytes: AtomicUsize::new(0),
+            full: ArrayQueue::new(BATCHES_MAX),
+            empty: ArrayQueue::new(BATCHES_MAX),
             batch_visits: AtomicUsize::new(0),
             batches_wanted: AtomicUsize::new(0),
             batches: AtomicUsize::new(0),
-            batches_bytes: AtomicUsize::new(0),
             totals: Totals::default(),
             dropped_visits: AtomicU64::new(0),
             period_log2: AtomicU8::new(0),
@@ -117,12 +101,12 @@ impl VisitBuffer {
     /// Makes the buffers what they should be under a budget of `budget_bytes`, as far as the budget has room for it. Threads follow
     /// when they hand on what they noted. One caller at a time.
     pub(crate) fn fit(&self, budget_bytes: usize) {
-        let PoolShape { batch_visits, places } = PoolShape::under(budget_bytes);
+        let pool_bytes = pool_bytes(budget_bytes);
+        let batch_visits =
+            (pool_bytes / BATCHES_MAX / size_of::<PackedVisit>()).clamp(BATCH_VISITS_MIN, BATCH_VISITS_MAX);
+        let wanted = pool_bytes / pooled_bytes(batch_visits);
         self.batch_visits.store(batch_visits, Ordering::Relaxed);
-        self.fit_places(places);
-        let wanted = (pool_bytes(budget_bytes) / batch_bytes(batch_visits)).min(self.empty.places());
         self.batches_wanted.store(wanted, Ordering::Relaxed);
-        self.reclaim();
         for _ in 0..self.empty.len() {
             let Some(batch) = self.empty.pop() else { break };
             if self.has_too_many() || batch.visits.capacity() != batch_visits {
@@ -137,41 +121,8 @@ impl VisitBuffer {
         }
     }
 
-    /// Brings the queues to about `places` places: in few steps to the most there can be, and back when most of them are too many.
-    fn fit_places(&self, places: usize) {
-        let had = self.empty.places();
-        let fewer = had > 0 && places <= had / FEWER_PLACES;
-        let added = if fewer { places } else { places.saturating_sub(had) };
-        if !fewer && places < (2 * had).max(1) {
-            return;
-        }
-        let reservation = self.budget.try_reserve(MemoryKind::Buffers, added * PLACE_BYTES);
-        let places = if reservation.is_some() { added } else { 0 };
-        for queue in [&self.empty, &self.full] {
-            if fewer {
-                queue.replace_places(places);
-            } else if places > 0 {
-                queue.add_places(places);
-            }
-        }
-        if let Some(reservation) = reservation {
-            self.places_bytes.fetch_add(reservation.bytes(), Ordering::Relaxed);
-            reservation.forget(MemoryKind::Buffers);
-        }
-    }
-
-    /// Frees places that were too many and that nobody uses any more. One caller at a time.
-    pub(crate) fn reclaim(&self) {
-        for queue in [&self.empty, &self.full] {
-            let places = queue.reclaim(|batch| self.put(queue, batch));
-            let bytes = places * PLACE_BYTES / 2;
-            self.places_bytes.fetch_sub(bytes, Ordering::Relaxed);
-            self.budget.release(MemoryKind::Buffers, bytes);
-        }
-    }
-
-    /// Puts a batch into a queue, and gives it up if there is no place for it, as the budget became smaller.
-    pub(super) fn put(&self, queue: &Rings<VisitBatch>, batch: VisitBatch) {
+    /// Puts a batch into a queue, and gives it up if there is no place for it.
+    pub(super) fn put(&self, queue: &ArrayQueue<VisitBatch>, batch: VisitBatch) {
         if let Err(batch) = queue.push(batch) {
             self.dropped_visits.fetch_add(batch.visits.len() as u64, Ordering::Relaxed);
             self.discard(batch);
@@ -191,21 +142,19 @@ impl VisitBuffer {
         self.batches.load(Ordering::Relaxed) > self.batches_wanted.load(Ordering::Relaxed)
     }
 
-    /// A new batch, if the budget has room for it; there must be a place.
+    /// A new batch, if the budget has room for it.
     fn make_batch(&self) -> Option<VisitBatch> {
         let visits = self.batch_visits.load(Ordering::Relaxed);
-        let reservation = self.budget.try_reserve(MemoryKind::Buffers, batch_bytes(visits))?;
+        let reservation = self.budget.try_reserve(MemoryKind::Buffers, pooled_bytes(visits))?;
         self.batches.fetch_add(1, Ordering::Relaxed);
-        self.batches_bytes.fetch_add(reservation.bytes(), Ordering::Relaxed);
         reservation.forget(MemoryKind::Buffers);
         Some(VisitBatch::with_room_for(visits))
     }
 
     fn discard(&self, batch: VisitBatch) {
-        let bytes = batch.bytes();
+        let bytes = pooled_bytes(batch.visits.capacity());
         drop(batch);
         self.batches.fetch_sub(1, Ordering::Relaxed);
-        self.batches_bytes.fetch_sub(bytes, Ordering::Relaxed);
         self.budget.release(MemoryKind::Buffers, bytes);
     }
 
@@ -215,7 +164,7 @@ impl VisitBuffer {
     }
 
     pub(crate) fn give_back(&self, mut batch: VisitBatch) {
-        batch.clear();
+        batch.visits.clear();
         if self.has_too_many() {
             return self.discard(batch);
         }
@@ -287,7 +236,8 @@ impl VisitBuffer {
 impl Drop for VisitBuffer {
     fn drop(&mut self) {
         // Whoever holds a batch holds the buffer, so all of them are back.
-        let bytes = *self.batches_bytes.get_mut() + *self.places_bytes.get_mut();
-        self.budget.release(MemoryKind::Buffers, bytes);
+        while let Some(batch) = self.full.pop().or_else(|| self.empty.pop()) {
+            self.discard(batch);
+        }
     }
 }

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use springbloom_filter::{BuiltGroup, KeyDigest, UnitSettings};
 use springbloom_manager::{
-    BytewiseOrder, Fences, Manager, ManagerSettings, ScopeId, TableId, TableSpec, TableUnits, UnitReadError,
-    UnitSource, UnitVisitor,
+    BytewiseOrder, Fences, Manager, ManagerSettings, ScopeId, SegmentUse, TableId, TableSpec, TableUnits,
+    UnitReadError, UnitSource, UnitVisitor,
 };
 use springbloom_published_policies::PolicyKind;
 
@@ -142,6 +142,15 @@ impl MemoryTable {
 
 pub(crate) fn manager(budget_bytes: usize, policy: PolicyKind) -> Arc<Manager> {
     policy.manager(ManagerSettings { budget_bytes, ..ManagerSettings::default() })
+}
+
+/// Use of each segment of a table; `None` if it is not known.
+pub(crate) fn table_use(manager: &Manager, id: TableId) -> Option<Vec<SegmentUse>> {
+    let mut found = None;
+    manager.visit_uses(ScopeId(0)..ScopeId(u64::MAX), |table, uses| {
+        found = if table.id == id { Some(uses) } else { found.take() };
+    });
+    found
 }
 
 /// Known tables that no reader has open.

@@ -74,8 +74,8 @@ impl Benefit {
 
 impl Policy for Benefit {
     fn place(&mut self, segment: SegmentRef, allocation: &mut Allocation) {
-        let repay = REPAY_READS * allocation.decay().weight() as f32;
-        let has_place = |allocation: &Allocation| allocation.changed_count() + VICTIMS_MAX < CHANGES_MAX;
+        let repay = REPAY_READS * allocation.weight();
+        let has_place = |allocation: &Allocation| allocation.changed().len() + VICTIMS_MAX < CHANGES_MAX;
         while has_place(allocation) && self.try_grow(segment, repay, allocation) {}
         // Nothing is known of it: a first unit, if bytes are free.
         if allocation.segments()[segment].units() == 0 {
@@ -110,7 +110,7 @@ impl Policy for Benefit {
         if visit.outcome.asks_for_units() {
             self.victims.look(HAND_STEPS, allocation);
             // A sample that stands for many is no better evidence than one visit: as many samples must speak for a load.
-            let repay = REPAY_READS * visit.sample_weight as f32 * allocation.decay().weight() as f32;
+            let repay = REPAY_READS * visit.sample_weight as f32 * allocation.weight();
             self.try_grow(visit.segment, repay, allocation);
         }
     }

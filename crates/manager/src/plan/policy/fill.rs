@@ -81,7 +81,7 @@ impl Fill {
                     break;
                 }
             }
-            if allocation.changed_count() >= changes_max {
+            if allocation.changed().len() >= changes_max {
                 break;
             }
         }

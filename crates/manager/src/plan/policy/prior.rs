@@ -21,7 +21,7 @@ impl Prior {
 
     /// Notes a table with a segment that inherited no use.
     pub(super) fn add_table(&mut self, table: u32, allocation: &Allocation) {
-        if allocation.table(table).iter().any(|state| state.counts().access_count() == 0.0) {
+        if allocation.table(table).iter().any(|state| state.hotness().access_count == 0.0) {
             let length = self.waiting.len() + 1;
             grow_thriftily(&mut self.waiting, length);
             self.waiting.push(table);

@@ -52,9 +52,7 @@ impl Victims {
         for _ in 0..segments {
             let Some(segment) = allocation.segments().at_or_after_in_circle(self.hand) else { return };
             self.hand = SegmentRef { segment: segment.segment + 1, ..segment };
-            if let Some(worth) = worth(segment, allocation) {
-                self.put(Victim { segment, worth });
-            }
+            self.offer(segment, allocation);
         }
     }
 

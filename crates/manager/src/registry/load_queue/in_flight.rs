@@ -9,7 +9,7 @@ pub(crate) const READS_MAX: usize = 16;
 /// A read that takes longer may hang: nobody waits for its room.
 const SOON: Duration = Duration::from_millis(20);
 /// After this time a read seems to hang. Earlier, the plan would change with each read of a slow device.
-pub(super) const LATE: Duration = Duration::from_millis(250);
+pub(crate) const LATE: Duration = Duration::from_millis(250);
 
 struct Read {
     number: u64,
@@ -26,7 +26,7 @@ struct Read {
 /// A source may have half of the threads at most: the next one that hangs, half of the rest. So may a table of those of its source. All
 /// sources of a device may have three quarters: those of the next one that hangs, three quarters of the rest.
 #[derive(Default)]
-pub(super) struct InFlight {
+pub(crate) struct InFlight {
     reads: Vec<Read>,
     last_number: u64,
 }
@@ -37,7 +37,7 @@ impl InFlight {
     }
 
     /// Whether there is a thread to spare for the place.
-    pub(super) fn may_begin(&self, place: Place) -> bool {
+    pub(crate) fn may_begin(&self, place: Place) -> bool {
         let all = self.reads.len();
         let of_device = self.reads.iter().filter(|read| read.place.device == place.device).count();
         let free_of_others = READS_MAX.saturating_sub(all - of_device);
@@ -45,7 +45,7 @@ impl InFlight {
     }
 
     /// Whether the table must wait for its own reads. Then [`end`](Self::end) tells when it need not any more.
-    pub(super) fn must_wait(&mut self, place: Place, table: u32) -> bool {
+    pub(crate) fn must_wait(&mut self, place: Place, table: u32) -> bool {
         let of_source = self.of_source(place.source);
         let of_table = self.reads.iter().filter(|read| read.table == Some(table));
         let must_wait = of_table.count() + of_source >= READS_MAX / 2;
@@ -53,19 +53,19 @@ impl InFlight {
         last.map(|read| read.keeps_waiting = true).is_some()
     }
 
-    /// Whether a read that began lately is under way.
-    pub(super) fn has_recent(&self) -> bool {
+    /// Whether a read of units is under way that may end soon.
+    pub(crate) fn has_recent(&self) -> bool {
         self.reads.iter().any(|read| read.bytes > 0 && read.begun.elapsed() < SOON)
     }
 
-    /// Bytes of reads that seem to hang.
-    pub(super) fn late_bytes(&self) -> usize {
+    /// Bytes of the budget that reads hold which seem to hang.
+    pub(crate) fn late_bytes(&self) -> usize {
         let late = self.reads.iter().filter(|read| read.begun.elapsed() >= LATE);
         late.map(|read| read.bytes).sum()
     }
 
-    /// Gives the number for [`end`](Self::end).
-    pub(super) fn begin(&mut self, place: Place, table: Option<u32>, bytes: usize) -> u64 {
+    /// A read or chore begins that holds this many bytes of the budget. Gives the number for [`end`](Self::end).
+    pub(crate) fn begin(&mut self, place: Place, table: Option<u32>, bytes: usize) -> u64 {
         self.last_number += 1;
         let (number, begun) = (self.last_number, Instant::now());
         self.reads.push(Read { number, place, table, bytes, begun, keeps_waiting: false });
@@ -73,7 +73,7 @@ impl InFlight {
     }
 
     /// `true` if the read's table has waited.
-    pub(super) fn end(&mut self, number: u64) -> bool {
+    pub(crate) fn end(&mut self, number: u64) -> bool {
         let Some(at) = self.reads.iter().position(|read| read.number == number) else { return false };
         let ended = self.reads.remove(at);
         let others = self.reads.iter_mut().filter(|read| read.table.is_some() && read.table == ended.table);
@@ -81,7 +81,7 @@ impl InFlight {
     }
 
     /// The table was forgotten. Its reads go on, and those of a table that gets its slot do not wait for them.
-    pub(super) fn forget_table(&mut self, table: u32) {
+    pub(crate) fn forget_table(&mut self, table: u32) {
         self.reads.iter_mut().filter(|read| read.table == Some(table)).for_each(|read| {
             (read.table, read.keeps_waiting) = (None, false);
         });

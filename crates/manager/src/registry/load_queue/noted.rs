@@ -7,15 +7,15 @@ use crate::registry::tables::Tables;
 
 /// The noted tables of all sources, those of each first in, first out.
 #[derive(Default)]
-pub(super) struct NotedTables {
+pub(crate) struct NotedTables {
     /// In the order of their turns. None is empty.
     sources: VecDeque<(u32, TableList)>,
 }
 
 impl NotedTables {
     /// Adds a table, if it is known and in no list. O(sources).
-    pub(super) fn push(&mut self, tables: &mut Tables, table: u32) {
-        let Some(known) = tables.get(table).filter(|known| !known.is_noted()) else { return };
+    pub(crate) fn push(&mut self, tables: &mut Tables, table: u32) {
+        let Some(known) = tables.get(table).filter(|known| !known.queue_link.is_noted()) else { return };
         let source = known.source;
         let known = self.sources.iter().position(|&(known, _)| known == source);
         let at = known.unwrap_or_else(|| {
@@ -26,7 +26,7 @@ impl NotedTables {
     }
 
     /// Takes out the table that was noted first, of the source whose turn it is among those that may be read.
-    pub(super) fn pop(
+    pub(crate) fn pop(
         &mut self,
         tables: &mut Tables,
         may_read: impl Fn(&Tables, u32) -> bool,
@@ -41,14 +41,14 @@ impl NotedTables {
     }
 
     /// Takes out a table, which is still known. `false` if it is not noted. O(noted tables).
-    pub(super) fn remove(&mut self, tables: &mut Tables, table: u32) -> bool {
+    pub(crate) fn remove(&mut self, tables: &mut Tables, table: u32) -> bool {
         let is_noted = self.sources.iter_mut().any(|(_, list)| list.remove(tables, table));
         self.sources.retain(|(_, list)| !list.is_empty());
         is_noted
     }
 
     /// Whether it has a table of a source that may be read.
-    pub(super) fn has_any(&self, may_read: impl Fn(u32) -> bool) -> bool {
+    pub(crate) fn has_any(&self, may_read: impl Fn(u32) -> bool) -> bool {
         self.sources.iter().any(|&(source, _)| may_read(source))
     }
 }

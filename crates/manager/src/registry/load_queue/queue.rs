@@ -16,7 +16,7 @@ use crate::chore::Chore;
 use crate::memory::{list_bytes, list_places};
 use crate::names::SegmentRef;
 use crate::plan::Allocation;
-use crate::registry::tables::{Table, Tables};
+use crate::registry::tables::Tables;
 use crate::unit_source::Place;
 use crate::waiting_table::{WaitingTable, WaitsFor};
 
@@ -24,7 +24,7 @@ const SEGMENTS_MAX: usize = 64;
 
 /// Whether a noted table is about to be read in rows, which have the units of all its segments. One by one they would take many reads.
 fn comes_with_its_table(tables: &Tables, allocation: &Allocation, table: u32) -> bool {
-    tables.get(table).is_some_and(Table::is_noted)
+    tables.get(table).is_some_and(|table| table.queue_link.is_noted())
         && lacking_segment(tables, allocation, table).is_some_and(|(_, rows)| rows > 0)
 }
 
@@ -37,31 +37,21 @@ pub(crate) struct Try {
 }
 
 /// Where units are wanted.
+#[derive(Default)]
 pub(crate) struct LoadQueue {
     segments: VecDeque<SegmentRef>,
-    noted: NotedTables,
-    failing: FailingTables,
-    in_flight: InFlight,
+    pub(crate) noted: NotedTables,
+    pub(crate) failing: FailingTables,
+    pub(crate) in_flight: InFlight,
     /// What the host has done with files, before units are read.
-    chores: VecDeque<Chore>,
-    waiting: WaitingTables,
+    pub(crate) chores: VecDeque<Chore>,
+    pub(crate) waiting: WaitingTables,
 }
 
 impl LoadQueue {
     /// Bytes of the queue for this number of segments.
     pub(crate) fn list_bytes(segments: usize) -> usize {
         list_bytes::<SegmentRef>(segments.min(SEGMENTS_MAX))
-    }
-
-    pub(crate) fn new() -> Self {
-        Self {
-            segments: VecDeque::new(),
-            noted: NotedTables::default(),
-            failing: FailingTables::default(),
-            in_flight: InFlight::default(),
-            chores: VecDeque::new(),
-            waiting: WaitingTables::default(),
-        }
     }
 
     /// Notes that a segment lacks a unit. `false` if the queue is full: note its table.
@@ -114,29 +104,9 @@ impl LoadQueue {
         !segments.is_empty() || noted.has_any(may_read) || failing.has_due(Instant::now(), may_read)
     }
 
-    /// A read begins that holds this many bytes of the budget. Gives its number.
-    pub(crate) fn begin_read(&mut self, request: &LoadRequest, bytes: usize) -> u64 {
-        self.in_flight.begin(request.place, Some(request.segment.table), bytes)
-    }
-
-    /// Adds a chore behind the others.
-    pub(crate) fn push_chore(&mut self, chore: Chore) {
-        self.chores.push_back(chore);
-    }
-
     /// Whether a chore may begin.
     pub(crate) fn has_chores(&self) -> bool {
         self.chores.iter().any(|chore| self.in_flight.may_begin(chore.place))
-    }
-
-    /// Adds a table whose directory is to be read. Gives its number.
-    pub(crate) fn add_waiting(&mut self, table: Arc<dyn WaitingTable>, place: Place, why: WaitsFor) -> u64 {
-        self.waiting.add(table, place, why, Instant::now())
-    }
-
-    /// The table waits no more. It is dropped without the registry's lock.
-    pub(crate) fn remove_waiting(&mut self, number: u64) -> Option<Arc<dyn WaitingTable>> {
-        self.waiting.remove(number)
     }
 
     /// Whether a directory is to be read now. `frees`: of the budget.
@@ -159,37 +129,12 @@ impl LoadQueue {
         table
     }
 
-    /// Tables that lack room for their bookkeeping, and those whose directory cannot be read.
-    pub(crate) fn waiting_counts(&self) -> (usize, usize) {
-        self.waiting.counts(Instant::now())
-    }
-
-    /// The next chore of a place with a thread to spare, which begins, and its number for [`end_read`](Self::end_read).
+    /// The next chore of a place with a thread to spare, which begins, and its number for [`end`](InFlight::end).
     pub(crate) fn begin_chore(&mut self) -> Option<(Chore, u64)> {
         let at = self.chores.iter().position(|chore| self.in_flight.may_begin(chore.place))?;
         let chore = self.chores.remove(at)?;
         let number = self.in_flight.begin(chore.place, None, 0);
         Some((chore, number))
-    }
-
-    /// `true` if the read's table may lack units and has waited for it.
-    pub(crate) fn end_read(&mut self, number: u64) -> bool {
-        self.in_flight.end(number)
-    }
-
-    /// Bytes of the budget that reads hold which seem to hang.
-    pub(crate) fn late_bytes(&self) -> usize {
-        self.in_flight.late_bytes()
-    }
-
-    /// Whether reads are under way that end soon.
-    pub(crate) fn has_recent_reads(&self) -> bool {
-        self.in_flight.has_recent()
-    }
-
-    /// Notes a table, if it is known and not noted yet.
-    pub(crate) fn push_table(&mut self, tables: &mut Tables, table: u32) {
-        self.noted.push(tables, table);
     }
 
     /// Takes out the table to read next: one that failed and is due, or [one](NotedTables::pop) that was noted.
@@ -247,11 +192,6 @@ impl LoadQueue {
         let had_failed = known.queue_link.has_failed();
         known.queue_link.set_failed(false);
         self.failing.count_success(known.source, had_failed, now)
-    }
-
-    /// Tables whose units cannot be read at present.
-    pub(crate) fn failing_count(&self, tables: &Tables) -> usize {
-        self.failing.count(tables)
     }
 
     /// Forgets a table, which is still known. O(noted and failing tables).

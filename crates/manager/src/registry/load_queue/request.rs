@@ -17,25 +17,7 @@ use crate::unit_source::{Place, TableUnits, UnitReadError, UnitSource};
 /// Most segments of a table whose units are read as a row.
 const ROW_SEGMENTS_MAX: usize = 4096;
 
-/// A table whose units are to be read.
-pub(crate) struct TableToRead {
-    pub source: Arc<dyn UnitSource>,
-    slot: u32,
-    locator: Box<[u8]>,
-    pub shapes: Box<[GroupShape]>,
-}
-
-impl TableToRead {
-    pub(crate) fn units(&self) -> TableUnits<'_> {
-        TableUnits { slot: self.slot, locator: &self.locator, shapes: &self.shapes }
-    }
-
-    pub(crate) fn read_unit(&self, segment: u32, unit: u8) -> Result<Vec<u8>, UnitReadError> {
-        self.source.read_unit(self.units(), segment, unit)
-    }
-}
-
-/// A segment that lacks units.
+/// A segment that lacks units, with what its table's source needs to read them.
 pub(crate) struct LoadRequest {
     pub segment: SegmentRef,
     pub(crate) place: Place,
@@ -46,7 +28,10 @@ pub(crate) struct LoadRequest {
     pub rows: u8,
     /// It stands for a noted table. No other read for that table begins before this one is over.
     pub(crate) is_for_table: bool,
-    pub table: TableToRead,
+    pub source: Arc<dyn UnitSource>,
+    locator: Box<[u8]>,
+    /// Of all segments of the table.
+    pub shapes: Box<[GroupShape]>,
 }
 
 impl LoadRequest {
@@ -63,7 +48,7 @@ impl LoadRequest {
         let resident = table.shared.resident_units(segment.segment);
         let units = states.get(segment.segment as usize)?.units();
         let shapes = states.iter().map(|state| state.shape).collect();
-        let source_to_read = tables.source_of(table)?.clone();
+        let source = tables.source_of(table)?.clone();
         (resident < units).then(|| Self {
             segment,
             place: tables.place_of(table.source),
@@ -71,17 +56,18 @@ impl LoadRequest {
             resident,
             rows,
             is_for_table,
-            table: TableToRead {
-                source: source_to_read,
-                slot: segment.table,
-                locator: table.shared.locator().into(),
-                shapes,
-            },
+            source,
+            locator: table.shared.locator().into(),
+            shapes,
         })
     }
 
+    pub(crate) fn units(&self) -> TableUnits<'_> {
+        TableUnits { slot: self.segment.table, locator: &self.locator, shapes: &self.shapes }
+    }
+
     pub(crate) fn shape(&self) -> GroupShape {
-        self.table.shapes[self.segment.segment as usize]
+        self.shapes[self.segment.segment as usize]
     }
 
     /// Bytes that one unit takes as it is read.
@@ -192,19 +178,6 @@ pub(crate) struct LoadResult {
     pub buffer: Reservation,
 }
 
-/// How many units a segment has and shall have.
-#[derive(Clone, Copy)]
-struct UnitCounts {
-    resident: u8,
-    planned: u8,
-}
-
-impl UnitCounts {
-    fn are_lacking(self) -> bool {
-        self.resident < self.planned
-    }
-}
-
 /// The segment of the table that lacks the lowest unit, and how many rows should be read from that unit on.
 pub(crate) fn lacking_segment(
     tables: &Tables,
@@ -213,25 +186,26 @@ pub(crate) fn lacking_segment(
 ) -> Option<(SegmentRef, u8)> {
     let cells = tables.get(table)?.shared.cells();
     let planned = allocation.table(table).iter().map(SegmentState::units);
-    let counts = |(cell, planned): (&GroupCell, u8)| UnitCounts { resident: cell.resident_units(), planned };
-    let segments: Vec<_> = cells.iter().zip(planned).map(counts).collect();
-    let lacking = (0..).zip(&segments).filter(|(_, units)| units.are_lacking());
-    let (segment, first) = lacking.min_by_key(|(_, units)| units.resident)?;
-    Some((SegmentRef { table, segment }, rows_worth_reading(&segments, first.resident)))
+    let units = std::iter::zip(cells.iter().map(GroupCell::resident_units), planned);
+    let lacking: Vec<_> = (0..).zip(units).filter(|(_, (resident, planned))| resident < planned).collect();
+    let &(segment, (first, _)) = lacking.iter().min_by_key(|(_, (resident, _))| *resident)?;
+    let lacking = lacking.iter().map(|&(_, units)| units);
+    Some((SegmentRef { table, segment }, rows_worth_reading(cells.len(), lacking, first)))
 }
 
-/// How many rows of a table's segments to read together, from the unit `first` on; 0 if it lacks too little of them.
-fn rows_worth_reading(segments: &[UnitCounts], first: u8) -> u8 {
-    if segments.len() > ROW_SEGMENTS_MAX {
+/// How many rows of a table to read together, from the unit `first` on; 0 if too little is lacking. `lacking`: resident and planned units of
+/// those of its segments that lack some.
+fn rows_worth_reading(segments: usize, lacking: impl Iterator<Item = (u8, u8)>, first: u8) -> u8 {
+    if segments > ROW_SEGMENTS_MAX {
         return 0;
     }
     // Segments whose lacking units begin at a row, less those whose lacking units end before it.
     let mut changes = [0i32; MAX_UNITS as usize + 1];
-    for units in segments.iter().filter(|units| units.are_lacking()) {
-        changes[usize::from(units.resident)] += 1;
-        changes[usize::from(units.planned)] -= 1;
+    for (resident, planned) in lacking {
+        changes[usize::from(resident)] += 1;
+        changes[usize::from(planned)] -= 1;
     }
-    let segments = segments.len() as i32;
+    let segments = segments as i32;
     let (mut rows, mut lack_row, mut lacking_units) = (0, 0, 0);
     for (row, change) in (1..).zip(&changes[usize::from(first)..]) {
         lack_row += change;

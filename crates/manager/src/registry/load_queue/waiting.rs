@@ -71,7 +71,7 @@ impl Source {
 
 /// All tables that wait, by number. None has the number of one before.
 #[derive(Default)]
-pub(super) struct WaitingTables {
+pub(crate) struct WaitingTables {
     tables: BTreeMap<u64, Waiter>,
     last_number: u64,
     /// In the order of their turns.
@@ -82,7 +82,7 @@ pub(super) struct WaitingTables {
 }
 
 impl WaitingTables {
-    pub(super) fn add(
+    pub(crate) fn add(
         &mut self,
         table: Arc<dyn WaitingTable>,
         place: Place,
@@ -118,7 +118,7 @@ impl WaitingTables {
     }
 
     /// The table waits no more. O(tables that wait for the same).
-    pub(super) fn remove(&mut self, number: u64) -> Option<Arc<dyn WaitingTable>> {
+    pub(crate) fn remove(&mut self, number: u64) -> Option<Arc<dyn WaitingTable>> {
         let Waiter { table, place, state } = self.tables.remove(&number)?;
         match state {
             State::LacksRoom(_) => self.lacking_room.retain(|&other| other != number),
@@ -153,13 +153,13 @@ impl WaitingTables {
     }
 
     /// Whether one is to be tried now. `frees`: how often bytes have come free.
-    pub(super) fn has_due(&self, frees: u64, now: Instant, may_begin: impl Fn(Place) -> bool) -> bool {
+    pub(crate) fn has_due(&self, frees: u64, now: Instant, may_begin: impl Fn(Place) -> bool) -> bool {
         self.sources.values().any(|source| source.is_due(now) && may_begin(source.place))
             || self.next_lacking_room(frees, now, may_begin).is_some()
     }
 
     /// The next table to try, with its number. Its try begins.
-    pub(super) fn begin(
+    pub(crate) fn begin(
         &mut self,
         frees: u64,
         now: Instant,
@@ -180,7 +180,7 @@ impl WaitingTables {
     }
 
     /// The try of a table ended so. It may have been removed meanwhile.
-    pub(super) fn end(&mut self, number: u64, place: Place, why: Option<WaitsFor>, now: Instant) {
+    pub(crate) fn end(&mut self, number: u64, place: Place, why: Option<WaitsFor>, now: Instant) {
         if why == Some(WaitsFor::Room) {
             self.room_pause = Some(now + PAUSE_MIN);
         }
@@ -207,7 +207,7 @@ impl WaitingTables {
     }
 
     /// Tables that lack room, and those that cannot be read at present, among which a read seems to hang.
-    pub(super) fn counts(&self, now: Instant) -> (usize, usize) {
+    pub(crate) fn counts(&self, now: Instant) -> (usize, usize) {
         let is_late = |waiter: &&Waiter| match waiter.state {
             State::IsUnreadable => true,
             State::LacksRoom(_) => false,

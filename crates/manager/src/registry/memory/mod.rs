@@ -52,7 +52,6 @@ impl Memory {
     /// Frees what nobody else uses any more, and lowers a budget that could not be reached as far as bytes came free since.
     pub(crate) fn collect(&mut self) {
         self.garbage.collect();
-        self.visits.reclaim();
         if self.budget.budget_bytes() > self.budget.asked_bytes() {
             self.budget.follow();
         }

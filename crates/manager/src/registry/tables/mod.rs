@@ -8,12 +8,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::budget::{MemoryBudget, MemoryKind};
-use crate::keys::{FencesRef, KeyRange};
+use crate::keys::KeyRange;
 use crate::lookup::{Lookups, TableIndex, TableShared};
 use crate::memory::{grow_thriftily, shrink_thriftily, thrifty_bytes};
 use crate::names::{ScopeId, TableId};
 use crate::plan::Run;
-use crate::plan::neighbours::{Keys, Neighbours};
+use crate::plan::neighbours::Neighbours;
 use crate::table_spec::TableSpec;
 use crate::unit_source::{KnownTable, Place, Sources, UnitSource};
 use crate::visits::TABLES_MAX;
@@ -45,8 +45,8 @@ fn id_at(slots: &[Option<Table>], slot: u32) -> Option<TableId> {
     slots.get(slot as usize)?.as_ref().map(|table| table.shared.id())
 }
 
-fn fences_at(slots: &[Option<Table>], slot: u32) -> Option<FencesRef<'_>> {
-    Some(slots.get(slot as usize)?.as_ref()?.shared.fences())
+fn keys_at(slots: &[Option<Table>], slot: u32) -> Option<KeyRange<'_>> {
+    KeyRange::of_table(slots.get(slot as usize)?.as_ref()?.shared.fences())
 }
 
 impl Tables {
@@ -61,7 +61,7 @@ impl Tables {
             last_generation: 0,
             by_id: Vec::new(),
             neighbours: Neighbours::default(),
-            sources: Sources::new(),
+            sources: Sources::default(),
             retired: Vec::new(),
             forgotten: Vec::new(),
             budget,
@@ -134,9 +134,9 @@ impl Tables {
         let length = by_id.len() + 1;
         grow_thriftily(by_id, length);
         by_id.insert(place, slot);
-        let fences = |slot| fences_at(slots, slot);
+        let keys = |slot| keys_at(slots, slot);
         match spec.is_bytewise() {
-            true => neighbours.insert(slot, Run { scope: spec.scope, level: spec.level }, &Keys(&fences)),
+            true => neighbours.insert(slot, Run { scope: spec.scope, level: spec.level }, &keys),
             false => neighbours.insert_unsorted(slot, spec.scope),
         }
         slot
@@ -159,8 +159,8 @@ impl Tables {
         run_of: impl Fn(u32) -> Option<Run>,
     ) -> Vec<u32> {
         let Self { slots, neighbours, .. } = self;
-        let fences = |slot| fences_at(slots, slot);
-        neighbours.overlapping(scope, range, most, run_of, &Keys(&fences))
+        let keys = |slot| keys_at(slots, slot);
+        neighbours.overlapping(scope, range, most, run_of, &keys)
     }
 
     /// The table moved to another level of its scope.

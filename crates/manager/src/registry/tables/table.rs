@@ -12,13 +12,6 @@ pub(crate) struct Table {
     pub queue_link: QueueLink,
 }
 
-impl Table {
-    /// Whether it is in the load queue.
-    pub(crate) fn is_noted(&self) -> bool {
-        self.queue_link.is_noted()
-    }
-}
-
 /// A table's place in a list of the load queue: the next table. The highest bit tells that the last read of the table's
 /// units failed, or was not made because those of its source fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::{ffi::c_int, slice};
 
 use springbloom_filter::KeyDigest;
-use springbloom_manager::{self as manager, Answer, set_host_bytes_of_thread};
+use springbloom_manager::{self as manager, Answer, Outcome, set_host_bytes_of_thread};
 
 use super::{
     super::{
@@ -85,9 +85,9 @@ extern "C" fn sb_table_record(table: LentTable<'_>, segment: u32, ended: Ended) 
         let table = table.get();
         let Some(handle) = table.handle() else { return };
         match ended {
-            Ended::Missing => handle.record_missing(segment),
-            Ended::Found => handle.record_found(segment),
-            Ended::NotRead => handle.record_not_read(segment),
+            Ended::Missing => handle.record(segment, Outcome::WastedRead),
+            Ended::Found => handle.record(segment, Outcome::TruePositive),
+            Ended::NotRead => handle.record(segment, Outcome::NotRead),
         }
     });
 }
