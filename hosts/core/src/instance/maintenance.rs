@@ -109,16 +109,12 @@ impl Tasks {
                 self.contained(|| last_look = LastLook::now(self.budget.look_at_caches(row_cache_bytes)));
             }
             if check.is_due() {
-                self.contained(|| tables.files.forget_deleted());
-                if let Some(warm_starts) = &tables.warm_starts {
-                    self.contained(|| warm_starts.look_for_locks());
-                }
+                self.contained(|| tables.forget_deleted());
+                self.contained(|| tables.look_for_locks());
                 self.contained(|| tables.databases.tell_in_background(&tables.manager));
             }
-            if save.as_mut().is_some_and(Timer::is_due)
-                && let Some(warm_starts) = &tables.warm_starts
-            {
-                self.contained(|| warm_starts.save_all());
+            if save.as_mut().is_some_and(Timer::is_due) {
+                self.contained(|| tables.save_all());
             }
         }
     }

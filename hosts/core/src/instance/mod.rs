@@ -61,7 +61,6 @@ impl Filters {
         policy: Box<dyn Policy>,
     ) -> Result<Arc<Self>, Error> {
         table::check(&settings)?;
-        let reader_bytes = engine.reader_bytes;
         let settings_of_manager = ManagerSettings {
             // Of a cache, from when one is known.
             budget_bytes: match settings.budget {
@@ -69,15 +68,13 @@ impl Filters {
                 Budget::Auto => Budget::UNCHARGED_BYTES as usize,
             },
             inherit_hotness: settings.inherit_hotness,
-            reader_bytes,
+            reader_bytes: engine.reader_bytes,
             table_bytes: OpenFiles::TABLE_BYTES,
             ..ManagerSettings::default()
         };
         let manager = Manager::with_policy(settings_of_manager, policy);
-        let tables =
-            Arc::new(Tables::new(engine, manager.clone(), settings.warm_start_every.is_some(), reader_bytes));
-        let budget = BudgetControl::new(manager, &settings);
-        let budget = Arc::new(budget);
+        let tables = Arc::new(Tables::new(engine, manager.clone(), settings.warm_start_every.is_some()));
+        let budget = Arc::new(BudgetControl::new(manager, &settings));
         let maintenance_panics = Arc::new(AtomicU64::new(0));
         let maintenance = Maintenance::start(Tasks {
             tables: tables.clone(),

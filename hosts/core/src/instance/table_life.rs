@@ -215,7 +215,7 @@ fn a_closed_database_keeps_nothing_of_the_engine_while_its_chores_wait_for_store
     let _hanging = Hanging::all_threads(&filters);
     filters.tables.manager.notices().warn("something".into());
     filters.tables.databases.tell_in_background(&filters.tables.manager);
-    filters.tables.files.forget_deleted();
+    filters.tables.forget_deleted();
     let waits = open(&filters, &family, &file, 1, Some(OpenError::Unreadable));
     assert_eq!((shares.load(Ordering::SeqCst), file.shares.load(Ordering::SeqCst)), (1, 1));
     waits.close(&filters.tables, false);

@@ -7,22 +7,29 @@ mod table_files;
 mod table_life;
 mod table_location;
 pub(crate) mod unit_builder;
-pub(crate) mod warm_starts;
+mod warm_starts;
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering::Relaxed},
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
+    },
+    time::Instant,
 };
 
-use springbloom_manager::Manager;
+use parking_lot::Mutex;
+use springbloom_manager::{Manager, TableId};
 
 use self::{
-    databases::{ColumnFamily, Databases},
+    databases::{ColumnFamily, Database, Databases},
     open_files::OpenFiles,
-    table_files::TableFiles,
-    warm_starts::WarmStarts,
+    table_location::TableLocation,
 };
 use crate::engine::Engine;
+
+/// A database and the folders with its tables.
+type Located = (Arc<Database>, Vec<Arc<TableLocation>>);
 
 /// What is known of the tables that share one budget.
 pub(crate) struct Tables {
@@ -31,10 +38,15 @@ pub(crate) struct Tables {
     pub(crate) databases: Databases,
     /// That tables take which are being written.
     pub(crate) builder_bytes: Arc<AtomicU64>,
-    /// `None`: there are no warm starts.
-    pub(crate) warm_starts: Option<WarmStarts>,
-    pub(crate) files: Arc<TableFiles>,
-    pub(crate) open_files: Arc<OpenFiles>,
+    has_warm_starts: bool,
+    open_files: Arc<OpenFiles>,
+    /// One for each folder with tables, by the number of the open database. Locked for a moment: closing a database waits for it.
+    locations: Mutex<HashMap<u64, Located>>,
+    /// Obsolete tables, and since when. Their files are about to be deleted.
+    obsolete: Mutex<HashMap<TableId, Instant>>,
+    /// Where among the closed tables the next look for deleted ones begins. Most are closed because the table cache is small, and must not
+    /// hide those.
+    next_look: AtomicUsize,
     /// By [`Counted`].
     counts: [AtomicU64; 4],
 }
@@ -59,22 +71,17 @@ pub(crate) enum Counted {
 }
 
 impl Tables {
-    pub(crate) fn new(
-        engine: &'static Engine,
-        manager: Arc<Manager>,
-        has_warm_starts: bool,
-        reader_bytes: usize,
-    ) -> Self {
-        let files = Arc::new(TableFiles::new(manager.clone()));
+    pub(crate) fn new(engine: &'static Engine, manager: Arc<Manager>, has_warm_starts: bool) -> Self {
         Self {
             engine,
+            manager,
+            has_warm_starts,
             databases: Databases::default(),
             builder_bytes: Arc::default(),
             open_files: Arc::default(),
-            warm_starts: has_warm_starts
-                .then(|| WarmStarts::new(engine, manager.clone(), files.clone(), reader_bytes)),
-            files,
-            manager,
+            locations: Mutex::default(),
+            obsolete: Mutex::default(),
+            next_look: AtomicUsize::new(0),
             counts: Default::default(),
         }
     }
@@ -99,12 +106,6 @@ impl Tables {
         if may_wait {
             database.tell();
         }
-        match &self.warm_starts {
-            Some(warm_starts) => warm_starts.close(database, may_wait),
-            None => {
-                self.files.forget_database(database);
-                database.files().close(may_wait);
-            }
-        }
+        self.close_database(database, may_wait);
     }
 }

@@ -147,13 +147,13 @@ impl OpenTable {
         drop(tables.open_files.remove(handle.slot()));
         let id = handle.id();
         if obsolete {
-            tables.files.mark_obsolete(id);
+            tables.mark_obsolete(id);
         }
         // Also the handle, unless the thread that opened it lets go of it only now.
         drop(self);
         // A warm start needs what is known of it if it is the database that is closed.
-        if obsolete && tables.warm_starts.is_none() {
-            tables.files.forget(id);
+        if obsolete && !tables.has_warm_starts {
+            tables.forget(id);
         }
     }
 }
@@ -215,15 +215,13 @@ impl Prepared {
         // An engine opens no table of a database by another name.
         let named = tables.engine.folder_and_number(&opening.path);
         let (path, number) = named.ok_or(OpenError::NoSuchUnits)?;
-        let taken = tables.warm_starts.as_ref().map(|all| all.open(database, path, stored_id, number));
-        let (folder, remembered) = taken.unzip();
-        let place =
-            TableLocation::of(tables.engine, path, database.clone(), folder, tables.open_files.clone());
-        let location = tables.files.shared_location(place);
+        let location = tables.location(database, path).ok_or(OpenError::Unreadable)?;
+        let folder = location.folder.as_ref();
+        let remembered = folder.and_then(|folder| folder.take(&tables.manager, stored_id, number));
         let number = U48::new(number).ok_or(OpenError::NoSuchUnits)?;
         let file = TableFile::new(number, units_at, directory.identity());
-        let (id, remembered) = (location.id_of(&file, stored_id), remembered.flatten());
-        if let Some(folder) = location.folder()
+        let id = location.id_of(&file, stored_id);
+        if let Some(folder) = folder
             && remembered.is_none()
             && !tables.manager.knows(id)
             && folder.has_file()
@@ -253,7 +251,7 @@ impl Prepared {
         let Self { shapes, firsts, last_key, id, file, location, remembered } = self;
         let fences = Fences::pack(firsts, Some(&last_key), opening.is_bytewise).ok_or(OpenError::Corrupt)?;
         let ColumnFamily { keys, prefixes, .. } = &*opening.family;
-        opening.tables.files.unmark(id);
+        opening.tables.unmark(id);
         let locator = file.to_locator();
         let spec = TableSpec {
             id,

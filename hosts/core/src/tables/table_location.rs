@@ -17,18 +17,18 @@ use springbloom_index::PackedIndex;
 use springbloom_manager::{Place, TableId, TableUnits, UnitReadError, UnitSource, UnitVisitor};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::{databases::Database, open_files::OpenFiles};
+use super::{Tables, databases::Database, open_files::OpenFiles};
 use crate::{engine::Engine, warm_start::folder::Folder};
 
 /// Where tables are and how they are opened.
 #[derive(Debug)]
 pub(crate) struct TableLocation {
     /// The folder, in which files have the names that the engine gives tables.
-    path: PathBuf,
+    pub(super) path: PathBuf,
     engine: &'static Engine,
-    database: Arc<Database>,
+    pub(super) database: Arc<Database>,
     /// The warm start of the folder, if there is one.
-    folder: Option<Arc<Folder>>,
+    pub(super) folder: Option<Arc<Folder>>,
     /// Where its files lie, once it was looked up.
     device: OnceLock<u64>,
     /// Those of all locations.
@@ -41,21 +41,16 @@ pub(crate) struct TableLocation {
 const DEVICES: u64 = u64::MAX >> 1;
 
 impl TableLocation {
-    /// The tables in a folder.
-    pub(crate) fn of(
-        engine: &'static Engine,
-        path: &Path,
-        database: Arc<Database>,
-        folder: Option<Arc<Folder>>,
-        open_files: Arc<OpenFiles>,
-    ) -> Self {
+    /// The tables of a database in a folder.
+    pub(super) fn new(tables: &Tables, database: &Arc<Database>, path: &Path) -> Self {
+        let folder = || Arc::new(Folder::new(tables.engine, path));
         Self {
             path: path.to_owned(),
-            engine,
-            database,
-            folder,
+            engine: tables.engine,
+            database: database.clone(),
+            folder: tables.has_warm_starts.then(folder),
             device: OnceLock::new(),
-            open_files,
+            open_files: tables.open_files.clone(),
             had_landmark: OnceLock::new(),
         }
     }
@@ -74,14 +69,6 @@ impl TableLocation {
             told.unwrap_or_else(|_| self.database.files().file_system()) & DEVICES
         });
         self.database.set_device(*device);
-    }
-
-    pub(crate) fn database(&self) -> &Arc<Database> {
-        &self.database
-    }
-
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
-        self.path == other.path && Arc::ptr_eq(&self.database, &other.database)
     }
 
     fn path_of(&self, file: &TableFile) -> PathBuf {
@@ -122,11 +109,6 @@ impl TableLocation {
         [self.database.number(), file.number()].iter().for_each(|number| hash.update(&number.to_le_bytes()));
         hash.update(self.path.as_os_str().as_bytes());
         hash.digest()
-    }
-
-    /// The warm start of the folder, if there is one.
-    pub(crate) fn folder(&self) -> Option<&Arc<Folder>> {
-        self.folder.as_ref()
     }
 
     /// Reads bytes of a table's file. `verify`: the last read of them was corrupt.

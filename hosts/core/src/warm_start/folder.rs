@@ -60,10 +60,6 @@ impl Folder {
         }
     }
 
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// A table's entry in the file, which is read when the first one is asked for.
     pub(crate) fn take(
         &self,
@@ -130,10 +126,11 @@ impl Folder {
     /// Whether something changed that its file does not tell, and is to be written now. Then one of the calls below follows.
     pub(crate) fn begin_save(&self) -> bool {
         // Unless an earlier save waits for its turn, or hangs.
-        let begins = !self.is_saving.load(Ordering::Acquire) && self.is_changed.swap(false, Ordering::AcqRel);
-        if begins {
-            self.is_saving.store(true, Ordering::Release);
+        if self.is_saving.swap(true, Ordering::AcqRel) {
+            return false;
         }
+        let begins = self.is_changed.swap(false, Ordering::AcqRel);
+        self.is_saving.store(begins, Ordering::Release);
         begins
     }
 
@@ -154,7 +151,8 @@ impl Folder {
     /// As [`save`](Self::save), where something changed. The database is closed: no other save is under way, nor will one that was about
     /// to be made.
     pub(crate) fn save_last(&self, notices: &Notices, collect: impl FnOnce() -> StoredHotness) {
-        let is_unsaved = self.is_saving.load(Ordering::Acquire) || self.is_changed.load(Ordering::Acquire);
+        // In this order: a save that begins meanwhile has one of them set all the time.
+        let is_unsaved = self.is_changed.load(Ordering::Acquire) || self.is_saving.load(Ordering::Acquire);
         if is_unsaved && self.is_lock_held() {
             self.write(notices, collect());
         }

@@ -105,7 +105,7 @@ extern "C" fn sb_table_stop_waiting(table: LentTable<'_>) {
 
 #[unsafe(no_mangle)]
 extern "C" fn sb_table_moved(filters: &Filters, path: Bytes<'_>, level: i32) {
-    guarded((), || filters.tables.files.set_level(path_of(path), u8::try_from(level).ok()));
+    guarded((), || filters.tables.set_level(path_of(path), u8::try_from(level).ok()));
 }
 
 #[unsafe(no_mangle)]
