@@ -23,16 +23,11 @@ pub(crate) struct Cache {
 
 /// A cache of records that the engine asks before its tables: `sb_row_cache`.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RowCache {
     /// Databases with the same one share it. 0: none.
     pub(crate) identity: usize,
     pub(crate) capacity: u64,
-}
-
-impl RowCache {
-    #[cfg(test)]
-    pub(crate) const NONE: Self = Self { identity: 0, capacity: 0 };
 }
 
 /// Tells that a cache may have run short of room, or that the caches in use are others.

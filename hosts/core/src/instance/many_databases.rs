@@ -49,7 +49,7 @@ impl<'f> Store<'f> {
         let lock = File::create(path.join("LOCK")).expect("create");
         let bytes = path.as_os_str().as_bytes();
         let family =
-            filters.tables.databases.open(bytes, bytes, true, RowCache::NONE, no_files(&Arc::default()));
+            filters.tables.databases.open(bytes, bytes, true, RowCache::default(), no_files(&Arc::default()));
         Self { filters, family, tables: Vec::new(), _lock: lock }
     }
 

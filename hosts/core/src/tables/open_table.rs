@@ -186,7 +186,7 @@ impl WaitingTable for LateTable {
             Ok(LateUnits { handle, _reservation: reservation })
         };
         // All shares in files end in there.
-        family.database.files().enter(|| self.try_to_open(read, register)).flatten()
+        family.database.files.enter(|| self.try_to_open(read, register)).flatten()
     }
 }
 
@@ -250,12 +250,11 @@ impl Prepared {
     ) -> Result<(TableHandle, Reservation), OpenError> {
         let Self { shapes, firsts, last_key, id, file, location, remembered } = self;
         let fences = Fences::pack(firsts, Some(&last_key), opening.is_bytewise).ok_or(OpenError::Corrupt)?;
-        let ColumnFamily { keys, prefixes, .. } = &*opening.family;
         opening.tables.unmark(id);
         let locator = file.to_locator();
         let spec = TableSpec {
             id,
-            scope: if opening.is_of_prefixes { *prefixes } else { *keys },
+            scope: opening.family.scope(opening.is_of_prefixes),
             level: opening.level,
             order,
             shapes,

@@ -39,11 +39,11 @@ impl Tables {
     /// The location that all tables of the database in the folder at `path` share; `None` once the database is closed.
     pub(super) fn location(&self, database: &Arc<Database>, path: &Path) -> Option<Arc<TableLocation>> {
         let mut locations = self.locations.lock();
-        if !database.files().is_open() {
+        if !database.files.is_open() {
             return None;
         }
         let new = || (database.clone(), Vec::new());
-        let (_, of_database) = locations.entry(database.number()).or_insert_with(new);
+        let (_, of_database) = locations.entry(database.number).or_insert_with(new);
         if let Some(known) = of_database.iter().find(|known| known.path == path) {
             return Some(known.clone());
         }
@@ -103,7 +103,7 @@ impl Tables {
                 _ => {
                     if let Some((place, file)) = location_and_file(table) {
                         let (_, of_database) = candidates
-                            .entry(place.database.number())
+                            .entry(place.database.number)
                             .or_insert_with(|| (place.database.clone(), Vec::new()));
                         of_database.push((table.id, table.source.clone(), file));
                     }

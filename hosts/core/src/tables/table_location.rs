@@ -66,9 +66,9 @@ impl TableLocation {
         let device = self.device.get_or_init(|| {
             // Files of another file system have no such path.
             let told = fs::metadata(&self.path).map(|file| file.dev());
-            told.unwrap_or_else(|_| self.database.files().file_system()) & DEVICES
+            told.unwrap_or_else(|_| self.database.files.file_system) & DEVICES
         });
-        self.database.set_device(*device);
+        self.database.device.get_or_init(|| *device);
     }
 
     fn path_of(&self, file: &TableFile) -> PathBuf {
@@ -78,7 +78,7 @@ impl TableLocation {
     /// Whether the file exists, or may: where the database's own file was and is not, the whole volume is gone, and may come back. `false`
     /// after the database is closed. Accesses the file system.
     pub(crate) fn has(&self, file: &TableFile) -> bool {
-        let files = self.database.files();
+        let files = &self.database.files;
         let has_landmark = || files.exists(&self.path.join(self.engine.database_file.text()));
         if files.exists(&self.path_of(file)) {
             self.had_landmark.get_or_init(has_landmark);
@@ -106,7 +106,7 @@ impl TableLocation {
     /// What the file's place has to do with its identity.
     fn mark(&self, file: &TableFile) -> u64 {
         let mut hash = Xxh3::new();
-        [self.database.number(), file.number()].iter().for_each(|number| hash.update(&number.to_le_bytes()));
+        [self.database.number, file.number()].iter().for_each(|number| hash.update(&number.to_le_bytes()));
         hash.update(self.path.as_os_str().as_bytes());
         hash.digest()
     }
@@ -124,7 +124,7 @@ impl TableLocation {
         bytes.try_reserve_exact(size).map_err(|error| UnitReadError::Io(io::Error::other(error)))?;
         bytes.resize(size, 0);
         let offset = file.units_at.get() + span.start;
-        let files = self.database.files();
+        let files = &self.database.files;
         let is_read = files.enter(|| {
             // Its share ends in here: it may be the last one, and close the file.
             self.open_files.of(slot).is_some_and(|opened| opened.read(offset, verify, &mut bytes))
@@ -219,7 +219,7 @@ impl UnitSource for TableLocation {
 
     /// By a reader that has the file open.
     fn read_index(&self, slot: u32) -> Result<PackedIndex, UnitReadError> {
-        let read = self.database.files().enter(|| Some(self.open_files.of(slot)?.read_index()));
+        let read = self.database.files.enter(|| Some(self.open_files.of(slot)?.read_index()));
         match read.flatten() {
             Some(read) => read.ok_or_else(|| UnitReadError::Io(io::Error::other("the index cannot be read"))),
             // The reader, or the database, was closed.

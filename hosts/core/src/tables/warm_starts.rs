@@ -2,7 +2,10 @@
 //!
 //! A table's identity in the file stays when a database is moved or copied ([`crate::identity`]), so that a copy starts warm too.
 
-use std::{cell::LazyCell, sync::Arc};
+use std::{
+    cell::LazyCell,
+    sync::{Arc, atomic::Ordering},
+};
 
 use springbloom_format::{StoredHotness, StoredTable};
 use springbloom_manager::{Activity, KnownTable, Lately, MemoryKind, SegmentUse};
@@ -46,10 +49,10 @@ impl Tables {
         });
         let known = DatabaseUse { tables, activity: forgotten.activity };
         forgotten.tables.into_iter().for_each(|id| self.unmark(id));
-        // No save begins after this. If it may wait, none is under way either.
-        database.files().close(may_wait);
+        // No save writes after this, unless it is under way; if it may wait, none is.
+        database.files.close(may_wait);
         // Waits until visits that `save_all` has found before are noted.
-        let of_database = self.locations.lock().remove(&database.number());
+        let of_database = self.locations.lock().remove(&database.number);
         for folder in of_database.iter().flat_map(|(_, locations)| folders(locations)) {
             if forgotten.is_visited {
                 folder.note_change();
@@ -138,7 +141,7 @@ impl Tables {
         bookkeeping_bytes: u64,
     ) -> StoredHotness {
         let Activity { counts, lately: Lately { visits, wasted_reads } } = known.activity;
-        let lookups = database.lookups();
+        let lookups = database.lookups.load(Ordering::Relaxed);
         let visits_per_lookup = if lookups > 0 { counts.visits() as f64 / lookups as f64 } else { 0.0 };
         let tables = known.tables.iter().filter(|(of, _)| Arc::ptr_eq(of, folder));
         StoredHotness {
