@@ -2,15 +2,14 @@
 
 use std::{
     ffi::{CStr, OsStr, c_char, c_int, c_uint, c_void},
-    fmt,
     os::unix::ffi::OsStrExt,
     ptr::NonNull,
 };
 
 /// A C string that is never freed.
 #[repr(transparent)]
-#[derive(Clone, Copy)]
-pub struct Name(NonNull<c_char>);
+#[derive(Clone, Copy, Debug)]
+pub struct Name(pub(super) NonNull<c_char>);
 
 // SAFETY: the text is never written.
 unsafe impl Send for Name {}
@@ -18,22 +17,10 @@ unsafe impl Send for Name {}
 unsafe impl Sync for Name {}
 
 impl Name {
-    /// This text.
-    pub const fn new(text: &'static CStr) -> Self {
-        // SAFETY: a reference is not null.
-        Self(unsafe { NonNull::new_unchecked(text.as_ptr().cast_mut()) })
-    }
-
     /// The text.
     pub fn text(self) -> &'static OsStr {
         // SAFETY: it stays, and ends in NUL, by the promise of its definition.
         OsStr::from_bytes(unsafe { CStr::from_ptr(self.0.as_ptr()) }.to_bytes())
-    }
-}
-
-impl fmt::Debug for Name {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.text().fmt(f)
     }
 }
 

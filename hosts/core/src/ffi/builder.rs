@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use springbloom_format::{BlockHeader, Contents, Directory};
 
-use super::{super::types::OPENED, guarded};
+use super::{OPENED, guarded};
 use crate::{
     engine::Bytes,
     instance::Filters,

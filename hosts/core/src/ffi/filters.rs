@@ -6,10 +6,7 @@ use std::{
     time::Duration,
 };
 
-use super::{
-    super::{shared::Shared, types::Setting},
-    guarded, told_guarded,
-};
+use super::{guarded, owned::Shared, told_guarded};
 use crate::{
     engine::{Bytes, Cache, CacheUse, Engine},
     instance::{
@@ -19,6 +16,13 @@ use crate::{
     settings::{HostSettings, Settings, table::SETTINGS},
     tables::Counted,
 };
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct Setting<'a> {
+    pub(super) name: Bytes<'a>,
+    pub(super) value: Bytes<'a>,
+}
 
 /// Has a text taken.
 fn give(context: *mut c_void, take: extern "C" fn(*mut c_void, Bytes<'_>), text: impl FnOnce() -> String) {
