@@ -16,10 +16,7 @@ use std::{
 
 use springbloom_manager::JoinedThread;
 
-use crate::{
-    budget::{budget_control::BudgetControl, charged_caches::LastLook},
-    tables::Tables,
-};
+use crate::{budget::budget_control::BudgetControl, tables::Tables};
 
 /// How often deleted tables are looked for. They hold memory.
 const TABLE_CHECK_INTERVAL: Duration = Duration::from_millis(500);
@@ -91,22 +88,19 @@ impl Tasks {
         let tables = &*self.tables;
         let mut check = Timer::every(TABLE_CHECK_INTERVAL);
         let mut save = self.save_every.map(Timer::every);
-        self.budget.wake_this_thread();
-        let mut last_look = LastLook::now(Duration::ZERO);
+        self.budget.alarm.wake_this_thread();
         loop {
             let timers = [Some(&check), save.as_ref()];
             let next = timers.into_iter().flatten().map(|timer| timer.due);
-            let next = next.chain(self.budget.next_look(&last_look)).min().unwrap_or(check.due);
+            let next = next.chain(self.budget.next_look()).min().unwrap_or(check.due);
             if !stop.load(Ordering::Acquire) {
                 thread::park_timeout(next.saturating_duration_since(Instant::now()));
             }
             if stop.load(Ordering::Acquire) {
                 break;
             }
-            if self.budget.next_look(&last_look).is_some_and(|due| Instant::now() >= due) {
-                last_look = LastLook::now(Duration::ZERO);
-                let row_cache_bytes = self.tables.databases.row_cache_bytes();
-                self.contained(|| last_look = LastLook::now(self.budget.look_at_caches(row_cache_bytes)));
+            if self.budget.next_look().is_some_and(|due| Instant::now() >= due) {
+                self.contained(|| self.budget.look_at_caches(tables.databases.row_cache_bytes()));
             }
             if check.is_due() {
                 self.contained(|| tables.forget_deleted());
