@@ -1,13 +1,6 @@
 //! A [`Stats`] snapshot as Prometheus metrics. Names and meanings: [`METRICS`], and the table in `docs/guide.md`.
 
-use std::{fmt, ops::Deref};
-
-use prometheus_client::{
-    collector::Collector,
-    encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder, text},
-    metrics::{MetricType, counter::ConstCounter, gauge::ConstGauge},
-    registry::Registry,
-};
+use std::{iter::zip, ops::Deref};
 
 use springbloom_manager::{LevelUnits, ScopeCounts, Stats};
 
@@ -34,17 +27,12 @@ pub struct Metric {
 }
 
 /// Where metrics come from.
-#[derive(Debug, Default)]
-pub struct Figures {
-    /// The manager's.
-    pub stats: Stats,
-    /// What the engine's adapter counted: tables opened without filter units, and written without; rejected keys that were looked up all
-    /// the same, and those of them that were there.
-    pub counts: [u64; 4],
-    /// Memory for units of tables that are being written.
-    pub builder_bytes: u64,
-    /// [`Filters::families`](crate::Filters::families).
-    pub families: Vec<FamilyStats>,
+pub(crate) struct Figures {
+    pub(crate) stats: Stats,
+    /// By the first four of [`Counted`].
+    pub(crate) counts: [u64; 4],
+    pub(crate) builder_bytes: u64,
+    pub(crate) families: Vec<FamilyStats>,
 }
 
 impl Deref for Figures {
@@ -216,43 +204,24 @@ fn levels(levels: &[LevelUnits], value: impl Fn(&LevelUnits) -> f64) -> Vec<Samp
     levels.iter().map(|level| (vec![name(level.level)], value(level))).collect()
 }
 
-#[derive(Debug)]
-struct Snapshot(Figures);
-
-impl Collector for Snapshot {
-    fn encode(&self, mut encoder: DescriptorEncoder) -> fmt::Result {
-        for metric in METRICS {
-            let kind = if metric.is_counter { MetricType::Counter } else { MetricType::Gauge };
-            let mut encoder = encoder.encode_descriptor(metric.name, metric.help, None, kind)?;
-            for (labels, value) in (metric.samples)(&self.0) {
-                if labels.is_empty() {
-                    write(metric, value, encoder)?;
-                    break;
-                }
-                let labels: Vec<_> = metric.labels.iter().copied().zip(labels).collect();
-                write(metric, value, encoder.encode_family(&labels)?)?;
-            }
-        }
-        Ok(())
-    }
-}
-
-fn write(metric: &Metric, value: f64, encoder: MetricEncoder) -> fmt::Result {
-    if metric.is_counter {
-        ConstCounter::new(value as u64).encode(encoder)
-    } else {
-        ConstGauge::new(value).encode(encoder)
-    }
-}
-
 /// A snapshot in the text format that Prometheus scrapes (OpenMetrics).
-pub fn text_of(figures: Figures) -> String {
-    let mut registry = Registry::default();
-    registry.register_collector(Box::new(Snapshot(figures)));
+pub(crate) fn text_of(figures: &Figures) -> String {
     let mut text = String::new();
-    // Writing to a string cannot fail.
-    let _ = text::encode(&mut text, &registry);
-    text
+    for Metric { name, help, is_counter, labels, samples } in METRICS {
+        let (kind, total) = if *is_counter { ("counter", "_total") } else { ("gauge", "") };
+        text += &format!("# HELP {name} {help}\n# TYPE {name} {kind}\n");
+        for (of_labels, value) in samples(figures) {
+            let labels: Vec<_> = zip(*labels, of_labels).map(labelled).collect();
+            let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
+            let value = if *is_counter { (value as u64).to_string() } else { format!("{value:?}") };
+            text += &format!("{name}{total}{labels} {value}\n");
+        }
+    }
+    text + "# EOF\n"
+}
+
+fn labelled((name, value): (&&str, String)) -> String {
+    format!("{name}=\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
 }
 
 #[cfg(test)]
@@ -280,7 +249,7 @@ mod tests {
             levels: vec![LevelUnits { unit_bytes: 32, index_bytes: 500, ..LevelUnits::default() }],
             counts: ScopeCounts { rejected: 5, wasted_reads: 6, passed: 7, loads: 8 },
         }];
-        let text = text_of(Figures { stats, counts: [0, 2, 5, 1], builder_bytes: 9, families });
+        let text = text_of(&Figures { stats, counts: [0, 2, 5, 1], builder_bytes: 9, families });
         for line in [
             "springbloom_budget_bytes 1048576.0",
             "springbloom_units_loaded_total 7",

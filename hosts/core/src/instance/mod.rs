@@ -199,7 +199,7 @@ impl Filters {
     pub fn metrics_text(&self) -> String {
         let stats = self.stats();
         let families = self.families_of(&stats);
-        metrics::text_of(Figures {
+        metrics::text_of(&Figures {
             stats,
             counts: self.tables.counts(),
             builder_bytes: self.tables.builder_bytes.load(Ordering::Relaxed),
