@@ -10,11 +10,10 @@ use super::{guarded, owned::Shared, told_guarded};
 use crate::{
     engine::{Bytes, Cache, CacheUse, Engine},
     instance::{
-        Filters,
+        Counted, Filters,
         shared::{give_up_shared_instance, shared_instance, shared_instance_if_any},
     },
     settings::{HostSettings, Settings, table::SETTINGS},
-    tables::Counted,
 };
 
 #[repr(C)]

@@ -4,8 +4,7 @@ use std::{iter::zip, ops::Deref};
 
 use springbloom_manager::{LevelUnits, ScopeCounts, Stats};
 
-use super::families::FamilyStats;
-use crate::tables::Counted;
+use super::{Counted, families::FamilyStats};
 
 /// What an HTTP server says the text is: `Content-Type`.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";

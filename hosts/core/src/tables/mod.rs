@@ -13,7 +13,7 @@ use std::{
     collections::HashMap,
     sync::{
         Arc,
-        atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicU64, AtomicUsize},
     },
     time::Instant,
 };
@@ -47,27 +47,6 @@ pub(crate) struct Tables {
     /// Where among the closed tables the next look for deleted ones begins. Most are closed because the table cache is small, and must not
     /// hide those.
     next_look: AtomicUsize,
-    /// By [`Counted`].
-    counts: [AtomicU64; 4],
-}
-
-/// What an engine's adapter counts, as the header names it.
-#[repr(C)]
-#[derive(Clone, Copy)]
-#[expect(dead_code, reason = "the adapter makes them")]
-pub(crate) enum Counted {
-    /// Tables without filter units that were opened.
-    WithoutUnits,
-    /// Tables that were written without units by databases into whose options filters were installed.
-    WrittenWithoutUnits,
-    /// Rejected keys that were looked up all the same.
-    Verified,
-    /// Of them, those that were there.
-    WrongRejections,
-    /// Blocks that lookups read because no cache had them. The manager has the count.
-    BlockReads,
-    /// Tables that iterators opened without asking units. The budget has the count.
-    SoughtTables,
 }
 
 impl Tables {
@@ -82,17 +61,7 @@ impl Tables {
             locations: Mutex::default(),
             obsolete: Mutex::default(),
             next_look: AtomicUsize::new(0),
-            counts: Default::default(),
         }
-    }
-
-    pub(crate) fn count(&self, what: Counted, times: u64) {
-        self.counts.get(what as usize).into_iter().for_each(|count| _ = count.fetch_add(times, Relaxed));
-    }
-
-    /// By the first four of [`Counted`].
-    pub(crate) fn counts(&self) -> [u64; 4] {
-        self.counts.each_ref().map(|count| count.load(Relaxed))
     }
 
     /// No table of the column family is open any more. With the database's last one, no file of it is accessed from here on. `may_wait`:

@@ -30,7 +30,7 @@ fn table_use(table: KnownTable<'_>, segments: Vec<SegmentUse>) -> Option<(Arc<Fo
     let folder = place.folder.clone()?;
     let segments = segments.into_iter().map(to_stored).collect();
     let id = place.stored_id_of(&file, table.id);
-    Some((folder, StoredTable { id, file_number: file.number(), segments }))
+    Some((folder, StoredTable { id, file_number: file.number, segments }))
 }
 
 fn folders(locations: &[Arc<TableLocation>]) -> impl Iterator<Item = &Arc<Folder>> {
