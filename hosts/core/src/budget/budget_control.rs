@@ -68,7 +68,7 @@ impl BudgetControl {
     pub(crate) fn new(manager: Arc<Manager>, settings: &Settings) -> Self {
         let state = State {
             asked_bytes: manager.budget().budget_bytes(),
-            auto: (settings.budget == Budget::Auto).then(AutoBudget::new),
+            auto: (settings.budget == Budget::Auto).then(AutoBudget::default),
             last_look: LastLook::now(Duration::ZERO),
             cache_bytes: 0,
             row_cache_bytes: 0,
@@ -81,7 +81,7 @@ impl BudgetControl {
             sought_tables: AtomicU64::new(0),
             alarm: Arc::default(),
             caches: ChargedCaches::default(),
-            charging: Mutex::new(Charging::new()),
+            charging: Mutex::default(),
             state: Mutex::new(state),
             moving: Mutex::new(()),
         }
@@ -95,7 +95,7 @@ impl BudgetControl {
                 Budget::Bytes(budget_bytes) => {
                     (state.asked_bytes, state.auto) = (budget_bytes as usize, None)
                 }
-                Budget::Auto => _ = state.auto.get_or_insert_with(AutoBudget::new),
+                Budget::Auto => _ = state.auto.get_or_insert_with(AutoBudget::default),
             }
         }
         self.charging.lock().standing.ask();
@@ -218,7 +218,7 @@ impl BudgetControl {
             state.cache_bytes = 0;
             // Nothing that was measured holds for the next cache.
             if let Some(auto) = &mut state.auto {
-                (*auto, state.asked_bytes) = (AutoBudget::new(), Budget::UNCHARGED_BYTES as usize);
+                (*auto, state.asked_bytes) = (AutoBudget::default(), Budget::UNCHARGED_BYTES as usize);
             }
             state.asked_bytes
         };

@@ -179,11 +179,7 @@ impl Filters {
 
     /// The same for each column family with an open table, in the order of their names.
     pub fn families(&self) -> Vec<FamilyStats> {
-        self.families_of(&self.stats())
-    }
-
-    fn families_of(&self, stats: &Stats) -> Vec<FamilyStats> {
-        families::by_name(stats.scopes.clone(), self.tables.databases.names())
+        families::by_name(&self.stats().scopes, self.tables.databases.names())
     }
 
     /// Wasted reads to expect at any budget, from what was measured. O(segments).
@@ -216,7 +212,7 @@ impl Filters {
     /// [`metrics::CONTENT_TYPE`].
     pub fn metrics_text(&self) -> String {
         let stats = self.stats();
-        let families = self.families_of(&stats);
+        let families = families::by_name(&stats.scopes, self.tables.databases.names());
         metrics::text_of(&Figures {
             stats,
             counts: self.counts.each_ref().map(|count| count.load(Ordering::Relaxed)),

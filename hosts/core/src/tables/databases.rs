@@ -21,7 +21,7 @@ use crate::engine::{FileAccess, RowCache};
 /// Tells databases of the process apart.
 static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
 
-/// Lines that wait for a log.
+/// Lines that wait for a log. Of more, the first ones tell what is wrong.
 const LINES_MAX: usize = 64;
 
 /// The column families of a database have successive scopes, from its number times this on.
@@ -102,14 +102,6 @@ impl Database {
     /// Where accesses to its files go.
     pub(crate) fn place(&self) -> Place {
         Place { device: self.device.get().copied().unwrap_or(self.number), source: self.number }
-    }
-
-    /// Adds a line to those that its log is to be told. Of more than a log waits for, the first ones tell what is wrong.
-    fn note(&self, notice: Notice) {
-        let mut lines = self.lines.lock();
-        if lines.len() < LINES_MAX {
-            lines.push_back(notice);
-        }
     }
 
     /// Tells its log what that is to be told. Accesses the file system.
@@ -238,11 +230,11 @@ impl Databases {
             return;
         }
         let databases = self.all();
-        if databases.is_empty() {
-            return;
-        }
-        for notice in notices.take() {
-            databases.iter().for_each(|database| database.note(notice.clone()));
+        let notices = if databases.is_empty() { Vec::new() } else { notices.take() };
+        for database in databases {
+            let mut lines = database.lines.lock();
+            let room = LINES_MAX - lines.len();
+            lines.extend(notices.iter().take(room).cloned());
         }
     }
 

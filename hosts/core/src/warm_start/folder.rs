@@ -68,8 +68,10 @@ impl Folder {
         file_number: u64,
     ) -> Option<Vec<SegmentUse>> {
         let mut state = self.state.lock();
-        if !mem::replace(&mut state.is_loaded, true) {
-            self.load(manager, &mut state);
+        if !mem::replace(&mut state.is_loaded, true)
+            && let Err(why) = self.load(manager, &mut state)
+        {
+            manager.notices().warn(why);
         }
         state.take_waiting(stored_id, file_number)
     }
@@ -94,33 +96,26 @@ impl Folder {
         self.is_lock_held.get().copied()
     }
 
-    fn load(&self, manager: &Manager, state: &mut State) {
-        let stored = match hotness_file::read(self.engine, &self.path) {
-            Ok(Some(stored)) => {
-                state.has_file = true;
-                stored
-            }
-            Ok(None) => return,
-            Err(error) => {
-                manager
-                    .notices()
-                    .warn(format!("what was remembered of filter use is not usable, a cold start: {error}"));
-                return;
-            }
-        };
+    /// Errs with why the start is cold.
+    fn load(&self, manager: &Manager, state: &mut State) -> Result<(), String> {
+        let read = hotness_file::read(self.engine, &self.path);
+        let stored = read.map_err(|error| {
+            format!("what was remembered of filter use is not usable, a cold start: {error}")
+        })?;
+        let Some(stored) = stored else { return Ok(()) };
+        state.has_file = true;
         let segments: usize = stored.tables.iter().map(|table| table.segments.len()).sum();
         let bytes = segments * size_of::<StoredSegment>() + stored.tables.len() * size_of::<StoredTable>();
-        match manager.reserve(bytes) {
-            Some(reservation) => {
-                let tables = stored.tables.into_iter();
-                state.waiting = tables.map(|table| ((table.id, table.file_number), table.segments)).collect();
-                state.waiting_reservation = Some(reservation);
-            }
-            None => manager.notices().warn(format!(
-                "{}: no room in the filter budget for what was remembered of filter use, a cold start",
-                self.path.display()
-            )),
+        state.waiting_reservation = manager.reserve(bytes);
+        if state.waiting_reservation.is_none() {
+            let path = self.path.display();
+            return Err(format!(
+                "{path}: no room in the filter budget for what was remembered of filter use, a cold start"
+            ));
         }
+        let tables = stored.tables.into_iter();
+        state.waiting = tables.map(|table| ((table.id, table.file_number), table.segments)).collect();
+        Ok(())
     }
 
     /// Whether something changed that its file does not tell, and is to be written now. Then one of the calls below follows.
