@@ -115,12 +115,9 @@ impl BudgetControl {
             return Ok(None);
         }
         let Some((in_use, is_first)) = self.caches.share(engine, cache, &self.alarm) else {
-            if self.needs_cache && self.caches.is_empty() {
-                return Err(
-                    "the budget is to be charged to a block cache, and these options have none".into()
-                );
-            }
-            return Ok(None);
+            const NONE: &str = "the budget is to be charged to a block cache, and these options have none";
+            let must_pay = self.needs_cache && self.caches.is_empty();
+            return if must_pay { Err(NONE.to_owned()) } else { Ok(None) };
         };
         if is_first {
             // Tables that are opened next find the budget.
@@ -277,11 +274,11 @@ impl BudgetControl {
 
     fn tell(&self) {
         let in_force = self.in_force();
-        let (asked, was_told) = {
-            let mut state = self.state.lock();
-            let asked = state.asked_bytes;
-            (asked, std::mem::replace(&mut state.is_told, in_force < asked))
-        };
+        let mut state = self.state.lock();
+        let asked = state.asked_bytes;
+        let was_told = std::mem::replace(&mut state.is_told, in_force < asked);
+        // The program's logger runs without it.
+        drop(state);
         if in_force < asked && !was_told {
             self.manager.notices().warn(format!(
                 "a filter budget of {asked} bytes is lowered to {in_force}, for which the block caches that pay for it have room; it \

@@ -87,14 +87,13 @@ impl Tasks {
     fn run(&self, stop: &AtomicBool) {
         let tables = &*self.tables;
         let mut check = Timer::every(TABLE_CHECK_INTERVAL);
-        let mut save = self.save_every.map(Timer::every);
+        let mut save = Timer::every(self.save_every.unwrap_or(Duration::MAX));
         self.budget.alarm.wake_this_thread();
         loop {
-            let timers = [Some(&check), save.as_ref()];
-            let next = timers.into_iter().flatten().map(|timer| timer.due);
-            let next = next.chain(self.budget.next_look()).min().unwrap_or(check.due);
+            let due = check.due.min(save.due);
+            let due = self.budget.next_look().map_or(due, |look| look.min(due));
             if !stop.load(Ordering::Acquire) {
-                thread::park_timeout(next.saturating_duration_since(Instant::now()));
+                thread::park_timeout(due.saturating_duration_since(Instant::now()));
             }
             if stop.load(Ordering::Acquire) {
                 break;
@@ -107,7 +106,7 @@ impl Tasks {
                 self.contained(|| tables.look_for_locks());
                 self.contained(|| tables.databases.tell_in_background(&tables.manager));
             }
-            if save.as_mut().is_some_and(Timer::is_due) {
+            if save.is_due() {
                 self.contained(|| tables.save_all());
             }
         }
