@@ -21,7 +21,7 @@ use super::{
     standing::Charging,
 };
 use crate::{
-    engine::{Cache, CacheAlarm, CacheCharge, CacheUse, Engine},
+    engine::{Cache, CacheCharge, CacheUse, Engine},
     settings::{Budget, Settings},
 };
 
@@ -37,11 +37,9 @@ pub(crate) struct BudgetControl {
     is_charged: bool,
     /// Whether there must be one.
     needs_cache: bool,
-    /// By iterators that asked no units.
-    sought_tables: AtomicU64,
-    /// Wakes the thread that looks at the caches when one runs short of room.
-    pub(crate) alarm: Arc<CacheAlarm>,
-    caches: ChargedCaches,
+    /// That iterators opened, and asked no units.
+    pub(crate) sought_tables: AtomicU64,
+    pub(crate) caches: ChargedCaches,
     /// Held for a moment.
     charging: Mutex<Charging>,
     /// Held for a moment.
@@ -79,7 +77,6 @@ impl BudgetControl {
             is_charged: settings.is_charged(),
             needs_cache: settings.charge_to_block_cache,
             sought_tables: AtomicU64::new(0),
-            alarm: Arc::default(),
             caches: ChargedCaches::default(),
             charging: Mutex::default(),
             state: Mutex::new(state),
@@ -114,7 +111,7 @@ impl BudgetControl {
         if !self.is_charged {
             return Ok(None);
         }
-        let Some((in_use, is_first)) = self.caches.share(engine, cache, &self.alarm) else {
+        let Some((in_use, is_first)) = self.caches.share(engine, cache) else {
             const NONE: &str = "the budget is to be charged to a block cache, and these options have none";
             let must_pay = self.needs_cache && self.caches.is_empty();
             return if must_pay { Err(NONE.to_owned()) } else { Ok(None) };
@@ -125,14 +122,14 @@ impl BudgetControl {
             self.follow(TURN_WAIT);
         }
         if in_use.charge.bytes() == 0 {
-            self.alarm.ring();
+            self.caches.alarm.ring();
         }
         Ok(Some(in_use))
     }
 
     /// When [`look_at_caches`](Self::look_at_caches) wants to be called; `None`: not before the alarm rings.
     pub(crate) fn next_look(&self) -> Option<Instant> {
-        let is_ringing = self.alarm.is_ringing();
+        let is_ringing = self.caches.alarm.is_ringing();
         (is_ringing || !self.caches.is_empty()).then(|| self.state.lock().last_look.next(is_ringing))
     }
 
@@ -143,13 +140,13 @@ impl BudgetControl {
             state.last_look = LastLook::now(Duration::ZERO);
             state.row_cache_bytes = row_cache_bytes;
         }
-        self.alarm.answer(|| self.follow(Duration::ZERO));
+        self.caches.alarm.answer(|| self.follow(Duration::ZERO));
     }
 
     /// Before an operation that a cache must not refuse. Where the thread that looks at the caches was not there yet since one became too
     /// full, the charge to it ends here; that thread charges again what may be.
     pub(crate) fn make_way(&self) {
-        if self.alarm.is_ringing() {
+        if self.caches.alarm.is_ringing() {
             let permit = self.charging.lock().withdraw();
             self.caches.in_use().iter().for_each(|cache| _ = cache.end(permit, true));
         }
@@ -171,12 +168,7 @@ impl BudgetControl {
     /// The entry found room then: the budget falls, which nobody waits for.
     pub(crate) fn has_yielded_to_cache(&self) {
         self.charging.lock().standing.refuse();
-        self.alarm.ring();
-    }
-
-    /// Iterators opened tables, and asked no units.
-    pub(crate) fn count_sought_tables(&self, times: u64) {
-        self.sought_tables.fetch_add(times, Ordering::Relaxed);
+        self.caches.alarm.ring();
     }
 
     /// Capacity of the caches that pay for the budget; 0: none is in use.
@@ -196,7 +188,7 @@ impl BudgetControl {
             return self.follow_none();
         }
         let Some(_moving) = self.moving.try_lock_for(wait) else {
-            return self.alarm.ring();
+            return self.caches.alarm.ring();
         };
         let begun = Instant::now();
         let capacity = caches.iter().map(|cache| cache.capacity()).sum();
@@ -340,7 +332,7 @@ mod tests {
             assert_eq!(control.ask(Budget::Bytes(1 << 13)), 1 << 12);
             cache.set_hangs(false);
         });
-        assert!(control.alarm.is_ringing());
+        assert!(control.caches.alarm.is_ringing());
         control.look_at_caches(0);
         assert_eq!((control.in_force(), cache.charged()), (1 << 13, 1 << 13));
     }

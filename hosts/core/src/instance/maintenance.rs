@@ -8,7 +8,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     thread,
     time::{Duration, Instant},
@@ -27,7 +27,6 @@ pub(crate) struct Tasks {
     /// How often hotness is saved, if it is.
     pub(crate) save_every: Option<Duration>,
     pub(crate) budget: Arc<BudgetControl>,
-    pub(crate) panics: Arc<AtomicU64>,
 }
 
 /// Owns the thread.
@@ -88,7 +87,7 @@ impl Tasks {
         let tables = &*self.tables;
         let mut check = Timer::every(TABLE_CHECK_INTERVAL);
         let mut save = Timer::every(self.save_every.unwrap_or(Duration::MAX));
-        self.budget.alarm.wake_this_thread();
+        self.budget.caches.alarm.wake_this_thread();
         loop {
             let due = check.due.min(save.due);
             let due = self.budget.next_look().map_or(due, |look| look.min(due));
@@ -115,7 +114,7 @@ impl Tasks {
     /// Runs one task. A panic is a bug in that task: it is counted, and the other tasks go on.
     fn contained(&self, task: impl FnOnce()) {
         if catch_unwind(AssertUnwindSafe(task)).is_err() {
-            self.panics.fetch_add(1, Ordering::Relaxed);
+            self.tables.panics.fetch_add(1, Ordering::Relaxed);
             self.tables.manager.notices().warn("the filter maintenance thread panicked and continues".into());
         }
     }

@@ -42,7 +42,6 @@ pub struct Filters {
     /// Of them, what an engine's adapter asks.
     pub(crate) host_settings: HostSettings,
     pub(crate) tables: Arc<Tables>,
-    maintenance_panics: Arc<AtomicU64>,
     pub(crate) budget: Arc<BudgetControl>,
     /// Whether new tables got large blocks lately.
     writes_large_blocks: AtomicBool,
@@ -92,19 +91,13 @@ impl Filters {
         let manager = Manager::with_policy(settings_of_manager, policy);
         let tables = Arc::new(Tables::new(engine, manager.clone(), settings.warm_start_every.is_some()));
         let budget = Arc::new(BudgetControl::new(manager, &settings));
-        let maintenance_panics = Arc::new(AtomicU64::new(0));
-        let maintenance = Maintenance::start(Tasks {
-            tables: tables.clone(),
-            save_every: settings.warm_start_every,
-            budget: budget.clone(),
-            panics: maintenance_panics.clone(),
-        });
+        let save_every = settings.warm_start_every;
+        let tasks = Tasks { tables: tables.clone(), save_every, budget: budget.clone() };
         Ok(Arc::new(Self {
-            _maintenance: maintenance,
+            _maintenance: Maintenance::start(tasks),
             host_settings: HostSettings::of(&settings),
             settings,
             tables,
-            maintenance_panics,
             budget,
             writes_large_blocks: AtomicBool::new(false),
             counts: Default::default(),
@@ -165,7 +158,7 @@ impl Filters {
     pub(crate) fn count(&self, what: Counted, times: u64) {
         match what {
             Counted::BlockReads => self.tables.manager.count_block_reads(times),
-            Counted::SoughtTables => self.budget.count_sought_tables(times),
+            Counted::SoughtTables => _ = self.budget.sought_tables.fetch_add(times, Ordering::Relaxed),
             other => _ = self.counts[other as usize].fetch_add(times, Ordering::Relaxed),
         }
     }
@@ -173,7 +166,7 @@ impl Filters {
     /// A snapshot of all counters.
     pub fn stats(&self) -> Stats {
         let mut stats = self.tables.manager.stats();
-        stats.thread_panics += self.maintenance_panics.load(Ordering::Relaxed);
+        stats.thread_panics += self.tables.panics.load(Ordering::Relaxed);
         stats
     }
 
@@ -189,7 +182,7 @@ impl Filters {
 
     /// Lookups that met a table with units, of which each thread counts one for some tens.
     pub fn lookups(&self) -> u64 {
-        self.tables.databases.lookups()
+        self.tables.databases.lookups.load(Ordering::Relaxed)
     }
 
     /// Visits to segments of tables that a lookup makes on average. `None` before the first lookup.

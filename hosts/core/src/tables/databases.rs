@@ -74,7 +74,8 @@ pub(crate) struct ColumnFamily {
 #[derive(Default)]
 pub(crate) struct Databases {
     open: Mutex<HashMap<Vec<u8>, Open>>,
-    lookups: Arc<AtomicU64>,
+    /// Of all of them, of those that are closed as well.
+    pub(crate) lookups: Arc<AtomicU64>,
 }
 
 struct Open {
@@ -180,11 +181,6 @@ impl Databases {
         families.push(family.clone());
         database.is_for_writing.fetch_or(is_for_writing, Ordering::Relaxed);
         family
-    }
-
-    /// Lookups of all of them, of those that are closed as well.
-    pub(crate) fn lookups(&self) -> u64 {
-        self.lookups.load(Ordering::Relaxed)
     }
 
     /// Capacity of the caches of records that they ask before tables.

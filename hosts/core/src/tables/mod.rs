@@ -38,6 +38,8 @@ pub(crate) struct Tables {
     pub(crate) databases: Databases,
     /// That tables take which are being written.
     pub(crate) builder_bytes: Arc<AtomicU64>,
+    /// Of the thread that looks after them.
+    pub(crate) panics: AtomicU64,
     has_warm_starts: bool,
     open_files: Arc<OpenFiles>,
     /// One for each folder with tables, by the number of the open database. Locked for a moment: closing a database waits for it.
@@ -57,6 +59,7 @@ impl Tables {
             has_warm_starts,
             databases: Databases::default(),
             builder_bytes: Arc::default(),
+            panics: AtomicU64::new(0),
             open_files: Arc::default(),
             locations: Mutex::default(),
             obsolete: Mutex::default(),

@@ -44,9 +44,8 @@ impl Tables {
         // The next start needs the bytes of these tables and their readers again.
         let bookkeeping_bytes = self.bookkeeping_bytes();
         let mut tables = Vec::new();
-        let forgotten = self.manager.forget_scopes(database.scopes(), |table, segments| {
-            tables.extend(table_use(table, segments));
-        });
+        let take = |table: KnownTable<'_>, segments| tables.extend(table_use(table, segments));
+        let forgotten = self.manager.forget_scopes(database.scopes(), take);
         let known = DatabaseUse { tables, activity: forgotten.activity };
         forgotten.tables.into_iter().for_each(|id| self.unmark(id));
         // No save writes after this, unless it is under way; if it may wait, none is.
@@ -127,9 +126,8 @@ impl Tables {
     /// O(segments of the database's tables).
     fn use_of(&self, database: &Database) -> DatabaseUse {
         let mut tables = Vec::new();
-        let activity = self.manager.visit_uses(database.scopes(), |table, segments| {
-            tables.extend(table_use(table, segments));
-        });
+        let take = |table: KnownTable<'_>, segments| tables.extend(table_use(table, segments));
+        let activity = self.manager.visit_uses(database.scopes(), take);
         DatabaseUse { tables, activity }
     }
 

@@ -5,7 +5,7 @@
 
 use std::{
     collections::BTreeMap,
-    mem,
+    fs, mem,
     path::{Path, PathBuf},
     sync::{
         OnceLock,
@@ -17,10 +17,7 @@ use parking_lot::Mutex;
 use springbloom_format::{StoredHotness, StoredSegment, StoredTable};
 use springbloom_manager::{Manager, Notices, Reservation, SegmentUse};
 
-use super::{
-    hotness_file::{self, from_stored},
-    lock_file,
-};
+use super::hotness_file::{self, from_stored};
 use crate::engine::Engine;
 
 /// One folder of tables of a database.
@@ -88,7 +85,7 @@ impl Folder {
 
     /// Whether the lock file of the database is held here. Accesses the file system, once.
     pub(crate) fn is_lock_held(&self) -> bool {
-        *self.is_lock_held.get_or_init(|| lock_file::is_held(self.engine, &self.path))
+        *self.is_lock_held.get_or_init(|| is_held(self.engine, &self.path))
     }
 
     /// The same, if that is known.
@@ -206,13 +203,23 @@ impl State {
     }
 }
 
+/// Whether this process has the database in the folder open for writing. An engine then keeps the lock file open, and it opens none for
+/// reading only. Also `true` where the system does not tell. Compares the names of the files that this process has open: to look at the
+/// files themselves would touch those of other databases.
+fn is_held(engine: &Engine, folder: &Path) -> bool {
+    let Ok(lock) = fs::canonicalize(folder.join(engine.lock_file.text())) else { return false };
+    let Ok(open) = fs::read_dir("/proc/self/fd") else { return true };
+    open.flatten().any(|file| fs::read_link(file.path()).is_ok_and(|path| path == lock))
+}
+
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::{fs::File, os::unix::fs::symlink, time::Duration};
 
     use springbloom_testkit::cpu_time::{TICK, cpu_time};
 
     use super::*;
+    use crate::engine::test_engine::TEST_ENGINE;
 
     /// What the `n`-th table was remembered with.
     fn segments(n: u64) -> Vec<StoredSegment> {
@@ -258,5 +265,22 @@ mod tests {
             many_take < 100 * few_take.max(TICK),
             "{few_take:?} for {few} tables, {many_take:?} for {many}"
         );
+    }
+
+    #[test]
+    fn a_lock_is_held_while_it_is_open_here() {
+        let folders = [(); 2].map(|()| tempfile::tempdir().expect("folder"));
+        let are_held = || folders.each_ref().map(|folder| is_held(&TEST_ENGINE, folder.path()));
+        let lock = |at: usize| File::create(folders[at].path().join("LOCK")).expect("create");
+        assert_eq!(are_held(), [false, false]);
+        let second = lock(1);
+        drop(lock(0));
+        assert_eq!(are_held(), [false, true]);
+        let link = folders[0].path().join("link");
+        symlink(folders[1].path(), &link).expect("a link");
+        assert!(is_held(&TEST_ENGINE, &link), "whatever leads there");
+        let _first = lock(0);
+        drop(second);
+        assert_eq!(are_held(), [true, false]);
     }
 }
