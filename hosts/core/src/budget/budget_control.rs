@@ -176,7 +176,7 @@ impl BudgetControl {
         self.state.lock().cache_bytes
     }
 
-    fn in_force(&self) -> usize {
+    pub(crate) fn in_force(&self) -> usize {
         self.manager.budget().budget_bytes()
     }
 

@@ -104,7 +104,7 @@ extern "C" fn sb_filters_host_settings(filters: &Filters) -> &HostSettings {
 
 #[unsafe(no_mangle)]
 extern "C" fn sb_filters_budget_bytes(filters: &Filters) -> u64 {
-    guarded(0, || filters.budget_bytes() as u64)
+    guarded(0, || filters.budget.in_force() as u64)
 }
 
 #[unsafe(no_mangle)]

@@ -110,7 +110,7 @@ impl Filters {
         let is_auto = if self.budget.is_auto() { ", chosen by measuring" } else { "" };
         let mut text = format!(
             "budget {} bytes{is_auto}, units {units}, segments of {segment_data_bytes} bytes",
-            self.budget_bytes(),
+            self.budget.in_force(),
         );
         if !write_units {
             text += ", for reading alone: new tables get stock filters";
@@ -136,11 +136,6 @@ impl Filters {
             ));
         }
         are_large.then_some(LARGE_BLOCK_BYTES)
-    }
-
-    /// The budget in force.
-    pub(crate) fn budget_bytes(&self) -> usize {
-        self.tables.manager.budget().budget_bytes()
     }
 
     /// Changes the budget and gives the one that is in force then. A smaller one holds when this returns: units are evicted first.

@@ -380,10 +380,10 @@ mod tests {
     #[test]
     fn without_a_cache_the_default_is_a_budget_of_its_own() {
         let filters = Filters::start(Settings::default(), &TEST_ENGINE).unwrap();
-        assert_eq!(filters.budget_bytes() as u64, Budget::UNCHARGED_BYTES);
+        assert_eq!(filters.budget.in_force() as u64, Budget::UNCHARGED_BYTES);
         assert_eq!(filters.set_budget_bytes(1 << 20).unwrap(), 1 << 20);
         filters.set_budget(Budget::Auto).unwrap();
-        assert_eq!(filters.budget_bytes() as u64, Budget::UNCHARGED_BYTES);
+        assert_eq!(filters.budget.in_force() as u64, Budget::UNCHARGED_BYTES);
     }
 
     #[test]

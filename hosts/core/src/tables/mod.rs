@@ -74,10 +74,9 @@ impl Tables {
         if !self.databases.leave(family) {
             return;
         }
-        let database = &family.database;
         if may_wait {
-            database.tell();
+            family.database.tell();
         }
-        self.close_database(database, may_wait);
+        self.close_database(&family.database, may_wait);
     }
 }

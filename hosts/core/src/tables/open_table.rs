@@ -146,7 +146,8 @@ impl OpenTable {
         drop(self);
         // A warm start needs what is known of it if it is the database that is closed.
         if obsolete && !tables.has_warm_starts {
-            tables.forget(id);
+            tables.manager.forget_closed(id);
+            tables.drop_unknown(id);
         }
     }
 }

@@ -74,14 +74,8 @@ impl Tables {
         }
     }
 
-    /// Forgets a table that no reader has open.
-    pub(crate) fn forget(&self, id: TableId) {
-        self.manager.forget_closed(id);
-        self.drop_unknown(id);
-    }
-
-    /// Drops marks of tables that are not known any more.
-    fn drop_unknown(&self, id: TableId) {
+    /// Drops the mark of a table that is not known any more.
+    pub(super) fn drop_unknown(&self, id: TableId) {
         if !self.manager.knows(id) {
             self.unmark(id);
         }
@@ -113,11 +107,10 @@ impl Tables {
         });
         let next = if looked_at.end < closed { looked_at.end } else { 0 };
         self.next_look.store(next, Ordering::Relaxed);
-        stale.into_iter().for_each(|id| self.forget(id));
+        stale.into_iter().for_each(|id| self.manager.forget_closed(id));
         for (database, tables) in candidates.into_values() {
             self.look_for(&database, tables);
         }
-        // Some were forgotten otherwise.
         obsolete.into_keys().for_each(|id| self.drop_unknown(id));
     }
 
