@@ -95,7 +95,7 @@ const ALLOWED: [(&str, &[&str]); 24] = [
 ];
 
 /// What crates without an engine may use from elsewhere. A store is not among them.
-const NEUTRAL_EXTERNALS: [&str; 34] = [
+const NEUTRAL_EXTERNALS: [&str; 33] = [
     "anyhow",
     "arc-swap",
     "blake3",
@@ -115,7 +115,6 @@ const NEUTRAL_EXTERNALS: [&str; 34] = [
     "log",
     "multiversion",
     "parking_lot",
-    "prometheus-client",
     "rand",
     "rand_distr",
     "rand_pcg",

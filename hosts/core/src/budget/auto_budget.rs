@@ -50,10 +50,12 @@ pub(crate) struct CacheLook {
     pub(crate) sought_tables: u64,
 }
 
+#[derive(Default)]
 pub(crate) struct AutoBudget {
     climber: Climber,
     keys: u64,
-    count_at: Instant,
+    /// `None`: not counted yet.
+    count_at: Option<Instant>,
     /// Tables refused so far, once they were counted: those of an earlier budget say nothing of this one.
     refused_tables: Option<u64>,
     /// Where tables are refused the budget rises to this, until they are open and count with the bookkeeping.
@@ -87,21 +89,6 @@ impl Uses {
 }
 
 impl AutoBudget {
-    pub(crate) fn new() -> Self {
-        Self {
-            climber: Climber::default(),
-            keys: 0,
-            count_at: Instant::now(),
-            refused_tables: None,
-            lifted_bytes: 0.0,
-            asked_bytes: 0,
-            prior_bytes: 1.0,
-            settle_reads: 0,
-            told_bytes: 0,
-            uses: Uses::default(),
-        }
-    }
-
     /// The budget to ask for.
     pub(crate) fn next(&mut self, manager: &Manager, cache: CacheLook) -> usize {
         self.count(manager, cache);
@@ -153,7 +140,7 @@ impl AutoBudget {
 
     fn count(&mut self, manager: &Manager, cache: CacheLook) {
         let begun = Instant::now();
-        if begun < self.count_at {
+        if self.count_at.is_some_and(|at| begun < at) {
             return;
         }
         self.keys = manager.keys();
@@ -163,7 +150,7 @@ impl AutoBudget {
             self.lifted_bytes = cache.in_force as f64 * 1.25;
         }
         self.refused_tables = Some(refused_tables);
-        self.count_at = begun + COUNT_EVERY.max(begun.elapsed() * COUNT_PARTS);
+        self.count_at = Some(begun + COUNT_EVERY.max(begun.elapsed() * COUNT_PARTS));
     }
 
     /// The budget that is likely to be good.

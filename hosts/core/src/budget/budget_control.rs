@@ -7,7 +7,7 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -21,7 +21,7 @@ use super::{
     standing::Charging,
 };
 use crate::{
-    engine::{Cache, CacheAlarm, CacheCharge, CacheUse, Engine},
+    engine::{Cache, CacheCharge, CacheUse, Engine},
     settings::{Budget, Settings},
 };
 
@@ -37,14 +37,9 @@ pub(crate) struct BudgetControl {
     is_charged: bool,
     /// Whether there must be one.
     needs_cache: bool,
-    /// Whether it is measured which budget reads least. Outside of the mutex, which is held while a budget moves.
-    is_auto: AtomicBool,
-    /// By iterators that asked no units.
-    sought_tables: AtomicU64,
-    /// Capacity of the caches in use, at the last look.
-    cache_bytes: AtomicUsize,
-    alarm: Arc<CacheAlarm>,
-    caches: ChargedCaches,
+    /// That iterators opened, and asked no units.
+    pub(crate) sought_tables: AtomicU64,
+    pub(crate) caches: ChargedCaches,
     /// Held for a moment.
     charging: Mutex<Charging>,
     /// Held for a moment.
@@ -58,6 +53,9 @@ struct State {
     asked_bytes: usize,
     /// Chooses the budget, if the program left it to be measured.
     auto: Option<AutoBudget>,
+    last_look: LastLook,
+    /// Capacity of the caches in use, at the last look.
+    cache_bytes: usize,
     /// Of the caches of records that lookups ask before tables, at the last look.
     row_cache_bytes: usize,
     /// Whether the log was told that the caches have no room for all of the budget.
@@ -66,19 +64,22 @@ struct State {
 
 impl BudgetControl {
     pub(crate) fn new(manager: Arc<Manager>, settings: &Settings) -> Self {
-        let asked_bytes = manager.budget().budget_bytes();
-        let auto = (settings.budget == Budget::Auto).then(AutoBudget::new);
+        let state = State {
+            asked_bytes: manager.budget().budget_bytes(),
+            auto: (settings.budget == Budget::Auto).then(AutoBudget::default),
+            last_look: LastLook::now(Duration::ZERO),
+            cache_bytes: 0,
+            row_cache_bytes: 0,
+            is_told: false,
+        };
         Self {
             manager,
             is_charged: settings.is_charged(),
             needs_cache: settings.charge_to_block_cache,
-            is_auto: AtomicBool::new(auto.is_some()),
             sought_tables: AtomicU64::new(0),
-            cache_bytes: AtomicUsize::new(0),
-            alarm: Arc::default(),
             caches: ChargedCaches::default(),
-            charging: Mutex::new(Charging::new()),
-            state: Mutex::new(State { asked_bytes, auto, row_cache_bytes: 0, is_told: false }),
+            charging: Mutex::default(),
+            state: Mutex::new(state),
             moving: Mutex::new(()),
         }
     }
@@ -87,23 +88,22 @@ impl BudgetControl {
     pub(crate) fn ask(&self, budget: Budget) -> usize {
         {
             let mut state = self.state.lock();
-            self.is_auto.store(budget == Budget::Auto, Ordering::Relaxed);
             match budget {
                 Budget::Bytes(budget_bytes) => {
                     (state.asked_bytes, state.auto) = (budget_bytes as usize, None)
                 }
-                Budget::Auto => _ = state.auto.get_or_insert_with(AutoBudget::new),
+                Budget::Auto => _ = state.auto.get_or_insert_with(AutoBudget::default),
             }
         }
         self.charging.lock().standing.ask();
         self.manager.lower_budget_bytes(self.asked_bytes());
-        self.follow(&self.caches.in_use(), TURN_WAIT);
+        self.follow(TURN_WAIT);
         self.in_force()
     }
 
     /// Whether it is measured which budget reads least.
     pub(crate) fn is_auto(&self) -> bool {
-        self.is_auto.load(Ordering::Relaxed)
+        self.state.lock().auto.is_some()
     }
 
     /// Charges the budget to `cache`, too, while what this gives lives: `None` if it is not to be charged to this one.
@@ -111,50 +111,42 @@ impl BudgetControl {
         if !self.is_charged {
             return Ok(None);
         }
-        let Some((in_use, is_first)) = self.caches.share(engine, cache, &self.alarm) else {
-            return match self.needs_cache && self.caches.is_empty() {
-                true => {
-                    Err("the budget is to be charged to a block cache, and these options have none".into())
-                }
-                false => Ok(None),
-            };
+        let Some((in_use, is_first)) = self.caches.share(engine, cache) else {
+            const NONE: &str = "the budget is to be charged to a block cache, and these options have none";
+            let must_pay = self.needs_cache && self.caches.is_empty();
+            return if must_pay { Err(NONE.to_owned()) } else { Ok(None) };
         };
         if is_first {
             // Tables that are opened next find the budget.
             self.charging.lock().standing.ask();
-            self.follow(&self.caches.in_use(), TURN_WAIT);
+            self.follow(TURN_WAIT);
         }
         if in_use.charge.bytes() == 0 {
-            self.alarm.ring();
+            self.caches.alarm.ring();
         }
         Ok(Some(in_use))
     }
 
-    /// The calling thread is woken when a cache runs short of room, and looks at the caches then.
-    pub(crate) fn wake_this_thread(&self) {
-        self.alarm.wake_this_thread();
+    /// When [`look_at_caches`](Self::look_at_caches) wants to be called; `None`: not before the alarm rings.
+    pub(crate) fn next_look(&self) -> Option<Instant> {
+        let is_ringing = self.caches.alarm.is_ringing();
+        (is_ringing || !self.caches.is_empty()).then(|| self.state.lock().last_look.next(is_ringing))
     }
 
-    /// When [`look_at_caches`](Self::look_at_caches) wants to be called; `None`: not before that thread is woken.
-    pub(crate) fn next_look(&self, last: &LastLook) -> Option<Instant> {
-        let is_ringing = self.alarm.is_ringing();
-        (is_ringing || !self.caches.is_empty()).then(|| last.next(is_ringing))
-    }
-
-    /// Follows the room that others leave in the caches in use. Gives how long it took to ask them.
-    pub(crate) fn look_at_caches(&self, row_cache_bytes: usize) -> Duration {
-        let mut took = Duration::ZERO;
-        self.alarm.answer(|| {
-            self.state.lock().row_cache_bytes = row_cache_bytes;
-            took = self.follow(&self.caches.in_use(), Duration::ZERO);
-        });
-        took
+    /// Follows the room that others leave in the caches in use.
+    pub(crate) fn look_at_caches(&self, row_cache_bytes: usize) {
+        {
+            let mut state = self.state.lock();
+            state.last_look = LastLook::now(Duration::ZERO);
+            state.row_cache_bytes = row_cache_bytes;
+        }
+        self.caches.alarm.answer(|| self.follow(Duration::ZERO));
     }
 
     /// Before an operation that a cache must not refuse. Where the thread that looks at the caches was not there yet since one became too
     /// full, the charge to it ends here; that thread charges again what may be.
     pub(crate) fn make_way(&self) {
-        if self.alarm.is_ringing() {
+        if self.caches.alarm.is_ringing() {
             let permit = self.charging.lock().withdraw();
             self.caches.in_use().iter().for_each(|cache| _ = cache.end(permit, true));
         }
@@ -176,67 +168,58 @@ impl BudgetControl {
     /// The entry found room then: the budget falls, which nobody waits for.
     pub(crate) fn has_yielded_to_cache(&self) {
         self.charging.lock().standing.refuse();
-        self.alarm.ring();
-    }
-
-    /// Iterators opened tables, and asked no units.
-    pub(crate) fn count_sought_tables(&self, times: u64) {
-        if self.is_auto() {
-            self.sought_tables.fetch_add(times, Ordering::Relaxed);
-        }
+        self.caches.alarm.ring();
     }
 
     /// Capacity of the caches that pay for the budget; 0: none is in use.
     pub(crate) fn cache_bytes(&self) -> usize {
-        self.cache_bytes.load(Ordering::Relaxed)
+        self.state.lock().cache_bytes
     }
 
-    fn in_force(&self) -> usize {
+    pub(crate) fn in_force(&self) -> usize {
         self.manager.budget().budget_bytes()
     }
 
-    /// Moves the budget to what was asked for or is best, or to what the caches in use have room for. Gives how long it took to ask them.
-    /// Leaves that to the thread that is woken if another one is at it for longer than `wait`.
-    fn follow(&self, caches: &[Arc<CacheCharge>], wait: Duration) -> Duration {
+    /// Moves the budget to what was asked for or is best, or to what the caches in use have room for. Leaves that to the thread that is
+    /// woken if another one is at it for longer than `wait`.
+    fn follow(&self, wait: Duration) {
+        let caches = self.caches.in_use();
         if caches.is_empty() {
-            self.follow_none();
-            return Duration::ZERO;
+            return self.follow_none();
         }
         let Some(_moving) = self.moving.try_lock_for(wait) else {
-            self.alarm.ring();
-            return Duration::ZERO;
+            return self.caches.alarm.ring();
         };
         let begun = Instant::now();
         let capacity = caches.iter().map(|cache| cache.capacity()).sum();
-        self.cache_bytes.store(capacity, Ordering::Relaxed);
         let eighths = if self.is_auto() { MOST_EIGHTHS } else { HALF };
         let rooms: Vec<usize> = caches.iter().map(|cache| cache.room(eighths)).collect();
-        let now = Instant::now();
-        let (budget, news) = self.decide(now, capacity, rooms.iter().sum());
+        let (budget, news) = self.decide(begun, capacity, rooms.iter().sum());
         news.into_iter().for_each(|news| self.manager.notices().tell(news));
-        self.move_to(budget, caches, &rooms);
+        self.move_to(budget, &caches, &rooms);
         self.tell();
-        now - begun
     }
 
     /// No cache pays for the budget.
     fn follow_none(&self) {
-        self.cache_bytes.store(0, Ordering::Relaxed);
         let asked = {
             let mut state = self.state.lock();
+            state.cache_bytes = 0;
             // Nothing that was measured holds for the next cache.
             if let Some(auto) = &mut state.auto {
-                (*auto, state.asked_bytes) = (AutoBudget::new(), Budget::UNCHARGED_BYTES as usize);
+                (*auto, state.asked_bytes) = (AutoBudget::default(), Budget::UNCHARGED_BYTES as usize);
             }
             state.asked_bytes
         };
         self.set(asked);
     }
 
-    /// The budget to have now, where caches have this room, and what the log should be told of a choice.
-    fn decide(&self, now: Instant, capacity: usize, room: usize) -> (usize, Option<String>) {
+    /// The budget to have now, where caches that were asked since `begun` have this room, and what the log should be told of a choice.
+    fn decide(&self, begun: Instant, capacity: usize, room: usize) -> (usize, Option<String>) {
         let budget = self.manager.budget().asked_bytes();
+        let now = Instant::now();
         let mut state = self.state.lock();
+        (state.last_look, state.cache_bytes) = (LastLook::now(now - begun), capacity);
         let room = self.charging.lock().standing.limit(now, budget, room);
         let (row_cache, sought_tables) = (state.row_cache_bytes, self.sought_tables.load(Ordering::Relaxed));
         let mut news = None;
@@ -283,11 +266,11 @@ impl BudgetControl {
 
     fn tell(&self) {
         let in_force = self.in_force();
-        let (asked, was_told) = {
-            let mut state = self.state.lock();
-            let asked = state.asked_bytes;
-            (asked, std::mem::replace(&mut state.is_told, in_force < asked))
-        };
+        let mut state = self.state.lock();
+        let asked = state.asked_bytes;
+        let was_told = std::mem::replace(&mut state.is_told, in_force < asked);
+        // The program's logger runs without it.
+        drop(state);
         if in_force < asked && !was_told {
             self.manager.notices().warn(format!(
                 "a filter budget of {asked} bytes is lowered to {in_force}, for which the block caches that pay for it have room; it \
@@ -349,7 +332,7 @@ mod tests {
             assert_eq!(control.ask(Budget::Bytes(1 << 13)), 1 << 12);
             cache.set_hangs(false);
         });
-        assert!(control.alarm.is_ringing());
+        assert!(control.caches.alarm.is_ringing());
         control.look_at_caches(0);
         assert_eq!((control.in_force(), cache.charged()), (1 << 13, 1 << 13));
     }

@@ -62,6 +62,8 @@ impl Known {
 pub(crate) struct ChargedCaches {
     /// Held for a moment: nothing of the engine is called, and no charge ends, while it is.
     known: Mutex<Vec<Known>>,
+    /// Wakes the thread that looks at them when one runs short of room.
+    pub(crate) alarm: Arc<CacheAlarm>,
 }
 
 impl ChargedCaches {
@@ -77,12 +79,7 @@ impl ChargedCaches {
     }
 
     /// A share in the use of a cache, and whether there was none of any before; `None` if there is no cache.
-    pub(crate) fn share(
-        &self,
-        engine: &Engine,
-        cache: &Cache,
-        alarm: &Arc<CacheAlarm>,
-    ) -> Option<(Arc<CacheUse>, bool)> {
+    pub(crate) fn share(&self, engine: &Engine, cache: &Cache) -> Option<(Arc<CacheUse>, bool)> {
         let identity = cache.identity as usize;
         let shared = |known: &[Known]| {
             known.iter().filter(|known| known.identity == identity).find_map(|known| known.users.upgrade())
@@ -91,7 +88,7 @@ impl ChargedCaches {
             return Some((shared, false));
         }
         // Without the lock. It is dropped after it, if another thread was faster.
-        let made = Arc::new(CacheUse::of(engine, cache, alarm)?);
+        let made = Arc::new(CacheUse::of(engine, cache, &self.alarm)?);
         let mut known = self.known.lock();
         if let Some(shared) = shared(&known) {
             return Some((shared, false));

@@ -193,7 +193,7 @@ impl Climber {
                     self.try_next(limits);
                 }
             }
-            Phase::Trying { is_there, here, there, rounds, .. } => {
+            Phase::Trying { other, is_there, here, there, rounds } => {
                 if *is_there {
                     there.add(window);
                     *rounds += 1;
@@ -218,6 +218,7 @@ impl Climber {
                 let gain = here.gain_of(*there);
                 let is_last = *rounds == ROUNDS;
                 if gain >= if is_last { 2.0 } else { 2.5 } {
+                    self.factor = *other;
                     self.accept(limits);
                 } else if gain <= 0.0 || is_last {
                     self.reject(limits);
@@ -229,10 +230,6 @@ impl Climber {
     }
 
     fn accept(&mut self, limits: &RangeInclusive<f64>) {
-        self.factor = match self.phase {
-            Phase::Trying { other, .. } => other,
-            _ => self.factor,
-        };
         self.is_back_closed = true;
         self.rest_windows = *REST.start();
         self.wins += 1;
@@ -245,10 +242,8 @@ impl Climber {
     fn reject(&mut self, limits: &RangeInclusive<f64>) {
         self.wins = 0;
         self.direction = -self.direction;
+        self.is_back_closed = !self.is_back_closed;
         if !self.is_back_closed {
-            self.is_back_closed = true;
-        } else {
-            self.is_back_closed = false;
             if self.step <= STEP_MIN {
                 self.rest();
                 return;
@@ -272,13 +267,8 @@ impl Climber {
             self.reject(limits);
             return;
         }
-        self.phase = Phase::Trying {
-            other,
-            is_there: false,
-            here: Counts::default(),
-            there: Counts::default(),
-            rounds: 0,
-        };
+        let none = Counts::default();
+        self.phase = Phase::Trying { other, is_there: false, here: none, there: none, rounds: 0 };
     }
 }
 

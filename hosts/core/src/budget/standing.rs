@@ -17,9 +17,10 @@ const YIELD_MIN: usize = 64 << 10;
 /// For this time nothing is charged after a cache refused an entry, unless the entry finds room then.
 const UNCHARGED: Duration = Duration::from_millis(250);
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) enum Standing {
     /// The budget is as large as the room.
+    #[default]
     Following,
     /// Room was taken away. From then on the budget takes back what there is, piece by piece.
     Rising(Instant),
@@ -33,17 +34,13 @@ pub(crate) enum Standing {
 
 /// How the budget stands, and by which permit it is charged, under one lock: a refusal ends what was charged by earlier ones, also what is
 /// being charged meanwhile.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Charging {
     pub(crate) standing: Standing,
     permit: u64,
 }
 
 impl Charging {
-    pub(crate) fn new() -> Self {
-        Self { standing: Standing::Following, permit: 0 }
-    }
-
     /// To charge now; `None` while nothing may be charged.
     pub(crate) fn permit(&self) -> Option<u64> {
         self.standing.is_charged().then_some(self.permit)

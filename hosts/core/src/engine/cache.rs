@@ -23,16 +23,11 @@ pub(crate) struct Cache {
 
 /// A cache of records that the engine asks before its tables: `sb_row_cache`.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RowCache {
     /// Databases with the same one share it. 0: none.
     pub(crate) identity: usize,
     pub(crate) capacity: u64,
-}
-
-impl RowCache {
-    #[cfg(test)]
-    pub(crate) const NONE: Self = Self { identity: 0, capacity: 0 };
 }
 
 /// Tells that a cache may have run short of room, or that the caches in use are others.
@@ -73,8 +68,7 @@ impl CacheAlarm {
 /// Called by a cache with its locks held: it sets a flag and wakes a thread, and no more.
 extern "C" fn ring(alarm: *mut c_void) {
     // SAFETY: a share of the alarm, which is given back by `forget` after the last call.
-    let alarm = unsafe { &*alarm.cast::<CacheAlarm>() };
-    alarm.ring();
+    unsafe { &*alarm.cast::<CacheAlarm>() }.ring();
 }
 
 extern "C" fn forget(alarm: *mut c_void) {
@@ -97,37 +91,36 @@ unsafe impl Send for Charge {}
 unsafe impl Sync for Charge {}
 
 impl CacheCharge {
-    /// Asks the engine about the charge; `None` once it is closed. Its end waits for that.
-    fn ask(&self, ask: impl FnOnce(&Charge) -> u64) -> Option<usize> {
-        self.0.enter(|charge| usize::try_from(ask(charge)).unwrap_or(usize::MAX))
+    /// Asks the engine about the charge; 0 once it is closed. Its end waits for that.
+    fn ask(&self, ask: impl FnOnce(&Charge) -> u64) -> usize {
+        self.0.enter(|charge| usize::try_from(ask(charge)).unwrap_or(usize::MAX)).unwrap_or(0)
     }
 
     /// Bytes that are charged.
     pub(crate) fn bytes(&self) -> usize {
-        self.ask(|of| (of.calls.charged)(of.charge)).unwrap_or(0)
+        self.ask(|of| (of.calls.charged)(of.charge))
     }
 
     /// Capacity of the cache.
     pub(crate) fn capacity(&self) -> usize {
-        self.ask(|of| (of.calls.capacity)(of.charge)).unwrap_or(0)
+        self.ask(|of| (of.calls.capacity)(of.charge))
     }
 
     /// Bytes that the charge may take, this many eighths of the capacity at most. Some caches walk over all their entries for it.
     pub(crate) fn room(&self, eighths: u32) -> usize {
-        self.ask(|of| (of.calls.room)(of.charge, eighths)).unwrap_or(0)
+        self.ask(|of| (of.calls.room)(of.charge, eighths))
     }
 
     /// Changes the charge to `bytes`, as long as none is [ended](Self::end) that was made by this permit. Gives what the cache grants of
     /// them: less only if its limit is strict.
     pub(crate) fn update(&self, bytes: usize, permit: u64) -> usize {
-        let granted = self.ask(|of| (of.calls.update)(of.charge, bytes as u64, permit));
-        granted.map_or(0, |granted| granted.min(bytes))
+        self.ask(|of| (of.calls.update)(of.charge, bytes as u64, permit)).min(bytes)
     }
 
     /// Gives all bytes back at once, and charges no more that were permitted before `permit`; or only if the cache `is_refusing` entries
     /// for want of room. `false` if none were charged.
     pub(crate) fn end(&self, permit: u64, if_refusing: bool) -> bool {
-        self.ask(|of| (of.calls.end)(of.charge, permit, if_refusing.into())) > Some(0)
+        self.ask(|of| (of.calls.end)(of.charge, permit, if_refusing.into())) > 0
     }
 }
 

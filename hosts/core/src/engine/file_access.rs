@@ -13,9 +13,9 @@ type ExistsFn = extern "C" fn(*const c_void, Bytes<'_>) -> c_int;
 type LogFn = extern "C" fn(*const c_void, c_int, Bytes<'_>);
 type FreeFn = extern "C" fn(*mut c_void);
 
-/// How table files are opened: `sb_file_access`.
+/// How table files are opened, by an object of the engine's adapter with shares in the engine's: `sb_file_access`.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct Access {
     pub(crate) access: *mut c_void,
     pub(crate) read: ReadFn,
@@ -29,50 +29,32 @@ pub(crate) struct Access {
 /// Opens the table files of a database by their paths, while the database is open.
 #[derive(Debug)]
 pub(crate) struct FileAccess {
-    gate: Gate<Files>,
-    file_system: u64,
+    gate: Gate<Access>,
+    pub(crate) file_system: u64,
 }
-
-/// Of a line in a database's log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LogLevel {
-    Info,
-    Warning,
-}
-
-/// An object of the engine's adapter, with shares in the engine's.
-#[derive(Debug)]
-struct Files(Access);
 
 // SAFETY: by the header, any thread may call the functions at any time.
-unsafe impl Send for Files {}
+unsafe impl Send for Access {}
 // SAFETY: as above.
-unsafe impl Sync for Files {}
+unsafe impl Sync for Access {}
 
 impl FileAccess {
-    /// `access.access` belongs to the result from here on.
     pub(crate) fn new(access: Access) -> Self {
-        Self { file_system: access.file_system, gate: Gate::new(Files(access)) }
+        Self { file_system: access.file_system, gate: Gate::new(access) }
     }
 
     /// Fills `into` from `offset` within the file. `false` on a failure, and after the database is closed. `verify`: the last read was
     /// corrupt, so the file system should verify and reconstruct what it reads. Few can.
     pub(crate) fn read(&self, path: &Path, offset: u64, verify: bool, into: &mut [u8]) -> bool {
-        let read = |&Files(Access { access, read, .. }): &Files| {
-            read(access, bytes_of(path), offset, into.len(), verify.into(), into.as_mut_ptr()) == 0
+        let read = |of: &Access| {
+            (of.read)(of.access, bytes_of(path), offset, into.len(), verify.into(), into.as_mut_ptr()) == 0
         };
         self.gate.enter(read).unwrap_or(false)
     }
 
     /// Whether the file exists. `false` after the database is closed. Accesses the file system.
     pub(crate) fn exists(&self, path: &Path) -> bool {
-        let exists = |&Files(Access { access, exists, .. }): &Files| exists(access, bytes_of(path)) != 0;
-        self.gate.enter(exists).unwrap_or(false)
-    }
-
-    /// Tells file systems apart.
-    pub(crate) fn file_system(&self) -> u64 {
-        self.file_system
+        self.gate.enter(|of| (of.exists)(of.access, bytes_of(path)) != 0).unwrap_or(false)
     }
 
     /// Whether the database is open.
@@ -81,12 +63,8 @@ impl FileAccess {
     }
 
     /// Adds a line to the database's log. Not once the database is closed.
-    pub(crate) fn log(&self, level: LogLevel, text: &str) {
-        let is_warning = (level == LogLevel::Warning).into();
-        let log = |&Files(Access { access, log, .. }): &Files| {
-            log(access, is_warning, Bytes::of(text.as_bytes()));
-        };
-        self.gate.enter(log);
+    pub(crate) fn log(&self, is_warning: bool, text: &str) {
+        self.gate.enter(|of| (of.log)(of.access, is_warning.into(), Bytes::of(text.as_bytes())));
     }
 
     /// Closes the access: no file is accessed from here on. `may_wait`: nor is one being accessed when this returns, and nothing of the
@@ -109,8 +87,8 @@ fn bytes_of(path: &Path) -> Bytes<'_> {
     Bytes::of(path.as_os_str().as_bytes())
 }
 
-impl Drop for Files {
+impl Drop for Access {
     fn drop(&mut self) {
-        (self.0.free)(self.0.access);
+        (self.free)(self.access);
     }
 }

@@ -21,6 +21,6 @@ pub(crate) use open_file::FileCalls;
 pub(crate) use {
     cache::{Cache, CacheAlarm, CacheCharge, CacheUse, RowCache},
     comparator::Comparator,
-    file_access::{Access, FileAccess, LogLevel},
+    file_access::{Access, FileAccess},
     open_file::{File, Head, IndexEntry, OpenFile, OwnedHead},
 };

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::description::{Engine, Name};
+use super::description::Engine;
 
 impl Engine {
     /// Folder and number of a table file; `None` for a name that the engine gives no new table of a database.
@@ -22,11 +22,8 @@ impl Engine {
 
     /// Whether a table file with the number is in the folder.
     pub(crate) fn has_table(&self, folder: &Path, number: u64) -> bool {
-        self.extensions().any(|extension| folder.join(name(number, extension)).exists())
-    }
-
-    fn extensions(&self) -> impl Iterator<Item = &'static OsStr> {
-        [Some(self.table_extension), self.older_table_extension].into_iter().flatten().map(Name::text)
+        let extensions = [Some(self.table_extension), self.older_table_extension];
+        extensions.into_iter().flatten().any(|extension| folder.join(name(number, extension.text())).exists())
     }
 }
 

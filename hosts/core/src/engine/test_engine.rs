@@ -1,7 +1,7 @@
 //! An engine for tests: files as most engines with sorted tables name them, and nothing else.
 
 use std::{
-    ffi::{c_int, c_uint, c_void},
+    ffi::{CStr, c_int, c_uint, c_void},
     ptr::NonNull,
     sync::{
         Arc,
@@ -19,13 +19,18 @@ use super::{
     open_file::{File, FileCalls, Head, OpenFile, OwnedHead},
 };
 
+const fn name(text: &'static CStr) -> Name {
+    // SAFETY: a reference is not null.
+    Name(unsafe { NonNull::new_unchecked(text.as_ptr().cast_mut()) })
+}
+
 pub(crate) static TEST_ENGINE: Engine = Engine {
-    table_extension: Name::new(c"sst"),
-    older_table_extension: Some(Name::new(c"ldb")),
-    database_file: Name::new(c"CURRENT"),
-    lock_file: Name::new(c"LOCK"),
-    hotness_file: Name::new(c"HOTNESS"),
-    hotness_file_new: Name::new(c"HOTNESS.new"),
+    table_extension: name(c"sst"),
+    older_table_extension: Some(name(c"ldb")),
+    database_file: name(c"CURRENT"),
+    lock_file: name(c"LOCK"),
+    hotness_file: name(c"HOTNESS"),
+    hotness_file_new: name(c"HOTNESS.new"),
     reader_bytes: 48,
     cache: None,
 };

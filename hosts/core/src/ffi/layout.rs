@@ -5,7 +5,7 @@ use std::mem::offset_of;
 use springbloom_filter::KeyDigest;
 use springbloom_testkit::header::Structs;
 
-use super::types::{BatchKey, Setting, TableSpec};
+use super::{filters::Setting, lookup::BatchKey, table::TableSpec};
 use crate::{
     engine::{Access, Bytes, CacheCalls, Comparator, Engine, File, FileCalls, Head, IndexEntry, RowCache},
     settings::HostSettings,

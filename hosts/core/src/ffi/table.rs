@@ -1,61 +1,126 @@
-//! `sb_table`: a pointer that is the handle of a table which was opened at once, or, with its lowest bit set, points to a late one. So most
-//! tables take no bytes of their own here, and a lookup comes to the handle without a stop.
+//! Column families and their tables.
 
 use std::{
-    ffi::c_void,
-    marker::PhantomData,
-    mem::ManuallyDrop,
-    ptr::{self, NonNull},
-    sync::Arc,
+    ffi::{OsStr, c_int},
+    os::unix::ffi::OsStrExt,
+    path::Path,
+    ptr::NonNull,
+    sync::atomic::AtomicU64,
 };
 
-use crate::tables::open_table::{LateTable, OpenTable};
+use springbloom_manager::KeyOrder;
 
-/// As `sb_table_is_open` of the header has it.
-const IS_LATE: usize = 1;
+use super::{
+    OPENED, guarded,
+    owned::{LentTable, OwnedTable, Shared},
+};
+use crate::{
+    engine::{Access, Bytes, Comparator, File, FileAccess, Head, OpenFile, RowCache},
+    instance::Filters,
+    tables::{
+        databases::ColumnFamily,
+        open_table::{self, OpenError, Opening},
+    },
+};
 
-/// A table that the other side owns, or a null pointer.
-#[repr(transparent)]
-pub(super) struct OwnedTable(*const c_void);
-
-/// A table that the other side lends for a call.
-#[repr(transparent)]
-pub(super) struct LentTable<'a>(NonNull<c_void>, PhantomData<&'a OpenTable>);
-
-impl OwnedTable {
-    pub(super) fn of(table: Option<OpenTable>) -> Self {
-        Self(match table {
-            None => ptr::null(),
-            Some(OpenTable::Open(handle)) => handle.into_raw().as_ptr().cast(),
-            Some(OpenTable::Late(table)) => Arc::into_raw(table).cast::<c_void>().map_addr(|at| at | IS_LATE),
-        })
-    }
-
-    /// The table, which the other side gives up.
-    pub(super) fn taken(self) -> Option<OpenTable> {
-        // SAFETY: by the header, the other side gives back what `of` gave it, and does not use it again.
-        NonNull::new(self.0.cast_mut()).map(|pointer| unsafe { table_of(pointer) })
-    }
+#[repr(C)]
+pub(super) struct TableSpec<'a> {
+    pub(super) path: Bytes<'a>,
+    pub(super) file_number: u64,
+    pub(super) level: i32,
+    pub(super) contents: c_int,
+    pub(super) comparator: Comparator,
+    pub(super) family: Bytes<'a>,
+    pub(super) index_bytes: u64,
 }
 
-impl LentTable<'_> {
-    #[inline]
-    pub(super) fn get(&self) -> ManuallyDrop<OpenTable> {
-        // SAFETY: by the header, it is what `of` gave, and the other side keeps it for the call.
-        ManuallyDrop::new(unsafe { table_of(self.0) })
-    }
+fn path_of(bytes: Bytes<'_>) -> &Path {
+    Path::new(OsStr::from_bytes(bytes.get()))
 }
 
-/// # Safety
-/// `OwnedTable::of` gave the pointer, and the table is dropped once.
-#[inline]
-unsafe fn table_of(pointer: NonNull<c_void>) -> OpenTable {
-    if pointer.addr().get() & IS_LATE == 0 {
-        // SAFETY: the caller's promise: it was a handle.
-        OpenTable::Open(unsafe { springbloom_manager::TableHandle::from_raw(pointer.cast()) })
-    } else {
-        let table = pointer.as_ptr().map_addr(|at| at & !IS_LATE).cast_const().cast::<LateTable>();
-        // SAFETY: the caller's promise: it was a late one.
-        OpenTable::Late(unsafe { Arc::from_raw(table) })
-    }
+#[unsafe(no_mangle)]
+extern "C" fn sb_column_family_open(
+    filters: &Filters,
+    session: Bytes<'_>,
+    folder: Bytes<'_>,
+    is_for_writing: c_int,
+    rows: RowCache,
+    files: Access,
+) -> Shared<ColumnFamily> {
+    let files = FileAccess::new(files);
+    let databases = &filters.tables.databases;
+    let open = || databases.open(session.get(), folder.get(), is_for_writing != 0, rows, files);
+    Shared::of(guarded(None, || Some(open())))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn sb_column_family_close(filters: &Filters, family: Shared<ColumnFamily>, may_wait: c_int) {
+    guarded((), || {
+        // It is null where opening it failed.
+        if let Some(family) = family.taken() {
+            filters.tables.close_column_family(&family, may_wait != 0);
+        }
+    });
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn sb_column_family_count_lookups(family: Option<&ColumnFamily>, lookups: u64) {
+    guarded((), || family.into_iter().for_each(|family| family.database.count_lookups(lookups)));
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn sb_table_open(
+    filters: &Filters,
+    family: Shared<ColumnFamily>,
+    spec: &TableSpec<'_>,
+    head: Option<&Head<'_>>,
+    why: c_int,
+    file: NonNull<File>,
+    table: &mut OwnedTable,
+) -> c_int {
+    let file = OpenFile::new(file);
+    let never = || (None, Err(OpenError::NoSuchUnits));
+    let (opened, result) = guarded(never(), || {
+        let Some(family) = family.again() else { return never() }; // opening it failed
+        family.learn_name(spec.family.get());
+        let head = head.map(|head| head.owned()).ok_or(OpenError::of_code(why));
+        let is_of_prefixes = spec.contents != 0;
+        // A table has its prefixes as if they were the keys of another one.
+        let order = if is_of_prefixes { Comparator::BYTEWISE } else { spec.comparator };
+        let opening = Opening {
+            tables: filters.tables.clone(),
+            family,
+            path: path_of(spec.path).into(),
+            file_number: spec.file_number,
+            level: u8::try_from(spec.level).ok(),
+            is_of_prefixes,
+            is_bytewise: order.is_bytewise(),
+            file,
+            index_bytes: usize::try_from(spec.index_bytes).unwrap_or(usize::MAX),
+            number: AtomicU64::new(0),
+        };
+        open_table::open(opening, &order, head)
+    });
+    *table = OwnedTable::of(opened);
+    result.map_or_else(OpenError::code, |()| OPENED)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn sb_table_stop_waiting(table: LentTable<'_>) {
+    guarded((), || table.get().give_up());
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn sb_table_moved(filters: &Filters, path: Bytes<'_>, level: i32) {
+    guarded((), || filters.tables.set_level(path_of(path), u8::try_from(level).ok()));
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn sb_table_memory_bytes(table: LentTable<'_>) -> u64 {
+    guarded(0, || table.get().handle().map_or(0, |handle| handle.memory_bytes() as u64))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn sb_table_close(filters: &Filters, table: OwnedTable, obsolete: c_int) {
+    guarded((), || table.taken().into_iter().for_each(|table| table.close(&filters.tables, obsolete != 0)));
 }

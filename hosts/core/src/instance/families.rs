@@ -21,20 +21,20 @@ pub struct FamilyStats {
 
 /// The readings by name, in the order of the names. Where several openings of a database have the same name, they are added up.
 pub(crate) fn by_name(
-    scopes: Vec<ScopeStats>,
+    scopes: &[ScopeStats],
     mut names: HashMap<ScopeId, (String, String)>,
 ) -> Vec<FamilyStats> {
     let mut families: BTreeMap<(String, String), FamilyStats> = BTreeMap::new();
     for ScopeStats { scope, tables, levels, counts } in scopes {
         // It was closed meanwhile.
-        let Some(name) = names.remove(&scope) else { continue };
+        let Some(name) = names.remove(scope) else { continue };
         let family = families.entry(name).or_default();
         family.tables += tables;
-        family.counts.add(counts);
+        family.counts.add(*counts);
         for level in levels {
             match family.levels.iter_mut().find(|known| known.level == level.level) {
-                Some(known) => known.add(&level),
-                None => family.levels.push(level),
+                Some(known) => known.add(level),
+                None => family.levels.push(level.clone()),
             }
         }
         family.levels.sort_by_key(|level| level.level.map_or(u16::MAX, u16::from));
@@ -75,7 +75,7 @@ mod tests {
             (ScopeId(2), name("/db", "default")),
             (ScopeId(4), name("/db", "a")),
         ];
-        let found = by_name(scopes, names.into_iter().collect());
+        let found = by_name(&scopes, names.into_iter().collect());
         assert_eq!(
             found.iter().map(|family| (&*family.family, family.tables)).collect::<Vec<_>>(),
             [("a", 2), ("default", 4)]

@@ -8,7 +8,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     thread,
     time::{Duration, Instant},
@@ -16,10 +16,7 @@ use std::{
 
 use springbloom_manager::JoinedThread;
 
-use crate::{
-    budget::{budget_control::BudgetControl, charged_caches::LastLook},
-    tables::Tables,
-};
+use crate::{budget::budget_control::BudgetControl, tables::Tables};
 
 /// How often deleted tables are looked for. They hold memory.
 const TABLE_CHECK_INTERVAL: Duration = Duration::from_millis(500);
@@ -30,7 +27,6 @@ pub(crate) struct Tasks {
     /// How often hotness is saved, if it is.
     pub(crate) save_every: Option<Duration>,
     pub(crate) budget: Arc<BudgetControl>,
-    pub(crate) panics: Arc<AtomicU64>,
 }
 
 /// Owns the thread.
@@ -90,35 +86,27 @@ impl Tasks {
     fn run(&self, stop: &AtomicBool) {
         let tables = &*self.tables;
         let mut check = Timer::every(TABLE_CHECK_INTERVAL);
-        let mut save = self.save_every.map(Timer::every);
-        self.budget.wake_this_thread();
-        let mut last_look = LastLook::now(Duration::ZERO);
+        let mut save = Timer::every(self.save_every.unwrap_or(Duration::MAX));
+        self.budget.caches.alarm.wake_this_thread();
         loop {
-            let timers = [Some(&check), save.as_ref()];
-            let next = timers.into_iter().flatten().map(|timer| timer.due);
-            let next = next.chain(self.budget.next_look(&last_look)).min().unwrap_or(check.due);
+            let due = check.due.min(save.due);
+            let due = self.budget.next_look().map_or(due, |look| look.min(due));
             if !stop.load(Ordering::Acquire) {
-                thread::park_timeout(next.saturating_duration_since(Instant::now()));
+                thread::park_timeout(due.saturating_duration_since(Instant::now()));
             }
             if stop.load(Ordering::Acquire) {
                 break;
             }
-            if self.budget.next_look(&last_look).is_some_and(|due| Instant::now() >= due) {
-                last_look = LastLook::now(Duration::ZERO);
-                let row_cache_bytes = self.tables.databases.row_cache_bytes();
-                self.contained(|| last_look = LastLook::now(self.budget.look_at_caches(row_cache_bytes)));
+            if self.budget.next_look().is_some_and(|due| Instant::now() >= due) {
+                self.contained(|| self.budget.look_at_caches(tables.databases.row_cache_bytes()));
             }
             if check.is_due() {
-                self.contained(|| tables.files.forget_deleted());
-                if let Some(warm_starts) = &tables.warm_starts {
-                    self.contained(|| warm_starts.look_for_locks());
-                }
+                self.contained(|| tables.forget_deleted());
+                self.contained(|| tables.look_for_locks());
                 self.contained(|| tables.databases.tell_in_background(&tables.manager));
             }
-            if save.as_mut().is_some_and(Timer::is_due)
-                && let Some(warm_starts) = &tables.warm_starts
-            {
-                self.contained(|| warm_starts.save_all());
+            if save.is_due() {
+                self.contained(|| tables.save_all());
             }
         }
     }
@@ -126,7 +114,7 @@ impl Tasks {
     /// Runs one task. A panic is a bug in that task: it is counted, and the other tasks go on.
     fn contained(&self, task: impl FnOnce()) {
         if catch_unwind(AssertUnwindSafe(task)).is_err() {
-            self.panics.fetch_add(1, Ordering::Relaxed);
+            self.tables.panics.fetch_add(1, Ordering::Relaxed);
             self.tables.manager.notices().warn("the filter maintenance thread panicked and continues".into());
         }
     }

@@ -49,7 +49,7 @@ impl<'f> Store<'f> {
         let lock = File::create(path.join("LOCK")).expect("create");
         let bytes = path.as_os_str().as_bytes();
         let family =
-            filters.tables.databases.open(bytes, bytes, true, RowCache::NONE, no_files(&Arc::default()));
+            filters.tables.databases.open(bytes, bytes, true, RowCache::default(), no_files(&Arc::default()));
         Self { filters, family, tables: Vec::new(), _lock: lock }
     }
 
@@ -126,9 +126,8 @@ fn wait_while(is_so: impl Fn() -> bool) {
 
 fn save_all(filters: &Filters) {
     assert!(filters.wait_idle(IDLE_TIMEOUT));
-    let warm_starts = filters.tables.warm_starts.as_ref().expect("there are warm starts");
-    warm_starts.save_all();
-    wait_while(|| warm_starts.is_saving());
+    filters.tables.save_all();
+    wait_while(|| filters.tables.is_saving());
 }
 
 #[test]

@@ -1,24 +1,16 @@
 //! A [`Stats`] snapshot as Prometheus metrics. Names and meanings: [`METRICS`], and the table in `docs/guide.md`.
 
-use std::{fmt, ops::Deref};
-
-use prometheus_client::{
-    collector::Collector,
-    encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder, text},
-    metrics::{MetricType, counter::ConstCounter, gauge::ConstGauge},
-    registry::Registry,
-};
+use std::ops::Deref;
 
 use springbloom_manager::{LevelUnits, ScopeCounts, Stats};
 
-use super::families::FamilyStats;
-use crate::tables::Counted;
+use super::{Counted, families::FamilyStats};
 
 /// What an HTTP server says the text is: `Content-Type`.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// One number of a snapshot, with a value for each label of its metric.
-type Sample = (Vec<String>, f64);
+/// One number of a snapshot, with labels by name.
+type Sample = (Vec<(&'static str, String)>, f64);
 
 /// A metric.
 pub struct Metric {
@@ -28,23 +20,16 @@ pub struct Metric {
     pub help: &'static str,
     /// Whether it is a counter.
     pub is_counter: bool,
-    /// Names of its labels.
-    pub labels: &'static [&'static str],
     samples: fn(&Figures) -> Vec<Sample>,
 }
 
 /// Where metrics come from.
-#[derive(Debug, Default)]
-pub struct Figures {
-    /// The manager's.
-    pub stats: Stats,
-    /// What the engine's adapter counted: tables opened without filter units, and written without; rejected keys that were looked up all
-    /// the same, and those of them that were there.
-    pub counts: [u64; 4],
-    /// Memory for units of tables that are being written.
-    pub builder_bytes: u64,
-    /// [`Filters::families`](crate::Filters::families).
-    pub families: Vec<FamilyStats>,
+pub(crate) struct Figures {
+    pub(crate) stats: Stats,
+    /// By the first four of [`Counted`].
+    pub(crate) counts: [u64; 4],
+    pub(crate) builder_bytes: u64,
+    pub(crate) families: Vec<FamilyStats>,
 }
 
 impl Deref for Figures {
@@ -63,28 +48,22 @@ fn bytes(value: usize) -> Vec<Sample> {
     one(value as u64)
 }
 
-fn by(samples: &[(&str, f64)]) -> Vec<Sample> {
-    samples.iter().map(|&(label, value)| (vec![label.to_owned()], value)).collect()
+fn by(label: &'static str, samples: &[(&str, f64)]) -> Vec<Sample> {
+    samples.iter().map(|&(of_label, value)| (vec![(label, of_label.to_owned())], value)).collect()
 }
 
 const fn gauge(name: &'static str, help: &'static str, samples: fn(&Figures) -> Vec<Sample>) -> Metric {
-    Metric { name, help, is_counter: false, labels: &[], samples }
+    Metric { name, help, is_counter: false, samples }
 }
 
 const fn counter(name: &'static str, help: &'static str, samples: fn(&Figures) -> Vec<Sample>) -> Metric {
-    Metric { name, help, is_counter: true, labels: &[], samples }
-}
-
-impl Metric {
-    const fn by(self, labels: &'static [&'static str]) -> Self {
-        Self { labels, ..self }
-    }
+    Metric { name, help, is_counter: true, samples }
 }
 
 /// The samples of each column family, its name before their labels.
 fn by_family(figures: &Figures, samples: impl Fn(&FamilyStats) -> Vec<Sample>) -> Vec<Sample> {
     let named = |family: &FamilyStats| {
-        let name = [family.database.clone(), family.family.clone()];
+        let name = [("database", family.database.clone()), ("family", family.family.clone())];
         samples(family).into_iter().map(move |(labels, value)| ([&name[..], &labels].concat(), value))
     };
     figures.families.iter().flat_map(named).collect()
@@ -95,17 +74,16 @@ pub const METRICS: &[Metric] = &[
     gauge("springbloom_budget_bytes", "Budget in force", |s| bytes(s.budget_bytes)),
     gauge("springbloom_peak_bytes", "Most bytes ever in use", |s| bytes(s.peak_bytes)),
     gauge("springbloom_used_bytes", "Bytes in use, by purpose", |s| {
-        let used = s.used;
-        by(&[
-            ("units", used.units as f64),
-            ("bookkeeping", used.bookkeeping as f64),
-            ("buffers", used.buffers as f64),
-            ("loading", used.loading as f64),
-            ("garbage", used.garbage as f64),
-            ("indexes", used.indexes as f64),
-        ])
-    })
-    .by(&["kind"]),
+        let used = [
+            ("units", s.used.units),
+            ("bookkeeping", s.used.bookkeeping),
+            ("buffers", s.used.buffers),
+            ("loading", s.used.loading),
+            ("garbage", s.used.garbage),
+            ("indexes", s.used.indexes),
+        ];
+        by("kind", &used.map(|(kind, bytes)| (kind, bytes as f64)))
+    }),
     gauge(
         "springbloom_builder_bytes",
         "Bytes outside the budget for units of tables that are being written",
@@ -113,12 +91,10 @@ pub const METRICS: &[Metric] = &[
     ),
     gauge("springbloom_resident_bytes", "Bytes of resident units, by level of the tree", |s| {
         levels(&s.levels, |level| level.unit_bytes as f64)
-    })
-    .by(&["level"]),
+    }),
     gauge("springbloom_resident_units", "Resident units, by level of the tree", |s| {
         levels(&s.levels, |level| level.units() as f64)
-    })
-    .by(&["level"]),
+    }),
     gauge("springbloom_resident_indexes", "Tables whose index is resident", |s| bytes(s.resident_indexes)),
     gauge("springbloom_tables", "Known tables", |s| bytes(s.tables)),
     gauge("springbloom_segments", "Segments of known tables", |s| bytes(s.segments)),
@@ -128,14 +104,14 @@ pub const METRICS: &[Metric] = &[
         |s| vec![(Vec::new(), s.expected_wasted_reads_per_visit)],
     ),
     counter("springbloom_visits", "Visits of lookups to segments, by how they ended", |s| {
-        by(&[
+        let outcomes = [
             ("rejected", s.outcomes.rejected as f64),
             ("wasted_read", s.outcomes.wasted_reads as f64),
             ("true_positive", s.outcomes.true_positives as f64),
             ("not_read", s.outcomes.not_read as f64),
-        ])
-    })
-    .by(&["outcome"]),
+        ];
+        by("outcome", &outcomes)
+    }),
     counter("springbloom_block_reads", "Blocks that lookups read because the block cache lacked them", |s| {
         one(s.outcomes.block_reads)
     }),
@@ -174,85 +150,56 @@ pub const METRICS: &[Metric] = &[
     }),
     gauge("springbloom_family_tables", "Known tables of a column family", |s| {
         by_family(s, |family| bytes(family.tables))
-    })
-    .by(FAMILY),
+    }),
     gauge(
         "springbloom_family_resident_bytes",
         "Bytes of resident units of a column family, by level of the tree",
         |s| by_family(s, |family| levels(&family.levels, |level| level.unit_bytes as f64)),
-    )
-    .by(&["database", "family", "level"]),
+    ),
     gauge(
         "springbloom_family_index_bytes",
         "Bytes of resident indexes of a column family, by level of the tree",
         |s| by_family(s, |family| levels(&family.levels, |level| level.index_bytes as f64)),
-    )
-    .by(&["database", "family", "level"]),
+    ),
     counter(
         "springbloom_family_visits",
         "Visits to tables of a column family, by how they ended: an estimate",
         |s| {
             by_family(s, |family| {
                 let ScopeCounts { rejected, wasted_reads, passed, .. } = family.counts;
-                by(&[
-                    ("rejected", rejected as f64),
-                    ("wasted_read", wasted_reads as f64),
-                    ("passed", passed as f64),
-                ])
+                let outcomes = [("rejected", rejected), ("wasted_read", wasted_reads), ("passed", passed)];
+                by("outcome", &outcomes.map(|(outcome, visits)| (outcome, visits as f64)))
             })
         },
-    )
-    .by(&["database", "family", "outcome"]),
+    ),
     counter("springbloom_family_units_loaded", "Units of a column family that were read", |s| {
         by_family(s, |family| one(family.counts.loads))
-    })
-    .by(FAMILY),
+    }),
 ];
-
-const FAMILY: &[&str] = &["database", "family"];
 
 fn levels(levels: &[LevelUnits], value: impl Fn(&LevelUnits) -> f64) -> Vec<Sample> {
     let name = |level: Option<u8>| level.map_or("unknown".to_owned(), |level| level.to_string());
-    levels.iter().map(|level| (vec![name(level.level)], value(level))).collect()
-}
-
-#[derive(Debug)]
-struct Snapshot(Figures);
-
-impl Collector for Snapshot {
-    fn encode(&self, mut encoder: DescriptorEncoder) -> fmt::Result {
-        for metric in METRICS {
-            let kind = if metric.is_counter { MetricType::Counter } else { MetricType::Gauge };
-            let mut encoder = encoder.encode_descriptor(metric.name, metric.help, None, kind)?;
-            for (labels, value) in (metric.samples)(&self.0) {
-                if labels.is_empty() {
-                    write(metric, value, encoder)?;
-                    break;
-                }
-                let labels: Vec<_> = metric.labels.iter().copied().zip(labels).collect();
-                write(metric, value, encoder.encode_family(&labels)?)?;
-            }
-        }
-        Ok(())
-    }
-}
-
-fn write(metric: &Metric, value: f64, encoder: MetricEncoder) -> fmt::Result {
-    if metric.is_counter {
-        ConstCounter::new(value as u64).encode(encoder)
-    } else {
-        ConstGauge::new(value).encode(encoder)
-    }
+    levels.iter().map(|level| (vec![("level", name(level.level))], value(level))).collect()
 }
 
 /// A snapshot in the text format that Prometheus scrapes (OpenMetrics).
-pub fn text_of(figures: Figures) -> String {
-    let mut registry = Registry::default();
-    registry.register_collector(Box::new(Snapshot(figures)));
+pub(crate) fn text_of(figures: &Figures) -> String {
     let mut text = String::new();
-    // Writing to a string cannot fail.
-    let _ = text::encode(&mut text, &registry);
-    text
+    for Metric { name, help, is_counter, samples } in METRICS {
+        let (kind, total) = if *is_counter { ("counter", "_total") } else { ("gauge", "") };
+        text += &format!("# HELP {name} {help}\n# TYPE {name} {kind}\n");
+        for (labels, value) in samples(figures) {
+            let labels: Vec<_> = labels.into_iter().map(labelled).collect();
+            let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
+            let value = if *is_counter { (value as u64).to_string() } else { format!("{value:?}") };
+            text += &format!("{name}{total}{labels} {value}\n");
+        }
+    }
+    text + "# EOF\n"
+}
+
+fn labelled((name, value): (&str, String)) -> String {
+    format!("{name}=\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
 }
 
 #[cfg(test)]
@@ -280,7 +227,8 @@ mod tests {
             levels: vec![LevelUnits { unit_bytes: 32, index_bytes: 500, ..LevelUnits::default() }],
             counts: ScopeCounts { rejected: 5, wasted_reads: 6, passed: 7, loads: 8 },
         }];
-        let text = text_of(Figures { stats, counts: [0, 2, 5, 1], builder_bytes: 9, families });
+        let figures = Figures { stats, counts: [0, 2, 5, 1], builder_bytes: 9, families };
+        let text = text_of(&figures);
         for line in [
             "springbloom_budget_bytes 1048576.0",
             "springbloom_units_loaded_total 7",
@@ -311,7 +259,9 @@ mod tests {
                 "{} is not documented",
                 metric.name
             );
-            for label in metric.labels {
+            let samples = (metric.samples)(&figures);
+            assert!(!samples.is_empty(), "{} has no sample", metric.name);
+            for (label, _) in samples.into_iter().flat_map(|(labels, _)| labels) {
                 let row = document.lines().find(|line| line.contains(&format!("`{}{total}`", metric.name)));
                 assert!(
                     row.is_some_and(|row| row.contains(&format!("`{label}`"))),

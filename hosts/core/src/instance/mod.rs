@@ -30,7 +30,7 @@ use crate::{
     engine::Engine,
     error::Error,
     settings::{Budget, HostSettings, Settings, table},
-    tables::{Counted, Tables, open_files::OpenFiles},
+    tables::{Tables, open_files::OpenFiles},
 };
 
 /// Elastic filters under one memory budget.
@@ -42,10 +42,26 @@ pub struct Filters {
     /// Of them, what an engine's adapter asks.
     pub(crate) host_settings: HostSettings,
     pub(crate) tables: Arc<Tables>,
-    maintenance_panics: Arc<AtomicU64>,
     pub(crate) budget: Arc<BudgetControl>,
     /// Whether new tables got large blocks lately.
     writes_large_blocks: AtomicBool,
+    /// By [`Counted`].
+    counts: [AtomicU64; 4],
+}
+
+/// What an engine's adapter counts, as the header names it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+#[expect(dead_code, reason = "the adapter makes them")]
+pub(crate) enum Counted {
+    WithoutUnits,
+    WrittenWithoutUnits,
+    Verified,
+    WrongRejections,
+    /// The manager has the count.
+    BlockReads,
+    /// The budget has the count.
+    SoughtTables,
 }
 
 impl Filters {
@@ -61,7 +77,6 @@ impl Filters {
         policy: Box<dyn Policy>,
     ) -> Result<Arc<Self>, Error> {
         table::check(&settings)?;
-        let reader_bytes = engine.reader_bytes;
         let settings_of_manager = ManagerSettings {
             // Of a cache, from when one is known.
             budget_bytes: match settings.budget {
@@ -69,30 +84,23 @@ impl Filters {
                 Budget::Auto => Budget::UNCHARGED_BYTES as usize,
             },
             inherit_hotness: settings.inherit_hotness,
-            reader_bytes,
+            reader_bytes: engine.reader_bytes,
             table_bytes: OpenFiles::TABLE_BYTES,
             ..ManagerSettings::default()
         };
         let manager = Manager::with_policy(settings_of_manager, policy);
-        let tables =
-            Arc::new(Tables::new(engine, manager.clone(), settings.warm_start_every.is_some(), reader_bytes));
-        let budget = BudgetControl::new(manager, &settings);
-        let budget = Arc::new(budget);
-        let maintenance_panics = Arc::new(AtomicU64::new(0));
-        let maintenance = Maintenance::start(Tasks {
-            tables: tables.clone(),
-            save_every: settings.warm_start_every,
-            budget: budget.clone(),
-            panics: maintenance_panics.clone(),
-        });
+        let tables = Arc::new(Tables::new(engine, manager.clone(), settings.warm_start_every.is_some()));
+        let budget = Arc::new(BudgetControl::new(manager, &settings));
+        let save_every = settings.warm_start_every;
+        let tasks = Tasks { tables: tables.clone(), save_every, budget: budget.clone() };
         Ok(Arc::new(Self {
-            _maintenance: maintenance,
+            _maintenance: Maintenance::start(tasks),
             host_settings: HostSettings::of(&settings),
             settings,
             tables,
-            maintenance_panics,
             budget,
             writes_large_blocks: AtomicBool::new(false),
+            counts: Default::default(),
         }))
     }
 
@@ -102,7 +110,7 @@ impl Filters {
         let is_auto = if self.budget.is_auto() { ", chosen by measuring" } else { "" };
         let mut text = format!(
             "budget {} bytes{is_auto}, units {units}, segments of {segment_data_bytes} bytes",
-            self.budget_bytes(),
+            self.budget.in_force(),
         );
         if !write_units {
             text += ", for reading alone: new tables get stock filters";
@@ -130,11 +138,6 @@ impl Filters {
         are_large.then_some(LARGE_BLOCK_BYTES)
     }
 
-    /// The budget in force.
-    pub(crate) fn budget_bytes(&self) -> usize {
-        self.tables.manager.budget().budget_bytes()
-    }
-
     /// Changes the budget and gives the one that is in force then. A smaller one holds when this returns: units are evicted first.
     pub fn set_budget(&self, budget: Budget) -> Result<u64, Error> {
         table::check_budget(&self.settings, budget)?;
@@ -150,25 +153,21 @@ impl Filters {
     pub(crate) fn count(&self, what: Counted, times: u64) {
         match what {
             Counted::BlockReads => self.tables.manager.count_block_reads(times),
-            Counted::SoughtTables => self.budget.count_sought_tables(times),
-            other => self.tables.count(other, times),
+            Counted::SoughtTables => _ = self.budget.sought_tables.fetch_add(times, Ordering::Relaxed),
+            other => _ = self.counts[other as usize].fetch_add(times, Ordering::Relaxed),
         }
     }
 
     /// A snapshot of all counters.
     pub fn stats(&self) -> Stats {
         let mut stats = self.tables.manager.stats();
-        stats.thread_panics += self.maintenance_panics.load(Ordering::Relaxed);
+        stats.thread_panics += self.tables.panics.load(Ordering::Relaxed);
         stats
     }
 
     /// The same for each column family with an open table, in the order of their names.
     pub fn families(&self) -> Vec<FamilyStats> {
-        self.families_of(&self.stats())
-    }
-
-    fn families_of(&self, stats: &Stats) -> Vec<FamilyStats> {
-        families::by_name(stats.scopes.clone(), self.tables.databases.names())
+        families::by_name(&self.stats().scopes, self.tables.databases.names())
     }
 
     /// Wasted reads to expect at any budget, from what was measured. O(segments).
@@ -178,7 +177,7 @@ impl Filters {
 
     /// Lookups that met a table with units, of which each thread counts one for some tens.
     pub fn lookups(&self) -> u64 {
-        self.tables.databases.lookups()
+        self.tables.databases.lookups.load(Ordering::Relaxed)
     }
 
     /// Visits to segments of tables that a lookup makes on average. `None` before the first lookup.
@@ -189,7 +188,7 @@ impl Filters {
 
     /// Tables without filter units that were opened so far.
     pub fn tables_without_units(&self) -> u64 {
-        self.tables.counts()[Counted::WithoutUnits as usize]
+        self.counts[Counted::WithoutUnits as usize].load(Ordering::Relaxed)
     }
 
     /// Waits until no unit is waiting to be loaded. `false` if `timeout` passed first.
@@ -201,10 +200,10 @@ impl Filters {
     /// [`metrics::CONTENT_TYPE`].
     pub fn metrics_text(&self) -> String {
         let stats = self.stats();
-        let families = self.families_of(&stats);
-        metrics::text_of(Figures {
+        let families = families::by_name(&stats.scopes, self.tables.databases.names());
+        metrics::text_of(&Figures {
             stats,
-            counts: self.tables.counts(),
+            counts: self.counts.each_ref().map(|count| count.load(Ordering::Relaxed)),
             builder_bytes: self.tables.builder_bytes.load(Ordering::Relaxed),
             families,
         })

@@ -2,7 +2,7 @@
 //! at the start of filters, the settings that databases must agree in, the names that a host registers and the table in
 //! `docs/guide.md` come from here.
 
-use std::{ops::RangeInclusive, time::Duration};
+use std::{ops::RangeInclusive, str::FromStr, time::Duration};
 
 use springbloom_filter::FilterError;
 use springbloom_manager::MemoryBudget;
@@ -48,7 +48,7 @@ macro_rules! flag {
             takes: "true or false",
             default: $default,
             help: $help,
-            set: |settings, value| Ok(Settings { $field: yes(value)?, ..settings }),
+            set: |settings, value| Ok(Settings { $field: parsed(value)?, ..settings }),
             can_work: |_| true,
             show: |settings| settings.$field.to_string(),
         }
@@ -65,7 +65,7 @@ pub const SETTINGS: &[Setting] = &[
         set: |settings, value| {
             let budget = match value {
                 AUTO => Budget::Auto,
-                bytes => Budget::Bytes(taken(parse_bytes(bytes))?),
+                bytes => Budget::Bytes(parse_bytes(bytes).ok_or(None)?),
             };
             Ok(Settings { budget, ..settings })
         },
@@ -83,7 +83,9 @@ pub const SETTINGS: &[Setting] = &[
         takes: "bytes from 16K to 1T, such as 4M",
         default: "8M",
         help: "data per segment; a segment has at least one key for each 2 KiB of this (`segment_data_bytes`)",
-        set: |settings, value| Ok(Settings { segment_data_bytes: taken(parse_bytes(value))?, ..settings }),
+        set: |settings, value| {
+            Ok(Settings { segment_data_bytes: parse_bytes(value).ok_or(None)?, ..settings })
+        },
         can_work: |settings| SEGMENT_DATA_BYTES.contains(&settings.segment_data_bytes),
         show: |settings| settings.segment_data_bytes.to_string(),
     },
@@ -109,7 +111,7 @@ pub const SETTINGS: &[Setting] = &[
         default: "60",
         help: "how often hotness is saved for the next start (`warm_start_every`)",
         set: |settings, value| {
-            let seconds = number(value)?;
+            let seconds = parsed(value)?;
             Ok(Settings { warm_start_every: (seconds > 0).then(|| Duration::from_secs(seconds)), ..settings })
         },
         can_work: |_| true,
@@ -145,22 +147,14 @@ pub const SETTINGS: &[Setting] = &[
         takes: "a number from 0 to 1",
         default: "0",
         help: "the share of the keys rejected by units that [are looked up all the same](#trust) (`verify_share`)",
-        set: |settings, value| Ok(Settings { verify_share: taken(value.parse().ok())?, ..settings }),
+        set: |settings, value| Ok(Settings { verify_share: parsed(value)?, ..settings }),
         can_work: |settings| (0.0..=1.0).contains(&settings.verify_share),
         show: |settings| settings.verify_share.to_string(),
     },
 ];
 
-fn taken<T>(value: Option<T>) -> Result<T, Option<String>> {
-    value.ok_or(None)
-}
-
-fn number(value: &str) -> Result<u64, Option<String>> {
-    taken(value.parse().ok())
-}
-
-fn yes(value: &str) -> Result<bool, Option<String>> {
-    taken(value.parse().ok())
+fn parsed<T: FromStr>(value: &str) -> Result<T, Option<String>> {
+    value.parse().map_err(|_| None)
 }
 
 /// Settings by name, in the order in which they were given.
@@ -176,8 +170,8 @@ impl Settings {
                 let names: Vec<_> = SETTINGS.iter().map(|setting| setting.name).collect();
                 Error::Settings(format!("{name}: unknown setting, expected one of {}", names.join(", ")))
             })?;
-            let set = (setting.set)(self, value)
-                .and_then(|settings| taken((setting.can_work)(&settings).then_some(settings)));
+            let can_work = |settings| (setting.can_work)(&settings).then_some(settings).ok_or(None);
+            let set = (setting.set)(self, value).and_then(can_work);
             self = set.map_err(|reason| {
                 let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
                 refused(name, if value.is_empty() { "nothing" } else { value }, setting.takes, &reason)
@@ -386,10 +380,10 @@ mod tests {
     #[test]
     fn without_a_cache_the_default_is_a_budget_of_its_own() {
         let filters = Filters::start(Settings::default(), &TEST_ENGINE).unwrap();
-        assert_eq!(filters.budget_bytes() as u64, Budget::UNCHARGED_BYTES);
+        assert_eq!(filters.budget.in_force() as u64, Budget::UNCHARGED_BYTES);
         assert_eq!(filters.set_budget_bytes(1 << 20).unwrap(), 1 << 20);
         filters.set_budget(Budget::Auto).unwrap();
-        assert_eq!(filters.budget_bytes() as u64, Budget::UNCHARGED_BYTES);
+        assert_eq!(filters.budget.in_force() as u64, Budget::UNCHARGED_BYTES);
     }
 
     #[test]

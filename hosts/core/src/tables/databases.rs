@@ -16,26 +16,22 @@ use std::{
 use parking_lot::Mutex;
 use springbloom_manager::{Chore, Manager, Notice, Notices, Place, ScopeId};
 
-use crate::engine::{FileAccess, LogLevel, RowCache};
+use crate::engine::{FileAccess, RowCache};
 
 /// Tells databases of the process apart.
 static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
 
-/// Lines that wait for a log.
+/// Lines that wait for a log. Of more, the first ones tell what is wrong.
 const LINES_MAX: usize = 64;
 
 /// The column families of a database have successive scopes, from its number times this on.
 const SCOPES_OF_DATABASE: u64 = 1 << 32;
 
-/// The scope of the prefixes of a column family's keys.
-fn prefixes_beside(ScopeId(keys): ScopeId) -> ScopeId {
-    ScopeId(keys + 1)
-}
-
 /// A database while it is open.
 #[derive(Debug)]
 pub(crate) struct Database {
-    number: u64,
+    /// Of this opening. No two openings of any database have the same.
+    pub(super) number: u64,
     /// The engine's name for this opening of the database.
     session: Vec<u8>,
     /// Where it is.
@@ -44,14 +40,16 @@ pub(crate) struct Database {
     rows: RowCache,
     /// Of all its tables, when it wrote one last.
     data_bytes: AtomicU64,
-    files: FileAccess,
+    /// After the database is closed, no file exists for it.
+    pub(super) files: FileAccess,
     /// Of its first table that was opened.
-    device: OnceLock<u64>,
+    pub(super) device: OnceLock<u64>,
     /// What its log is to be told.
     lines: Mutex<VecDeque<Notice>>,
     /// By [`Once`].
     under_way: [AtomicBool; 3],
-    lookups: AtomicU64,
+    /// That began with a table of it, about.
+    pub(super) lookups: AtomicU64,
     lookups_of_all: Arc<AtomicU64>,
 }
 
@@ -66,36 +64,27 @@ pub(crate) enum Once {
 /// A column family of a database, while one of its tables is open.
 pub(crate) struct ColumnFamily {
     pub(crate) database: Arc<Database>,
-    /// A scope of its own: keys of different comparators are never compared.
-    pub(crate) keys: ScopeId,
-    /// And one for their prefixes, which are compared byte by byte.
-    pub(crate) prefixes: ScopeId,
-    name: FamilyName,
+    /// Of its keys: keys of different comparators are never compared. The next one is that of their prefixes.
+    keys: ScopeId,
+    /// Once a table has told it.
+    name: OnceLock<String>,
 }
-
-/// Name of a column family, once a table has told it.
-type FamilyName = Arc<OnceLock<String>>;
 
 /// The databases that share one budget.
 #[derive(Default)]
 pub(crate) struct Databases {
     open: Mutex<HashMap<Vec<u8>, Open>>,
-    lookups: Arc<AtomicU64>,
+    /// Of all of them, of those that are closed as well.
+    pub(crate) lookups: Arc<AtomicU64>,
 }
 
 struct Open {
     database: Arc<Database>,
-    /// By the scope of their keys; that of their prefixes is the next.
-    families: Vec<(ScopeId, FamilyName)>,
+    families: Vec<Arc<ColumnFamily>>,
     next_scope: ScopeId,
 }
 
 impl Database {
-    /// Number of this opening. No two openings of any database have the same.
-    pub(crate) fn number(&self) -> u64 {
-        self.number
-    }
-
     /// Scopes of its column families, of those that are closed as well.
     pub(crate) fn scopes(&self) -> Range<ScopeId> {
         ScopeId(self.number * SCOPES_OF_DATABASE)..ScopeId((self.number + 1) * SCOPES_OF_DATABASE)
@@ -111,27 +100,9 @@ impl Database {
         self.is_for_writing.load(Ordering::Relaxed)
     }
 
-    /// Access to its files. After the database is closed, no file exists for it.
-    pub(crate) fn files(&self) -> &FileAccess {
-        &self.files
-    }
-
-    /// The device of its files, which its first table tells.
-    pub(crate) fn set_device(&self, device: u64) {
-        self.device.get_or_init(|| device);
-    }
-
     /// Where accesses to its files go.
     pub(crate) fn place(&self) -> Place {
         Place { device: self.device.get().copied().unwrap_or(self.number), source: self.number }
-    }
-
-    /// Adds a line to those that its log is to be told. Of more than a log waits for, the first ones tell what is wrong.
-    fn note(&self, notice: Notice) {
-        let mut lines = self.lines.lock();
-        if lines.len() < LINES_MAX {
-            lines.push_back(notice);
-        }
     }
 
     /// Tells its log what that is to be told. Accesses the file system.
@@ -139,7 +110,7 @@ impl Database {
         loop {
             // Without the lock: the log may hang.
             let Some(Notice { text, is_warning }) = self.lines.lock().pop_front() else { return };
-            self.files.log(if is_warning { LogLevel::Warning } else { LogLevel::Info }, &text);
+            self.files.log(is_warning, &text);
         }
     }
 
@@ -174,11 +145,6 @@ impl Database {
         self.lookups.fetch_add(lookups, Ordering::Relaxed);
         self.lookups_of_all.fetch_add(lookups, Ordering::Relaxed);
     }
-
-    /// All that were counted.
-    pub(crate) fn lookups(&self) -> u64 {
-        self.lookups.load(Ordering::Relaxed)
-    }
 }
 
 impl Databases {
@@ -209,17 +175,12 @@ impl Databases {
             });
             Open { next_scope: database.scopes().start, families: Vec::new(), database }
         });
-        let (keys, name) = (*next_scope, FamilyName::default());
-        let prefixes = prefixes_beside(keys);
+        let family = ColumnFamily { database: database.clone(), keys: *next_scope, name: OnceLock::new() };
+        let family = Arc::new(family);
         next_scope.0 += 2;
-        families.push((keys, name.clone()));
+        families.push(family.clone());
         database.is_for_writing.fetch_or(is_for_writing, Ordering::Relaxed);
-        Arc::new(ColumnFamily { database: database.clone(), keys, prefixes, name })
-    }
-
-    /// Lookups of all of them, of those that are closed as well.
-    pub(crate) fn lookups(&self) -> u64 {
-        self.lookups.load(Ordering::Relaxed)
+        family
     }
 
     /// Capacity of the caches of records that they ask before tables.
@@ -244,12 +205,13 @@ impl Databases {
     /// Database and column family of each scope that may have a table open.
     pub(crate) fn names(&self) -> HashMap<ScopeId, (String, String)> {
         let open = self.open.lock();
-        let all = open.values().flat_map(|Open { database, families, .. }| {
-            families.iter().flat_map(move |(keys, name)| {
-                let (folder, name) = (&database.folder, name.get().cloned().unwrap_or_default());
-                let of_prefixes = format!("{name} (prefixes)");
-                [(*keys, (folder.clone(), name)), (prefixes_beside(*keys), (folder.clone(), of_prefixes))]
-            })
+        let all = open.values().flat_map(|open| &open.families).flat_map(|family| {
+            let (folder, name) = (&family.database.folder, family.name.get().cloned().unwrap_or_default());
+            let of_prefixes = format!("{name} (prefixes)");
+            [
+                (family.scope(false), (folder.clone(), name)),
+                (family.scope(true), (folder.clone(), of_prefixes)),
+            ]
         });
         all.collect()
     }
@@ -264,11 +226,11 @@ impl Databases {
             return;
         }
         let databases = self.all();
-        if databases.is_empty() {
-            return;
-        }
-        for notice in notices.take() {
-            databases.iter().for_each(|database| database.note(notice.clone()));
+        let notices = if databases.is_empty() { Vec::new() } else { notices.take() };
+        for database in databases {
+            let mut lines = database.lines.lock();
+            let room = LINES_MAX - lines.len();
+            lines.extend(notices.iter().take(room).cloned());
         }
     }
 
@@ -283,7 +245,7 @@ impl Databases {
     pub(crate) fn leave(&self, family: &ColumnFamily) -> bool {
         let mut open = self.open.lock();
         let Some(entry) = open.get_mut(&family.database.session) else { return false };
-        entry.families.retain(|(keys, _)| *keys != family.keys);
+        entry.families.retain(|open| !std::ptr::eq(&**open, family));
         if !entry.families.is_empty() {
             return false;
         }
@@ -293,6 +255,11 @@ impl Databases {
 }
 
 impl ColumnFamily {
+    /// Of its keys, or of their prefixes, which are compared byte by byte.
+    pub(super) fn scope(&self, of_prefixes: bool) -> ScopeId {
+        ScopeId(self.keys.0 + u64::from(of_prefixes))
+    }
+
     /// A table says which column family wrote it: the first one that says so names it. An ingested table says nothing.
     pub(crate) fn learn_name(&self, name: &[u8]) {
         if !name.is_empty() {
@@ -311,7 +278,7 @@ mod tests {
         let databases = Databases::default();
         let rows = |identity, capacity| RowCache { identity, capacity };
         let families: Vec<_> =
-            [(b"a", rows(1, 100)), (b"b", rows(1, 100)), (b"c", rows(2, 10)), (b"d", RowCache::NONE)]
+            [(b"a", rows(1, 100)), (b"b", rows(1, 100)), (b"c", rows(2, 10)), (b"d", RowCache::default())]
                 .into_iter()
                 .map(|(session, rows)| {
                     databases.open(session, b"/nowhere", true, rows, no_files(&Arc::default()))

@@ -7,22 +7,29 @@ mod table_files;
 mod table_life;
 mod table_location;
 pub(crate) mod unit_builder;
-pub(crate) mod warm_starts;
+mod warm_starts;
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering::Relaxed},
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, AtomicUsize},
+    },
+    time::Instant,
 };
 
-use springbloom_manager::Manager;
+use parking_lot::Mutex;
+use springbloom_manager::{Manager, TableId};
 
 use self::{
-    databases::{ColumnFamily, Databases},
+    databases::{ColumnFamily, Database, Databases},
     open_files::OpenFiles,
-    table_files::TableFiles,
-    warm_starts::WarmStarts,
+    table_location::TableLocation,
 };
 use crate::engine::Engine;
+
+/// A database and the folders with its tables.
+type Located = (Arc<Database>, Vec<Arc<TableLocation>>);
 
 /// What is known of the tables that share one budget.
 pub(crate) struct Tables {
@@ -31,61 +38,33 @@ pub(crate) struct Tables {
     pub(crate) databases: Databases,
     /// That tables take which are being written.
     pub(crate) builder_bytes: Arc<AtomicU64>,
-    /// `None`: there are no warm starts.
-    pub(crate) warm_starts: Option<WarmStarts>,
-    pub(crate) files: Arc<TableFiles>,
-    pub(crate) open_files: Arc<OpenFiles>,
-    /// By [`Counted`].
-    counts: [AtomicU64; 4],
-}
-
-/// What an engine's adapter counts, as the header names it.
-#[repr(C)]
-#[derive(Clone, Copy)]
-#[expect(dead_code, reason = "the adapter makes them")]
-pub(crate) enum Counted {
-    /// Tables without filter units that were opened.
-    WithoutUnits,
-    /// Tables that were written without units by databases into whose options filters were installed.
-    WrittenWithoutUnits,
-    /// Rejected keys that were looked up all the same.
-    Verified,
-    /// Of them, those that were there.
-    WrongRejections,
-    /// Blocks that lookups read because no cache had them. The manager has the count.
-    BlockReads,
-    /// Tables that iterators opened without asking units. The budget has the count.
-    SoughtTables,
+    /// Of the thread that looks after them.
+    pub(crate) panics: AtomicU64,
+    has_warm_starts: bool,
+    open_files: Arc<OpenFiles>,
+    /// One for each folder with tables, by the number of the open database. Locked for a moment: closing a database waits for it.
+    locations: Mutex<HashMap<u64, Located>>,
+    /// Obsolete tables, and since when. Their files are about to be deleted.
+    obsolete: Mutex<HashMap<TableId, Instant>>,
+    /// Where among the closed tables the next look for deleted ones begins. Most are closed because the table cache is small, and must not
+    /// hide those.
+    next_look: AtomicUsize,
 }
 
 impl Tables {
-    pub(crate) fn new(
-        engine: &'static Engine,
-        manager: Arc<Manager>,
-        has_warm_starts: bool,
-        reader_bytes: usize,
-    ) -> Self {
-        let files = Arc::new(TableFiles::new(manager.clone()));
+    pub(crate) fn new(engine: &'static Engine, manager: Arc<Manager>, has_warm_starts: bool) -> Self {
         Self {
             engine,
+            manager,
+            has_warm_starts,
             databases: Databases::default(),
             builder_bytes: Arc::default(),
+            panics: AtomicU64::new(0),
             open_files: Arc::default(),
-            warm_starts: has_warm_starts
-                .then(|| WarmStarts::new(engine, manager.clone(), files.clone(), reader_bytes)),
-            files,
-            manager,
-            counts: Default::default(),
+            locations: Mutex::default(),
+            obsolete: Mutex::default(),
+            next_look: AtomicUsize::new(0),
         }
-    }
-
-    pub(crate) fn count(&self, what: Counted, times: u64) {
-        self.counts.get(what as usize).into_iter().for_each(|count| _ = count.fetch_add(times, Relaxed));
-    }
-
-    /// By the first four of [`Counted`].
-    pub(crate) fn counts(&self) -> [u64; 4] {
-        self.counts.each_ref().map(|count| count.load(Relaxed))
     }
 
     /// No table of the column family is open any more. With the database's last one, no file of it is accessed from here on. `may_wait`:
@@ -95,16 +74,9 @@ impl Tables {
         if !self.databases.leave(family) {
             return;
         }
-        let database = &family.database;
         if may_wait {
-            database.tell();
+            family.database.tell();
         }
-        match &self.warm_starts {
-            Some(warm_starts) => warm_starts.close(database, may_wait),
-            None => {
-                self.files.forget_database(database);
-                database.files().close(may_wait);
-            }
-        }
+        self.close_database(&family.database, may_wait);
     }
 }

@@ -21,7 +21,7 @@ use super::{
     Tables,
     databases::ColumnFamily,
     table_life::TableLife,
-    table_location::{TableFile, TableLocation, U48},
+    table_location::{TableFile, TableLocation},
 };
 use crate::{
     engine::{OpenFile, OwnedHead},
@@ -89,15 +89,8 @@ pub(crate) enum OpenTable {
     Late(Arc<LateTable>),
 }
 
-/// A table that could not be opened at once.
-pub(crate) type LateTable = TableLife<Opening, LateUnits>;
-
-/// What a late table has once it is open.
-pub(crate) struct LateUnits {
-    handle: TableHandle,
-    /// For the late table itself.
-    _reservation: Reservation,
-}
+/// A table that could not be opened at once. Once it is open, it has a reservation for itself.
+pub(crate) type LateTable = TableLife<Opening, (TableHandle, Reservation)>;
 
 /// Opens a table with this directory and order of keys. If it is not open then, it waits, unless it never will have such units. Gives why
 /// it waits.
@@ -147,13 +140,14 @@ impl OpenTable {
         drop(tables.open_files.remove(handle.slot()));
         let id = handle.id();
         if obsolete {
-            tables.files.mark_obsolete(id);
+            tables.mark_obsolete(id);
         }
         // Also the handle, unless the thread that opened it lets go of it only now.
         drop(self);
         // A warm start needs what is known of it if it is the database that is closed.
-        if obsolete && tables.warm_starts.is_none() {
-            tables.files.forget(id);
+        if obsolete && !tables.has_warm_starts {
+            tables.manager.forget_closed(id);
+            tables.drop_unknown(id);
         }
     }
 }
@@ -168,7 +162,7 @@ impl LateTable {
     /// For lookups; `None` while it is not open.
     #[inline]
     pub(crate) fn handle(&self) -> Option<&TableHandle> {
-        self.units().map(|units| &units.handle)
+        self.units().map(|(handle, _)| handle)
     }
 }
 
@@ -181,20 +175,17 @@ impl WaitingTable for LateTable {
         };
         let register = |prepared: Prepared, opening: &Opening| {
             let order = opening.is_bytewise.then_some(&BytewiseOrder as &dyn KeyOrder);
-            let registered = prepared.register(opening, order, Self::allocated_bytes());
-            let (handle, reservation) = registered.map_err(OpenError::waits_for)?;
-            Ok(LateUnits { handle, _reservation: reservation })
+            prepared.register(opening, order, Self::allocated_bytes()).map_err(OpenError::waits_for)
         };
         // All shares in files end in there.
-        family.database.files().enter(|| self.try_to_open(read, register)).flatten()
+        family.database.files.enter(|| self.try_to_open(read, register)).flatten()
     }
 }
 
 /// What is found out of a table before it is registered. To find it out may touch files.
 struct Prepared {
     shapes: Vec<GroupShape>,
-    firsts: Vec<Vec<u8>>,
-    last_key: Vec<u8>,
+    fences: Fences,
     id: TableId,
     file: TableFile,
     location: Arc<TableLocation>,
@@ -207,23 +198,22 @@ impl Prepared {
         if (directory.contents() == Contents::Prefixes) != opening.is_of_prefixes {
             return Err(OpenError::NoSuchUnits);
         }
-        let (tables, database) = (&opening.tables, &opening.family.database);
         let segments = || 0..directory.segment_count();
-        let units_at = head.block_offset.checked_add(directory.units_at()).and_then(U48::new);
-        let units_at = units_at.ok_or(OpenError::Corrupt)?;
-        let stored_id = stored_id(&head.session, opening.file_number, &head.bytes);
+        let firsts: Vec<_> = segments().map(|segment| directory.fence(segment)).collect();
+        let fences = Fences::pack(firsts, Some(directory.last_key()), opening.is_bytewise);
+        let fences = fences.ok_or(OpenError::Corrupt)?;
+        let (tables, database) = (&opening.tables, &opening.family.database);
         // An engine opens no table of a database by another name.
         let named = tables.engine.folder_and_number(&opening.path);
         let (path, number) = named.ok_or(OpenError::NoSuchUnits)?;
-        let taken = tables.warm_starts.as_ref().map(|all| all.open(database, path, stored_id, number));
-        let (folder, remembered) = taken.unzip();
-        let place =
-            TableLocation::of(tables.engine, path, database.clone(), folder, tables.open_files.clone());
-        let location = tables.files.shared_location(place);
-        let number = U48::new(number).ok_or(OpenError::NoSuchUnits)?;
-        let file = TableFile::new(number, units_at, directory.identity());
-        let (id, remembered) = (location.id_of(&file, stored_id), remembered.flatten());
-        if let Some(folder) = location.folder()
+        let units_at = head.block_offset.saturating_add(directory.units_at());
+        let file = TableFile::new(number, units_at, directory.identity()).ok_or(OpenError::Corrupt)?;
+        let location = tables.location(database, path).ok_or(OpenError::Unreadable)?;
+        let folder = location.folder.as_ref();
+        let stored_id = stored_id(&head.session, opening.file_number, &head.bytes);
+        let remembered = folder.and_then(|folder| folder.take(&tables.manager, stored_id, number));
+        let id = location.id_of(&file, stored_id);
+        if let Some(folder) = folder
             && remembered.is_none()
             && !tables.manager.knows(id)
             && folder.has_file()
@@ -234,8 +224,7 @@ impl Prepared {
         location.locate();
         Ok(Self {
             shapes: segments().map(|segment| directory.shape(segment)).collect(),
-            firsts: segments().map(|segment| directory.fence(segment).to_vec()).collect(),
-            last_key: directory.last_key().to_vec(),
+            fences,
             id,
             file,
             location,
@@ -250,14 +239,12 @@ impl Prepared {
         order: Option<&dyn KeyOrder>,
         more_bytes: usize,
     ) -> Result<(TableHandle, Reservation), OpenError> {
-        let Self { shapes, firsts, last_key, id, file, location, remembered } = self;
-        let fences = Fences::pack(firsts, Some(&last_key), opening.is_bytewise).ok_or(OpenError::Corrupt)?;
-        let ColumnFamily { keys, prefixes, .. } = &*opening.family;
-        opening.tables.files.unmark(id);
+        let Self { shapes, fences, id, file, location, remembered } = self;
+        opening.tables.unmark(id);
         let locator = file.to_locator();
         let spec = TableSpec {
             id,
-            scope: if opening.is_of_prefixes { *prefixes } else { *keys },
+            scope: opening.family.scope(opening.is_of_prefixes),
             level: opening.level,
             order,
             shapes,

@@ -17,18 +17,18 @@ use springbloom_index::PackedIndex;
 use springbloom_manager::{Place, TableId, TableUnits, UnitReadError, UnitSource, UnitVisitor};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::{databases::Database, open_files::OpenFiles};
+use super::{Tables, databases::Database, open_files::OpenFiles};
 use crate::{engine::Engine, warm_start::folder::Folder};
 
 /// Where tables are and how they are opened.
 #[derive(Debug)]
 pub(crate) struct TableLocation {
     /// The folder, in which files have the names that the engine gives tables.
-    path: PathBuf,
+    pub(super) path: PathBuf,
     engine: &'static Engine,
-    database: Arc<Database>,
+    pub(super) database: Arc<Database>,
     /// The warm start of the folder, if there is one.
-    folder: Option<Arc<Folder>>,
+    pub(super) folder: Option<Arc<Folder>>,
     /// Where its files lie, once it was looked up.
     device: OnceLock<u64>,
     /// Those of all locations.
@@ -41,21 +41,16 @@ pub(crate) struct TableLocation {
 const DEVICES: u64 = u64::MAX >> 1;
 
 impl TableLocation {
-    /// The tables in a folder.
-    pub(crate) fn of(
-        engine: &'static Engine,
-        path: &Path,
-        database: Arc<Database>,
-        folder: Option<Arc<Folder>>,
-        open_files: Arc<OpenFiles>,
-    ) -> Self {
+    /// The tables of a database in a folder.
+    pub(super) fn new(tables: &Tables, database: &Arc<Database>, path: &Path) -> Self {
+        let folder = || Arc::new(Folder::new(tables.engine, path));
         Self {
             path: path.to_owned(),
-            engine,
-            database,
-            folder,
+            engine: tables.engine,
+            database: database.clone(),
+            folder: tables.has_warm_starts.then(folder),
             device: OnceLock::new(),
-            open_files,
+            open_files: tables.open_files.clone(),
             had_landmark: OnceLock::new(),
         }
     }
@@ -71,27 +66,19 @@ impl TableLocation {
         let device = self.device.get_or_init(|| {
             // Files of another file system have no such path.
             let told = fs::metadata(&self.path).map(|file| file.dev());
-            told.unwrap_or_else(|_| self.database.files().file_system()) & DEVICES
+            told.unwrap_or_else(|_| self.database.files.file_system) & DEVICES
         });
-        self.database.set_device(*device);
-    }
-
-    pub(crate) fn database(&self) -> &Arc<Database> {
-        &self.database
-    }
-
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
-        self.path == other.path && Arc::ptr_eq(&self.database, &other.database)
+        self.database.device.get_or_init(|| *device);
     }
 
     fn path_of(&self, file: &TableFile) -> PathBuf {
-        self.path.join(self.engine.name_of(file.number()))
+        self.path.join(self.engine.name_of(file.number))
     }
 
     /// Whether the file exists, or may: where the database's own file was and is not, the whole volume is gone, and may come back. `false`
     /// after the database is closed. Accesses the file system.
     pub(crate) fn has(&self, file: &TableFile) -> bool {
-        let files = self.database.files();
+        let files = &self.database.files;
         let has_landmark = || files.exists(&self.path.join(self.engine.database_file.text()));
         if files.exists(&self.path_of(file)) {
             self.had_landmark.get_or_init(has_landmark);
@@ -102,7 +89,7 @@ impl TableLocation {
 
     /// Whether the file is the one at `path`.
     pub(crate) fn is_at(&self, file: &TableFile, path: &Path) -> bool {
-        self.engine.folder_and_number(path) == Some((&self.path, file.number()))
+        self.engine.folder_and_number(path) == Some((&self.path, file.number))
     }
 
     /// Identity of a file within its database, from the [one that survives restarts](crate::identity). Another database that has the
@@ -119,14 +106,9 @@ impl TableLocation {
     /// What the file's place has to do with its identity.
     fn mark(&self, file: &TableFile) -> u64 {
         let mut hash = Xxh3::new();
-        [self.database.number(), file.number()].iter().for_each(|number| hash.update(&number.to_le_bytes()));
+        [self.database.number, file.number].iter().for_each(|number| hash.update(&number.to_le_bytes()));
         hash.update(self.path.as_os_str().as_bytes());
         hash.digest()
-    }
-
-    /// The warm start of the folder, if there is one.
-    pub(crate) fn folder(&self) -> Option<&Arc<Folder>> {
-        self.folder.as_ref()
     }
 
     /// Reads bytes of a table's file. `verify`: the last read of them was corrupt.
@@ -141,8 +123,8 @@ impl TableLocation {
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(size).map_err(|error| UnitReadError::Io(io::Error::other(error)))?;
         bytes.resize(size, 0);
-        let offset = file.units_at.get() + span.start;
-        let files = self.database.files();
+        let offset = file.units_at + span.start;
+        let files = &self.database.files;
         let is_read = files.enter(|| {
             // Its share ends in here: it may be the last one, and close the file.
             self.open_files.of(slot).is_some_and(|opened| opened.read(offset, verify, &mut bytes))
@@ -161,51 +143,38 @@ impl TableLocation {
 /// One table file: which it is, and where its units lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TableFile {
-    number: U48,
+    /// In the file's name.
+    pub(super) number: u64,
     /// Where in the file the first unit begins.
-    units_at: U48,
+    units_at: u64,
     /// Identity in the checksums of its units.
     identity: u32,
 }
 
-/// A number below 2^48, large enough for file numbers and offsets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct U48([u8; 6]);
-
-impl U48 {
-    pub(crate) fn new(number: u64) -> Option<Self> {
-        let [bytes @ .., 0, 0] = number.to_le_bytes() else { return None };
-        Some(Self(bytes))
-    }
-
-    fn get(self) -> u64 {
-        let [a, b, c, d, e, f] = self.0;
-        u64::from_le_bytes([a, b, c, d, e, f, 0, 0])
-    }
-}
+/// Of a number in a locator: enough for numbers of files and offsets.
+const NUMBER_BYTES: usize = 6;
 
 impl TableFile {
-    /// `units_at`: where in the file the first unit begins. `identity`: what goes into the units' checksums.
-    pub(crate) fn new(number: U48, units_at: U48, identity: u32) -> Self {
-        Self { number, units_at, identity }
+    /// `units_at`: where in the file the first unit begins. `identity`: what goes into the units' checksums. `None` for numbers that are too
+    /// large.
+    pub(crate) fn new(number: u64, units_at: u64, identity: u32) -> Option<Self> {
+        let fits = (number | units_at) >> (8 * NUMBER_BYTES) == 0;
+        fits.then_some(Self { number, units_at, identity })
     }
 
     /// As the manager keeps it with the table.
     pub(crate) fn to_locator(self) -> Vec<u8> {
-        [&self.number.0[..], &self.units_at.0, &self.identity.to_ne_bytes()].concat()
+        let [number, units_at] = [self.number, self.units_at].map(u64::to_le_bytes);
+        [&number[..NUMBER_BYTES], &units_at[..NUMBER_BYTES], &self.identity.to_ne_bytes()].concat()
     }
 
     /// `None` for what [`to_locator`](Self::to_locator) did not give.
     pub(crate) fn of_locator(locator: &[u8]) -> Option<Self> {
-        let (number, rest) = locator.split_first_chunk()?;
-        let (units_at, rest) = rest.split_first_chunk()?;
-        let identity = u32::from_ne_bytes(rest.try_into().ok()?);
-        Some(Self { number: U48(*number), units_at: U48(*units_at), identity })
-    }
-
-    /// In the file's name; 0 for a name without one.
-    pub(crate) fn number(&self) -> u64 {
-        self.number.get()
+        let (&number, rest) = locator.split_first_chunk()?;
+        let (&units_at, identity) = rest.split_first_chunk()?;
+        let [number, units_at] = [number, units_at]
+            .map(|[a, b, c, d, e, f]: [u8; 6]| u64::from_le_bytes([a, b, c, d, e, f, 0, 0]));
+        Some(Self { number, units_at, identity: u32::from_ne_bytes(identity.try_into().ok()?) })
     }
 }
 
@@ -237,7 +206,7 @@ impl UnitSource for TableLocation {
 
     /// By a reader that has the file open.
     fn read_index(&self, slot: u32) -> Result<PackedIndex, UnitReadError> {
-        let read = self.database.files().enter(|| Some(self.open_files.of(slot)?.read_index()));
+        let read = self.database.files.enter(|| Some(self.open_files.of(slot)?.read_index()));
         match read.flatten() {
             Some(read) => read.ok_or_else(|| UnitReadError::Io(io::Error::other("the index cannot be read"))),
             // The reader, or the database, was closed.
@@ -282,11 +251,11 @@ mod tests {
 
     #[test]
     fn a_locator_tells_all_of_a_file() {
-        let number = |number| U48::new(number).expect("it is below 2^48");
-        let file = TableFile::new(number(12), number((1 << 48) - 1), 7);
+        let file = TableFile::new(12, (1 << 48) - 1, 7).expect("the numbers are below 2^48");
         let locator = file.to_locator();
         assert_eq!((TableFile::of_locator(&locator), locator.len()), (Some(file), 16));
         assert_eq!(TableFile::of_locator(&locator[1..]), None);
         assert_eq!(TableFile::of_locator(&[locator, vec![0]].concat()), None);
+        assert_eq!((TableFile::new(1 << 48, 0, 7), TableFile::new(0, 1 << 48, 7)), (None, None));
     }
 }

@@ -14,25 +14,14 @@ const KEYS_PER_COUNT: u64 = 4096;
 
 /// Collects the table's keys and their prefixes, and gives its filter block at the end.
 pub(crate) struct UnitBuilder {
-    writers: Option<Writers>,
+    /// A table may have units over its keys, over their prefixes, or both.
+    writers: Option<(BlockWriter, PrefixWriter)>,
     block: Vec<u8>,
     key_count: u64,
     prefix_count: u64,
     bits_per_key: u64,
     counted_bytes: u64,
     bytes_of_all: Arc<AtomicU64>,
-}
-
-/// A table may have units over its keys, over their prefixes, or both.
-struct Writers {
-    keys: BlockWriter,
-    prefixes: PrefixWriter,
-}
-
-impl Writers {
-    fn memory_bytes(&self) -> usize {
-        self.keys.memory_bytes() + self.prefixes.memory_bytes()
-    }
 }
 
 impl UnitBuilder {
@@ -53,7 +42,7 @@ impl UnitBuilder {
             prefixes = prefixes.with_bytewise_keys();
         }
         Self {
-            writers: Some(Writers { keys, prefixes }),
+            writers: Some((keys, prefixes)),
             block: Vec::new(),
             key_count: 0,
             prefix_count: 0,
@@ -65,8 +54,8 @@ impl UnitBuilder {
 
     #[inline]
     pub(crate) fn add(&mut self, key: &[u8], entry_bytes: u64) {
-        if let Some(writers) = &mut self.writers {
-            writers.keys.add(key, entry_bytes);
+        if let Some((keys, _)) = &mut self.writers {
+            keys.add(key, entry_bytes);
             if self.key_count.is_multiple_of(KEYS_PER_COUNT) {
                 self.count_memory();
             }
@@ -77,8 +66,8 @@ impl UnitBuilder {
     /// Adds the prefix of an entry's key.
     #[inline]
     pub(crate) fn add_prefix(&mut self, prefix: &[u8], entry_bytes: u64) {
-        if let Some(writers) = &mut self.writers
-            && writers.prefixes.add(prefix, entry_bytes)
+        if let Some((_, prefixes)) = &mut self.writers
+            && prefixes.add(prefix, entry_bytes)
         {
             if self.prefix_count.is_multiple_of(KEYS_PER_COUNT) {
                 self.count_memory();
@@ -89,7 +78,8 @@ impl UnitBuilder {
 
     /// Bytes of memory that it takes now.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        let writers = self.writers.as_ref().map_or(0, Writers::memory_bytes);
+        let writers = self.writers.as_ref();
+        let writers = writers.map_or(0, |(keys, prefixes)| keys.memory_bytes() + prefixes.memory_bytes());
         (writers + self.block.capacity()) as u64
     }
 
@@ -112,7 +102,7 @@ impl UnitBuilder {
 
     /// The block; the same one each time. Empty: the table has no units.
     pub(crate) fn finish(&mut self) -> &[u8] {
-        if let Some(Writers { keys, prefixes }) = self.writers.take() {
+        if let Some((keys, prefixes)) = self.writers.take() {
             self.block = keys.end_before(prefixes.end()).into_bytes().unwrap_or_default();
             self.count_memory();
         }

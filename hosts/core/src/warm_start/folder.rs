@@ -5,7 +5,7 @@
 
 use std::{
     collections::BTreeMap,
-    mem,
+    fs, mem,
     path::{Path, PathBuf},
     sync::{
         OnceLock,
@@ -17,10 +17,7 @@ use parking_lot::Mutex;
 use springbloom_format::{StoredHotness, StoredSegment, StoredTable};
 use springbloom_manager::{Manager, Notices, Reservation, SegmentUse};
 
-use super::{
-    hotness_file::{self, from_stored},
-    lock_file,
-};
+use super::hotness_file::{self, from_stored};
 use crate::engine::Engine;
 
 /// One folder of tables of a database.
@@ -60,10 +57,6 @@ impl Folder {
         }
     }
 
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// A table's entry in the file, which is read when the first one is asked for.
     pub(crate) fn take(
         &self,
@@ -72,8 +65,10 @@ impl Folder {
         file_number: u64,
     ) -> Option<Vec<SegmentUse>> {
         let mut state = self.state.lock();
-        if !mem::replace(&mut state.is_loaded, true) {
-            self.load(manager, &mut state);
+        if !mem::replace(&mut state.is_loaded, true)
+            && let Err(why) = self.load(manager, &mut state)
+        {
+            manager.notices().warn(why);
         }
         state.take_waiting(stored_id, file_number)
     }
@@ -90,7 +85,7 @@ impl Folder {
 
     /// Whether the lock file of the database is held here. Accesses the file system, once.
     pub(crate) fn is_lock_held(&self) -> bool {
-        *self.is_lock_held.get_or_init(|| lock_file::is_held(self.engine, &self.path))
+        *self.is_lock_held.get_or_init(|| is_held(self.engine, &self.path))
     }
 
     /// The same, if that is known.
@@ -98,42 +93,36 @@ impl Folder {
         self.is_lock_held.get().copied()
     }
 
-    fn load(&self, manager: &Manager, state: &mut State) {
-        let stored = match hotness_file::read(self.engine, &self.path) {
-            Ok(Some(stored)) => {
-                state.has_file = true;
-                stored
-            }
-            Ok(None) => return,
-            Err(error) => {
-                manager
-                    .notices()
-                    .warn(format!("what was remembered of filter use is not usable, a cold start: {error}"));
-                return;
-            }
-        };
+    /// Errs with why the start is cold.
+    fn load(&self, manager: &Manager, state: &mut State) -> Result<(), String> {
+        let read = hotness_file::read(self.engine, &self.path);
+        let stored = read.map_err(|error| {
+            format!("what was remembered of filter use is not usable, a cold start: {error}")
+        })?;
+        let Some(stored) = stored else { return Ok(()) };
+        state.has_file = true;
         let segments: usize = stored.tables.iter().map(|table| table.segments.len()).sum();
         let bytes = segments * size_of::<StoredSegment>() + stored.tables.len() * size_of::<StoredTable>();
-        match manager.reserve(bytes) {
-            Some(reservation) => {
-                let tables = stored.tables.into_iter();
-                state.waiting = tables.map(|table| ((table.id, table.file_number), table.segments)).collect();
-                state.waiting_reservation = Some(reservation);
-            }
-            None => manager.notices().warn(format!(
-                "{}: no room in the filter budget for what was remembered of filter use, a cold start",
-                self.path.display()
-            )),
+        state.waiting_reservation = manager.reserve(bytes);
+        if state.waiting_reservation.is_none() {
+            let path = self.path.display();
+            return Err(format!(
+                "{path}: no room in the filter budget for what was remembered of filter use, a cold start"
+            ));
         }
+        let tables = stored.tables.into_iter();
+        state.waiting = tables.map(|table| ((table.id, table.file_number), table.segments)).collect();
+        Ok(())
     }
 
     /// Whether something changed that its file does not tell, and is to be written now. Then one of the calls below follows.
     pub(crate) fn begin_save(&self) -> bool {
         // Unless an earlier save waits for its turn, or hangs.
-        let begins = !self.is_saving.load(Ordering::Acquire) && self.is_changed.swap(false, Ordering::AcqRel);
-        if begins {
-            self.is_saving.store(true, Ordering::Release);
+        if self.is_saving.swap(true, Ordering::AcqRel) {
+            return false;
         }
+        let begins = self.is_changed.swap(false, Ordering::AcqRel);
+        self.is_saving.store(begins, Ordering::Release);
         begins
     }
 
@@ -154,7 +143,8 @@ impl Folder {
     /// As [`save`](Self::save), where something changed. The database is closed: no other save is under way, nor will one that was about
     /// to be made.
     pub(crate) fn save_last(&self, notices: &Notices, collect: impl FnOnce() -> StoredHotness) {
-        let is_unsaved = self.is_saving.load(Ordering::Acquire) || self.is_changed.load(Ordering::Acquire);
+        // In this order: a save that begins meanwhile has one of them set all the time.
+        let is_unsaved = self.is_changed.load(Ordering::Acquire) || self.is_saving.load(Ordering::Acquire);
         if is_unsaved && self.is_lock_held() {
             self.write(notices, collect());
         }
@@ -213,13 +203,23 @@ impl State {
     }
 }
 
+/// Whether this process has the database in the folder open for writing. An engine then keeps the lock file open, and it opens none for
+/// reading only. Also `true` where the system does not tell. Compares the names of the files that this process has open: to look at the
+/// files themselves would touch those of other databases.
+fn is_held(engine: &Engine, folder: &Path) -> bool {
+    let Ok(lock) = fs::canonicalize(folder.join(engine.lock_file.text())) else { return false };
+    let Ok(open) = fs::read_dir("/proc/self/fd") else { return true };
+    open.flatten().any(|file| fs::read_link(file.path()).is_ok_and(|path| path == lock))
+}
+
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::{fs::File, os::unix::fs::symlink, time::Duration};
 
     use springbloom_testkit::cpu_time::{TICK, cpu_time};
 
     use super::*;
+    use crate::engine::test_engine::TEST_ENGINE;
 
     /// What the `n`-th table was remembered with.
     fn segments(n: u64) -> Vec<StoredSegment> {
@@ -265,5 +265,22 @@ mod tests {
             many_take < 100 * few_take.max(TICK),
             "{few_take:?} for {few} tables, {many_take:?} for {many}"
         );
+    }
+
+    #[test]
+    fn a_lock_is_held_while_it_is_open_here() {
+        let folders = [(); 2].map(|()| tempfile::tempdir().expect("folder"));
+        let are_held = || folders.each_ref().map(|folder| is_held(&TEST_ENGINE, folder.path()));
+        let lock = |at: usize| File::create(folders[at].path().join("LOCK")).expect("create");
+        assert_eq!(are_held(), [false, false]);
+        let second = lock(1);
+        drop(lock(0));
+        assert_eq!(are_held(), [false, true]);
+        let link = folders[0].path().join("link");
+        symlink(folders[1].path(), &link).expect("a link");
+        assert!(is_held(&TEST_ENGINE, &link), "whatever leads there");
+        let _first = lock(0);
+        drop(second);
+        assert_eq!(are_held(), [true, false]);
     }
 }

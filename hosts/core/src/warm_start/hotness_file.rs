@@ -39,14 +39,11 @@ pub fn from_stored(segment: StoredSegment) -> SegmentUse {
 /// Reads the folder's file. `None` if there is none. Errors on one that cannot be used.
 pub fn read(engine: &Engine, folder: &Path) -> Result<Option<StoredHotness>, Error> {
     let path = folder.join(engine.hotness_file.text());
-    let bytes = match bytes_of(&path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(source) => return Err(Error::Io { path, source }),
-    };
-    match StoredHotness::decode(&bytes) {
-        Ok(stored) => Ok(Some(stored)),
-        Err(error) => Err(Error::Table { path, message: error.to_string() }),
+    match bytes_of(&path).map(|bytes| StoredHotness::decode(&bytes)) {
+        Ok(Ok(stored)) => Ok(Some(stored)),
+        Ok(Err(error)) => Err(Error::Table { path, message: error.to_string() }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(Error::Io { path, source }),
     }
 }
 
@@ -71,7 +68,10 @@ pub(crate) fn replace(engine: &Engine, folder: &Path, hotness: &StoredHotness) -
     }
     let new = folder.join(engine.hotness_file_new.text());
     // A new file: never a killed process's remains, nor a link to elsewhere.
-    remove(&new)?;
+    match fs::remove_file(&new) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => (),
+    }
     let mut file = File::create_new(&new)?;
     file.write_all(&bytes)?;
     fs::rename(&new, current)
@@ -110,14 +110,6 @@ impl Drop for Writer<'_> {
         let (written, is_over) = &WRITTEN;
         written.lock().remove(self.0);
         is_over.notify_all();
-    }
-}
-
-/// Deletes a file if it is there.
-fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
     }
 }
 

@@ -2,4 +2,3 @@
 
 pub(crate) mod folder;
 pub mod hotness_file;
-mod lock_file;

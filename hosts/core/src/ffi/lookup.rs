@@ -1,18 +1,42 @@
-//! What a lookup asks a table's units, and tells of its end.
+//! What a lookup asks a table's units, and tells of its end; and the table's index in memory.
 
-use std::{ffi::c_int, slice};
+use std::{ffi::c_int, slice, sync::Arc};
 
 use springbloom_filter::KeyDigest;
-use springbloom_manager::{self as manager, Answer, Outcome, set_host_bytes_of_thread};
+use springbloom_index::Cursor;
+use springbloom_manager::{self as manager, Answer, LoadedIndex, Outcome, set_host_bytes_of_thread};
 
-use super::{
-    super::{
-        table::LentTable,
-        types::{BatchKey, Ended},
-    },
-    guarded,
-};
-use crate::engine::{Bytes, Comparator};
+use super::{guarded, owned::LentTable};
+use crate::engine::{Bytes, Comparator, IndexEntry};
+
+/// A key of a batch.
+#[repr(C)]
+pub(super) struct BatchKey<'a> {
+    pub(super) key: Bytes<'a>,
+    pub(super) digest: KeyDigest,
+    pub(super) segment: u32,
+    pub(super) may_match: u32,
+}
+
+/// How a lookup of a key that may match ended.
+#[repr(C)]
+#[expect(dead_code, reason = "the adapter makes them")]
+enum Ended {
+    Missing,
+    Found,
+    NotRead,
+}
+
+/// Where a cursor goes.
+#[repr(C)]
+#[expect(dead_code, reason = "the adapter makes them")]
+enum Move {
+    First,
+    Last,
+    Seek,
+    Next,
+    Previous,
+}
 
 #[unsafe(no_mangle)]
 extern "C" fn sb_set_thread_bytes(bytes: usize) {
@@ -90,4 +114,42 @@ extern "C" fn sb_table_record(table: LentTable<'_>, segment: u32, ended: Ended) 
             Ended::NotRead => handle.record(segment, Outcome::NotRead),
         }
     });
+}
+
+struct IndexCursor {
+    index: Arc<LoadedIndex>,
+    cursor: Cursor,
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn sb_table_index(table: LentTable<'_>) -> Option<Box<IndexCursor>> {
+    guarded(None, || {
+        let index = table.get().handle()?.loaded_index()?;
+        Some(Box::new(IndexCursor { index, cursor: Cursor::default() }))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn sb_index_cursor_free(cursor: Option<Box<IndexCursor>>) {
+    guarded((), || drop(cursor));
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn sb_index_move<'a>(
+    IndexCursor { index, cursor }: &'a mut IndexCursor,
+    to: Move,
+    key: Bytes<'_>,
+    entry: &mut IndexEntry<'a>,
+) -> c_int {
+    let found = guarded(None, || match to {
+        Move::First => cursor.first(index),
+        Move::Last => cursor.last(index),
+        Move::Seek => cursor.seek(index, key.get()),
+        Move::Next => cursor.next(index),
+        Move::Previous => cursor.previous(index),
+    });
+    let Some(found) = found else { return 0 };
+    *entry =
+        IndexEntry { separator: Bytes::of(found.separator), offset: found.offset, size: found.size.into() };
+    1
 }

@@ -1,10 +1,13 @@
 //! Units of a table that is being written, and their block.
 
-use std::ffi::c_int;
+use std::{
+    ffi::c_int,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
 
 use springbloom_format::{BlockHeader, Contents, Directory};
 
-use super::{super::types::OPENED, guarded};
+use super::{OPENED, guarded};
 use crate::{
     engine::Bytes,
     instance::Filters,
@@ -26,11 +29,7 @@ extern "C" fn sb_builder_new(
 
 /// What a builder is given without a panic, or it gives up.
 fn add_guarded(builder: &mut UnitBuilder, add: impl FnOnce(&mut UnitBuilder)) {
-    let is_added = guarded(false, || {
-        add(builder);
-        true
-    });
-    if !is_added {
+    if catch_unwind(AssertUnwindSafe(|| add(builder))).is_err() {
         builder.give_up();
     }
 }

@@ -6,19 +6,22 @@ use std::{
     time::Duration,
 };
 
-use super::{
-    super::{shared::Shared, types::Setting},
-    guarded, told_guarded,
-};
+use super::{guarded, owned::Shared, told_guarded};
 use crate::{
     engine::{Bytes, Cache, CacheUse, Engine},
     instance::{
-        Filters,
+        Counted, Filters,
         shared::{give_up_shared_instance, shared_instance, shared_instance_if_any},
     },
     settings::{HostSettings, Settings, table::SETTINGS},
-    tables::Counted,
 };
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct Setting<'a> {
+    pub(super) name: Bytes<'a>,
+    pub(super) value: Bytes<'a>,
+}
 
 /// Has a text taken.
 fn give(context: *mut c_void, take: extern "C" fn(*mut c_void, Bytes<'_>), text: impl FnOnce() -> String) {
@@ -101,7 +104,7 @@ extern "C" fn sb_filters_host_settings(filters: &Filters) -> &HostSettings {
 
 #[unsafe(no_mangle)]
 extern "C" fn sb_filters_budget_bytes(filters: &Filters) -> u64 {
-    guarded(0, || filters.budget_bytes() as u64)
+    guarded(0, || filters.budget.in_force() as u64)
 }
 
 #[unsafe(no_mangle)]
