@@ -9,6 +9,7 @@
 
 #include "cache/cache_key.h"
 #include "cache/typed_cache.h"
+#include "owners.h"
 
 namespace springbloom {
 
@@ -226,7 +227,7 @@ rocksdb::Status UseCache(const sb_filters* filters, const rocksdb::BlockBasedTab
   if (!sb_filters_use_cache(filters, cache, options.block_cache.get(), &share, error, sizeof(error))) {
     return rocksdb::Status::InvalidArgument("springbloom", error);
   }
-  use->reset(share, CacheUseRelease());
+  use->reset(share, FreeBy<sb_cache_use_release>());
   return rocksdb::Status::OK();
 }
 

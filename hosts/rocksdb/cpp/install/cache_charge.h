@@ -12,13 +12,6 @@ namespace springbloom {
 // A cache is a std::shared_ptr<rocksdb::Cache>.
 extern const sb_cache_calls kBlockCacheCalls;
 
-struct CacheUseRelease {
-  void operator()(sb_cache_use* use) const {
-    if (use != nullptr) {
-      sb_cache_use_release(use);
-    }
-  }
-};
 // Shared by the copies of a table factory, which is what options and open databases have a cache by.
 using CacheUse = std::shared_ptr<sb_cache_use>;
 
