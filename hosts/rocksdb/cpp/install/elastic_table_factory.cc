@@ -254,20 +254,29 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
   }
   const ReadObjects objects(reader_options);
   const bool may_have_prefixes = UnitTable::MayHavePrefixes(*rep.table_properties) && FiltersPrefixes(TableOptions());
-  const UnitHeads heads(unit_table ? &*unit_table : nullptr, has_budget, may_have_prefixes, read_options, objects,
-                        rep.file.get());
-  if (heads.AreNone()) {
+  const auto head_of = [&](int contents) {
+    return unit_table ? unit_table->ReadHeadOf(contents, objects, rep.file.get())
+                      : UnitTable::Head{has_budget ? SB_UNREADABLE : SB_NO_ROOM};
+  };
+  const UnitTable::Head keys = head_of(SB_KEYS);
+  UnitTable::Head prefixes{SB_NO_SUCH_UNITS};
+  if (may_have_prefixes) {
+    // What failed is not tried once more.
+    prefixes = keys.why == SB_OPENED || keys.why == SB_NO_SUCH_UNITS ? head_of(SB_PREFIXES) : UnitTable::Head{keys.why};
+  }
+  if (keys.why == SB_NO_SUCH_UNITS && prefixes.why == SB_NO_SUCH_UNITS) {
     return s;
   }
   ColumnFamilyRef family = ColumnFamily::Of(filters, reader_options, is_for_writing_.load(std::memory_order_relaxed));
-  if (heads.IsAny(SB_CORRUPT)) {
+  if (keys.why == SB_CORRUPT || prefixes.why == SB_CORRUPT) {
     rocksdb::Warn(objects.log, "springbloom: %s is read without filter units: its filter block is damaged or of a newer version",
                   rep.file->file_name().c_str());
-  } else if (heads.IsAny(SB_UNREADABLE)) {
+  } else if (keys.why == SB_UNREADABLE || prefixes.why == SB_UNREADABLE) {
     family->WarnOfUnreadable(rep.file->file_name());
   }
   auto reader = std::make_unique<ElasticTableReader>(std::move(*table_reader), std::move(family), reader_options.level);
-  reader->Open(heads);
+  reader->Open(SB_PREFIXES, prefixes);
+  reader->Open(SB_KEYS, keys);
   *table_reader = std::move(reader);
   return s;
 }

@@ -53,7 +53,7 @@ ColumnFamily::ColumnFamily(FiltersRef given, const TableReaderOptions& options, 
       comparator(options.internal_comparator.user_comparator()),
       objects(std::make_shared<const ReadObjects>(options)),
       family_(sb_column_family_open(filters.get(), Bytes(options.cur_db_session_id), Bytes(FolderOfDatabase(options)),
-                                    is_for_writing ? 1 : 0, rows, FileAccess::Make(options))),
+                                    is_for_writing ? 1 : 0, rows, FileAccessFor(options))),
       verify_below_(sb_filters_host_settings(filters.get())->verify_below) {}
 
 void ColumnFamily::LogOpening(const TableReaderOptions& options) const {

@@ -7,7 +7,7 @@
 
 #include "owners.h"
 #include "options/cf_options.h"
-#include "read/read_objects.h"
+#include "read/file_reader.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb_release.h"
 #include "util/random.h"

@@ -28,22 +28,16 @@ using rocksdb::perf_context;
 using rocksdb::perf_level;
 
 ElasticTableReader::ElasticTableReader(std::unique_ptr<rocksdb::TableReader> stock, ColumnFamilyRef family, int level)
-    : file_(TableFile::Of(std::move(stock), family->objects)),
-      stock_(file_->Stock()),
+    : ForwardingTableReader(stock.get()),
+      file_(TableFile::Of(std::move(stock), family->objects)),
       units_(std::move(family)),
       has_range_tombstones_(RepOf(Inner()).fragmented_range_dels != nullptr),
       level_(level) {}
 
-void ElasticTableReader::Open(const UnitHeads& heads) {
-  if (heads.prefixes_why != SB_NO_SUCH_UNITS) {
-    OpenUnits(SB_PREFIXES, heads.prefixes_why, heads.prefixes);
+void ElasticTableReader::Open(int contents, const UnitTable::Head& head) {
+  if (head.why == SB_NO_SUCH_UNITS) {
+    return;
   }
-  if (heads.keys_why != SB_NO_SUCH_UNITS) {
-    OpenUnits(SB_KEYS, heads.keys_why, heads.keys);
-  }
-}
-
-void ElasticTableReader::OpenUnits(int contents, int why, const UnitTable::Head& head) {
   const rocksdb::BlockBasedTable::Rep& stock = RepOf(Inner());
   const ColumnFamily& family = units_.Family();
   sb_table_spec spec{};
@@ -57,15 +51,15 @@ void ElasticTableReader::OpenUnits(int contents, int why, const UnitTable::Head&
   spec.index_bytes = may_have_index ? WholeIndexBytes(stock) : 0;
   const sb_head read{Bytes(head.bytes), head.block_offset, Bytes(stock.table_properties->db_session_id)};
   const sb_table* table = nullptr;
-  why = sb_table_open(family.filters.get(), family.Handle(), &spec, why == SB_OPENED ? &read : nullptr, why, file_->Share(),
-                      &table);
+  const int why = sb_table_open(family.filters.get(), family.Handle(), &spec, head.why == SB_OPENED ? &read : nullptr, head.why,
+                                file_->Share(), &table);
   if (contents == SB_PREFIXES) {
-    PrefixFilter::Plant(stock_, units_.FamilyRef(), table);
+    PrefixFilter::Plant(&Inner(), units_.FamilyRef(), table);
   } else {
     units_.Set(table);
   }
   if (spec.index_bytes != 0 && table != nullptr) {
-    WholeIndexReader::Plant(stock_, table);
+    WholeIndexReader::Plant(&Inner(), table);
     has_whole_index_ = true;
   }
   if (why == SB_NO_ROOM) {
@@ -80,12 +74,12 @@ ElasticTableReader::~ElasticTableReader() {
     prefixes->Close(obsolete);
   }
   if (has_whole_index_) {
-    WholeIndexReader::Of(*stock_)->Close();
+    WholeIndexReader::Of(Inner())->Close();
   }
   units_.Close(obsolete);
   if (file_->IsShared()) {
     // A read that is under way keeps it for longer than the column family, which clearing the block cache would use.
-    release::LeaveBlocksInCache(*stock_);
+    release::LeaveBlocksInCache(Inner());
   }
   // Before the column family, with which the database may be closed.
   file_.reset();
@@ -171,8 +165,8 @@ rocksdb::InternalIterator* ElasticTableReader::NewIterator(const ReadOptions& re
                                                            bool skip_filters, rocksdb::TableReaderCaller caller,
                                                            size_t compaction_readahead_size, bool allow_unprepared_value) {
   rocksdb::InternalIterator* const iterator = IterateWhileFiltersGiveWay(units_.Family().filters.get(), arena, [&] {
-    return ForwardingTableReader::NewIterator(read_options, prefix_extractor, arena, skip_filters, caller,
-                                              compaction_readahead_size, allow_unprepared_value);
+    return Inner().NewIterator(read_options, prefix_extractor, arena, skip_filters, caller, compaction_readahead_size,
+                               allow_unprepared_value);
   });
   const PrefixFilter* const prefixes = Prefixes();
   if (prefixes == nullptr || !SeekOutcomes::AreOf(read_options, prefix_extractor, skip_filters)) {
