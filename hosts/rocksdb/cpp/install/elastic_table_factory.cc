@@ -4,10 +4,8 @@
 #include <optional>
 
 #include "write/elastic_table_builder.h"
-#include "write/small_index.h"
 #include "read/elastic_table_reader.h"
 #include "file/writable_file_writer.h"
-#include "prefixes.h"
 #include "rocksdb/env.h"
 #include "rocksdb/utilities/options_type.h"
 #include "write/unit_block_policy.h"
@@ -16,6 +14,7 @@
 
 namespace springbloom {
 
+using rocksdb::BlockBasedTableOptions;
 using rocksdb::OptionType;
 using rocksdb::OptionTypeFlags;
 using rocksdb::OptionTypeInfo;
@@ -39,9 +38,29 @@ const std::unordered_map<std::string, OptionTypeInfo>& OptionMap() {
   return map;
 }
 
+// The usual distance between whole keys in a block: an index of numbered keys shrinks to a third.
+constexpr int kSmallIndexRestartInterval = 16;
+
+// Index and blocks of new tables where the block cache pays for filters: every byte of index takes one from data. Changes what the program
+// left at RocksDB's default. `block_bytes`: of a block of data; 0: RocksDB's default.
+void ShrinkIndex(uint32_t block_bytes, BlockBasedTableOptions* options) {
+  const BlockBasedTableOptions defaults;
+  if (options->no_block_cache || options->block_cache == nullptr) {
+    return;
+  }
+  // A hash index can have no other.
+  if (options->index_block_restart_interval == defaults.index_block_restart_interval &&
+      options->index_type != BlockBasedTableOptions::kHashSearch) {
+    options->index_block_restart_interval = kSmallIndexRestartInterval;
+  }
+  if (block_bytes != 0 && options->block_size == defaults.block_size) {
+    options->block_size = block_bytes;
+  }
+}
+
 }  // namespace
 
-ElasticTableFactory::ElasticTableFactory(const rocksdb::BlockBasedTableOptions& table_options, FiltersRef filters)
+ElasticTableFactory::ElasticTableFactory(const BlockBasedTableOptions& table_options, FiltersRef filters)
     : BlockBasedTableFactory(table_options), connection_(std::move(filters)) {
   RegisterOptions(&options_, &OptionMap());
 }
@@ -52,12 +71,10 @@ ElasticTableFactory::ElasticTableFactory(const ElasticTableFactory& other)
       connection_(other.connection_),
       is_for_writing_(other.is_for_writing_.load(std::memory_order_relaxed)) {}
 
-const rocksdb::BlockBasedTableOptions& ElasticTableFactory::TableOptions() const {
-  return *GetOptions<rocksdb::BlockBasedTableOptions>();
-}
+const BlockBasedTableOptions& ElasticTableFactory::TableOptions() const { return *GetOptions<BlockBasedTableOptions>(); }
 
-rocksdb::BlockBasedTableOptions ElasticTableFactory::NewTableOptions() const {
-  rocksdb::BlockBasedTableOptions options(TableOptions());
+BlockBasedTableOptions ElasticTableFactory::NewTableOptions() const {
+  BlockBasedTableOptions options(TableOptions());
   const FiltersRef filters = Connected();
   if (filters != nullptr && sb_filters_host_settings(filters.get())->writes_units != 0 &&
       sb_filters_host_settings(filters.get())->shrinks_index != 0) {
@@ -74,11 +91,6 @@ const void* ElasticTableFactory::GetOptionsPtr(const std::string& name) const {
 Status ElasticTableFactory::Connect() const {
   FiltersRef filters;
   return connection_.Get(options_, TableOptions(), &filters);
-}
-
-bool ElasticTableFactory::Uses(const sb_filters* filters) const {
-  const FiltersRef connected = Connected();
-  return connected != nullptr && connected.get() == filters;
 }
 
 FiltersRef ElasticTableFactory::Connected(rocksdb::Logger* log) const {
@@ -205,7 +217,7 @@ rocksdb::TableBuilder* ElasticTableFactory::NewTableBuilder(const rocksdb::Table
                   comparator->Name(), file->file_name().c_str());
     return BlockBasedTableFactory::NewTableBuilder(builder_options, file);
   }
-  return new ElasticTableBuilder(filters, NewTableOptions(), builder_options, file);
+  return NewElasticTableBuilder(filters, NewTableOptions(), builder_options, file);
 }
 
 Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_options,

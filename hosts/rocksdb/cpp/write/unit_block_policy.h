@@ -6,13 +6,14 @@
 // and a stock engine finds a filter of a policy that it does not know and leaves it alone.
 #pragma once
 
+#include <memory>
 #include <string>
 
+#include "cache/cache_reservation_manager.h"
 #include "owners.h"
-#include "rocksdb/comparator.h"
 #include "rocksdb/filter_policy.h"
+#include "rocksdb/table.h"
 #include "table/table_builder.h"
-#include "write/construction_charge.h"
 
 namespace springbloom {
 
@@ -24,12 +25,7 @@ inline constexpr const char* kUnitBlockMetaName = "fullfilter.springbloom.Filter
 class UnitBlockPolicy final : public rocksdb::FilterPolicy {
  public:
   UnitBlockPolicy(const FiltersRef& filters, const rocksdb::BlockBasedTableOptions& table_options,
-                  const rocksdb::TableBuilderOptions& options)
-      : filters_(filters),
-        bytewise_(options.internal_comparator.user_comparator() == rocksdb::BytewiseComparator()),
-        session_(options.db_session_id),
-        file_number_(options.cur_file_num),
-        charge_(table_options) {}
+                  const rocksdb::TableBuilderOptions& options);
 
   const char* Name() const override { return kUnitBlockPolicyName; }
   const char* CompatibilityName() const override { return kUnitBlockPolicyName; }
@@ -57,17 +53,19 @@ class UnitBlockPolicy final : public rocksdb::FilterPolicy {
   static constexpr uint64_t kEntriesPerUpdate = 4096;
 
   void CountEntry() {
-    if (charge_.IsOn() && entries_++ % kEntriesPerUpdate == 0) {
-      charge_.Update(units_.get());
+    if (charge_ != nullptr && entries_++ % kEntriesPerUpdate == 0) {
+      Charge();
     }
   }
+  void Charge() const;
 
   FiltersRef filters_;
   const bool bytewise_;
   const std::string session_;
   const uint64_t file_number_;
   mutable BuilderPtr units_;
-  mutable ConstructionCharge charge_;
+  // Of the memory of units under construction to the block cache; null unless cache_usage_options ask for it, as of stock filters.
+  const std::shared_ptr<rocksdb::CacheReservationManager> charge_;
   uint64_t entries_ = 0;
 };
 
