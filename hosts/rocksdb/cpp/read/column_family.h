@@ -47,6 +47,8 @@ class ColumnFamily {
 
   const FiltersRef filters;
   const rocksdb::Comparator* const comparator;
+  // The same for the core.
+  const sb_comparator order;
   const std::shared_ptr<const ReadObjects> objects;
 
  private:

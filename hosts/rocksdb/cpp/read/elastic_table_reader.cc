@@ -45,7 +45,7 @@ void ElasticTableReader::Open(int contents, const UnitTable::Head& head) {
   spec.file_number = stock.table_properties->orig_file_number;
   spec.level = stock.level;
   spec.contents = contents;
-  spec.comparator = ComparatorOf(*family.comparator);
+  spec.comparator = family.order;
   spec.family = Bytes(stock.table_properties->column_family_name);
   const bool may_have_index = contents == SB_KEYS && sb_filters_host_settings(family.filters.get())->has_indexes != 0;
   spec.index_bytes = may_have_index ? WholeIndexBytes(stock) : 0;
@@ -78,8 +78,9 @@ ElasticTableReader::~ElasticTableReader() {
   }
   units_.Close(obsolete);
   if (file_->IsShared()) {
-    // A read that is under way keeps it for longer than the column family, which clearing the block cache would use.
-    release::LeaveBlocksInCache(Inner());
+    // A read that is under way keeps the stock reader, which leaves the block cache alone in the end: the column family's options and
+    // comparator, which it needs to clear that, may be gone by then.
+    ForwardingTableReader::MarkObsolete(/*uncache_aggressiveness=*/0);
   }
   // Before the column family, with which the database may be closed.
   file_.reset();
@@ -181,7 +182,7 @@ rocksdb::InternalIterator* ElasticTableReader::NewIterator(const ReadOptions& re
 bool ElasticTableReader::MayMatch(const Slice& internal_key, sb_batch_key* sought) const {
   const Slice key = rocksdb::ExtractUserKeyAndStripTimestamp(internal_key, TimestampBytes());
   *sought = {Bytes(key), LookupDigest(key, units_.Family()), 0, 1};
-  const bool may_match = units_.MayMatch(ComparatorOf(Comparator()), sought->digest, key, &sought->segment);
+  const bool may_match = units_.MayMatch(units_.Family().order, sought->digest, key, &sought->segment);
   CountAnswers(/*rejected=*/may_match ? 0 : 1, /*passed=*/may_match ? 1 : 0);
   return may_match;
 }
@@ -232,7 +233,7 @@ void ElasticTableReader::SkipRejected(MultiGetContext::Range* range, BatchKeys* 
     const Slice user_key = rocksdb::StripTimestampFromUserKey(key->ukey_with_ts, TimestampBytes());
     (*passed)[count++] = {Bytes(user_key), BatchDigest(user_key, key.index(), units_.Family()), 0, 1};
   }
-  units_.MayMatch(ComparatorOf(Comparator()), passed->data(), count);
+  units_.MayMatch(units_.Family().order, passed->data(), count);
   size_t kept = 0;
   size_t asked = 0;
   for (auto key = range->begin(); key != range->end(); ++key) {
@@ -259,64 +260,42 @@ Status ElasticTableReader::MultiGetFilter(const ReadOptions& read_options, const
   return Status::OK();
 }
 
-class ElasticTableReader::Batch {
- public:
-  // Asks the units. RocksDB with coroutines calls MultiGetFilter first, and then wants no filters: the units are asked once more, as the
-  // policy learns by segment. That they let a key pass is recorded when it is known how that ended, and so once.
-  Batch(ElasticTableReader& table, const ReadOptions& read_options, const MultiGetContext::Range& range,
-        const SliceTransform* prefix_extractor, bool skip_filters)
-      : table_(table),
-        are_filtered_((!skip_filters || rocksdb::using_coroutines()) && table.HasUnits()),
-        passed_(range, range.begin(), range.end()) {
-    if (are_filtered_) {
-      table_.SkipRejected(&passed_, &sought_, /*counts=*/!skip_filters, [&](rocksdb::KeyContext* key) {
-        if (Status s = table_.Verified(read_options, key->ikey, key->get_context, prefix_extractor); !s.ok()) {
-          *key->s = std::move(s);
-        }
-      });
-    }
-    for (auto key = passed_.begin(); key != passed_.end(); ++key) {
-      asked_[count_++] = {&*key, key->get_context->State(), key->get_context->get_context_stats_.num_cache_miss};
-    }
-  }
-
-  // What the stock reader is to look up.
-  const MultiGetContext::Range& Passed() const { return passed_; }
-
-  // The stock reader did.
-  void Finish(const ReadOptions& read_options, const SliceTransform* prefix_extractor) {
-    for (size_t i = 0; i < count_; ++i) {
-      const rocksdb::KeyContext& key = *asked_[i].key;
-      table_.ReadAgainWhereRefused(read_options, key.ikey, asked_[i].before, key.get_context, prefix_extractor, key.s);
-      table_.CountBlockReads(asked_[i].misses_before, *key.get_context);
-      if (are_filtered_) {
-        table_.RecordPassed(sought_[i].segment, read_options, asked_[i].before, *key.s, *key.get_context);
+void ElasticTableReader::MultiGet(const ReadOptions& read_options, const MultiGetContext::Range* range,
+                                  const SliceTransform* prefix_extractor, bool skip_filters) {
+  // RocksDB with coroutines calls MultiGetFilter first, and then wants no filters: the units are asked once more, as the policy learns by
+  // segment. That they let a key pass is recorded when it is known how that ended, and so once.
+  const bool are_filtered = (!skip_filters || rocksdb::using_coroutines()) && HasUnits();
+  MultiGetContext::Range passed(*range, range->begin(), range->end());
+  BatchKeys sought;
+  if (are_filtered) {
+    SkipRejected(&passed, &sought, /*counts=*/!skip_filters, [&](rocksdb::KeyContext* key) {
+      if (Status s = Verified(read_options, key->ikey, key->get_context, prefix_extractor); !s.ok()) {
+        *key->s = std::move(s);
       }
-    }
+    });
   }
-
- private:
+  if (passed.empty()) {
+    return;
+  }
   struct Asked {
     rocksdb::KeyContext* key;
     GetContext::GetState before;
     uint64_t misses_before;
   };
-
-  ElasticTableReader& table_;
-  const bool are_filtered_;
-  MultiGetContext::Range passed_;
-  BatchKeys sought_;
   // A copy, because reading marks the keys that it finds as done in every range over the batch.
-  std::array<Asked, MultiGetContext::MAX_BATCH_SIZE> asked_;
-  size_t count_ = 0;
-};
-
-void ElasticTableReader::MultiGet(const ReadOptions& read_options, const MultiGetContext::Range* range,
-                                  const SliceTransform* prefix_extractor, bool skip_filters) {
-  Batch batch(*this, read_options, *range, prefix_extractor, skip_filters);
-  if (!batch.Passed().empty()) {
-    Inner().MultiGet(read_options, &batch.Passed(), prefix_extractor, skip_filters);
-    batch.Finish(read_options, prefix_extractor);
+  std::array<Asked, MultiGetContext::MAX_BATCH_SIZE> asked;
+  size_t count = 0;
+  for (auto key = passed.begin(); key != passed.end(); ++key) {
+    asked[count++] = {&*key, key->get_context->State(), key->get_context->get_context_stats_.num_cache_miss};
+  }
+  Inner().MultiGet(read_options, &passed, prefix_extractor, skip_filters);
+  for (size_t i = 0; i < count; ++i) {
+    const auto& [key, before, misses_before] = asked[i];
+    ReadAgainWhereRefused(read_options, key->ikey, before, key->get_context, prefix_extractor, key->s);
+    CountBlockReads(misses_before, *key->get_context);
+    if (are_filtered) {
+      RecordPassed(sought[i].segment, read_options, before, *key->s, *key->get_context);
+    }
   }
 }
 

@@ -55,8 +55,6 @@ class ElasticTableReader final : public release::ForwardingTableReader {
  private:
   // Keys of a batch, without timestamp.
   using BatchKeys = std::array<sb_batch_key, rocksdb::MultiGetContext::MAX_BATCH_SIZE>;
-  // A batch between what precedes the stock reader's MultiGet and what follows it.
-  class Batch;
 
   // Whether the units let the key pass.
   bool MayMatch(const rocksdb::Slice& internal_key, sb_batch_key* sought) const;
@@ -84,9 +82,8 @@ class ElasticTableReader final : public release::ForwardingTableReader {
   void RecordPassed(uint32_t segment, const rocksdb::ReadOptions& read_options, rocksdb::GetContext::GetState before,
                     const rocksdb::Status& status, const rocksdb::GetContext& after) const;
 
-  const rocksdb::Comparator& Comparator() const { return *units_.Family().comparator; }
   rocksdb::Statistics* Statistics() const { return units_.Family().objects->statistics.get(); }
-  size_t TimestampBytes() const { return Comparator().timestamp_size(); }
+  size_t TimestampBytes() const { return units_.Family().comparator->timestamp_size(); }
 
   // Shared with reads of its file that are under way. It owns the stock reader.
   TableFile::Ref file_;
