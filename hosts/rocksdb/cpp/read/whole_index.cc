@@ -50,29 +50,6 @@ bool ReadEntries(const BlockBasedTable::Rep& table, const rocksdb::ImmutableOpti
 
 uint64_t EndOf(const BlockHandle& handle) { return handle.offset() + BlockBasedTable::BlockSizeWithTrailer(handle); }
 
-// Reads all entries of a table's index.
-bool ReadEntries(const BlockBasedTable::Rep& table, const rocksdb::ImmutableOptions& options, const TakeEntry& take) {
-  rocksdb::RandomAccessFileReader file = ReaderOf(table.file->file(), table.file->file_name());
-  if (table.index_type != BlockBasedTableOptions::kTwoLevelIndexSearch) {
-    return ReadEntries(table, options, &file, /*buffer=*/nullptr, table.index_handle, take);
-  }
-  std::vector<BlockHandle> handles;
-  const bool is_read = ReadEntries(table, options, &file, /*buffer=*/nullptr, table.index_handle,
-                                   [&](const Slice&, const BlockHandle& handle) { handles.push_back(handle); });
-  if (!is_read || handles.empty()) {
-    return false;
-  }
-  const uint64_t from = handles.front().offset();
-  const uint64_t to = EndOf(handles.back());
-  rocksdb::FilePrefetchBuffer partitions;
-  if (from >= to || to > table.file_size || !partitions.Prefetch(rocksdb::IOOptions(), &file, from, to - from).ok()) {
-    return false;
-  }
-  return std::all_of(handles.begin(), handles.end(), [&](const BlockHandle& partition) {
-    return ReadEntries(table, options, &file, &partitions, partition, take);
-  });
-}
-
 using Cursor = std::unique_ptr<sb_index_cursor, FreeBy<sb_index_cursor_free>>;
 
 // Where blocks lie, from the resident index: what an iterator over stock's index says.
@@ -125,10 +102,29 @@ uint64_t WholeIndexBytes(const BlockBasedTable::Rep& table) {
 }
 
 bool ReadWholeIndex(const BlockBasedTable::Rep& table, const rocksdb::ImmutableOptions& options, void* context,
-                    TakeIndexEntry take) {
-  return ReadEntries(table, options, [&](const Slice& separator, const BlockHandle& block) {
+                    TakeIndexEntry take_one) {
+  const auto take = [&](const Slice& separator, const BlockHandle& block) {
     const sb_index_entry entry{Bytes(separator), block.offset(), block.size()};
-    take(context, &entry);
+    take_one(context, &entry);
+  };
+  rocksdb::RandomAccessFileReader file = ReaderOf(table.file->file(), table.file->file_name());
+  if (table.index_type != BlockBasedTableOptions::kTwoLevelIndexSearch) {
+    return ReadEntries(table, options, &file, /*buffer=*/nullptr, table.index_handle, take);
+  }
+  std::vector<BlockHandle> handles;
+  const bool is_read = ReadEntries(table, options, &file, /*buffer=*/nullptr, table.index_handle,
+                                   [&](const Slice&, const BlockHandle& handle) { handles.push_back(handle); });
+  if (!is_read || handles.empty()) {
+    return false;
+  }
+  const uint64_t from = handles.front().offset();
+  const uint64_t to = EndOf(handles.back());
+  rocksdb::FilePrefetchBuffer partitions;
+  if (from >= to || to > table.file_size || !partitions.Prefetch(rocksdb::IOOptions(), &file, from, to - from).ok()) {
+    return false;
+  }
+  return std::all_of(handles.begin(), handles.end(), [&](const BlockHandle& partition) {
+    return ReadEntries(table, options, &file, &partitions, partition, take);
   });
 }
 
