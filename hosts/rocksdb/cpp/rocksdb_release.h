@@ -49,19 +49,6 @@ class BlockBasedTableFactory : public rocksdb::BlockBasedTableFactory {
 };
 #endif
 
-#if SPRINGBLOOM_ROCKSDB >= 100900
-using FilterBitsBuilder = rocksdb::FilterBitsBuilder;
-#else
-class FilterBitsBuilder : public rocksdb::FilterBitsBuilder {
- public:
-#if SPRINGBLOOM_ROCKSDB < 90600
-  virtual void AddKeyAndAlt(const rocksdb::Slice& key, const rocksdb::Slice& alt) = 0;
-#endif
-  virtual size_t CalculateSpace(size_t num_entries) = 0;
-  virtual double EstimatedFpRate(size_t num_entries, size_t bytes) = 0;
-};
-#endif
-
 // A table reader that answers as another one, which outlives it, all that is neither a lookup nor an iterator. Seven of these have bodies in
 // TableReader, so that a forgotten one would compile.
 class ForwardingTableReader : public rocksdb::TableReader {
@@ -106,7 +93,7 @@ class ForwardingTableReader : public rocksdb::TableReader {
 #if SPRINGBLOOM_ROCKSDB >= 90500
   void MarkObsolete(uint32_t uncache_aggressiveness) override { inner_.MarkObsolete(uncache_aggressiveness); }
 #else
-  // Never called.
+  // RocksDB never calls it.
   virtual void MarkObsolete(uint32_t) {}
 #endif
 
@@ -116,14 +103,6 @@ class ForwardingTableReader : public rocksdb::TableReader {
  private:
   rocksdb::TableReader& inner_;
 };
-
-// The stock reader, which a read keeps, leaves the block cache alone when it is destroyed: the column family's options and comparator,
-// which it needs for that, may be gone by then.
-inline void LeaveBlocksInCache([[maybe_unused]] rocksdb::TableReader& stock) {
-#if SPRINGBLOOM_ROCKSDB >= 90500
-  stock.MarkObsolete(/*uncache_aggressiveness=*/0);
-#endif
-}
 
 // A filter of prefixes that stock code asks, which has no block of its own.
 class PrefixBlockReader : public rocksdb::FilterBlockReaderCommon<rocksdb::ParsedFullFilterBlock> {
@@ -181,7 +160,7 @@ class ForwardingIndexReader : public rocksdb::BlockBasedTable::IndexReader {
 template <typename Class, typename Argument>
 Argument ArgumentOf(void (Class::*function)(Argument));
 
-// An iterator that forwards everything to another one. Most of these have bodies in the base class, so that a forgotten one would compile.
+// An iterator that forwards everything but seeks to another one. Most of these have bodies in the base class, so that a forgotten one would compile.
 class ForwardingIterator : public rocksdb::InternalIterator {
  public:
   explicit ForwardingIterator(rocksdb::InternalIterator* inner) : inner_(*inner) {}
@@ -190,8 +169,6 @@ class ForwardingIterator : public rocksdb::InternalIterator {
   bool Valid() const override { return inner_.Valid(); }
   void SeekToFirst() override { inner_.SeekToFirst(); }
   void SeekToLast() override { inner_.SeekToLast(); }
-  void Seek(const rocksdb::Slice& target) override { inner_.Seek(target); }
-  void SeekForPrev(const rocksdb::Slice& target) override { inner_.SeekForPrev(target); }
   void Next() override { inner_.Next(); }
   bool NextAndGetResult(rocksdb::IterateResult* result) override { return inner_.NextAndGetResult(result); }
   void Prev() override { inner_.Prev(); }
