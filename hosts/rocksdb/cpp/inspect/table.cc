@@ -10,7 +10,7 @@
 #include "table/block_based/block_based_table_builder.h"
 #include "table/format.h"
 #include "table/meta_blocks.h"
-#include "write/unit_block_policy.h"
+#include "write/elastic_table_builder.h"
 
 namespace {
 

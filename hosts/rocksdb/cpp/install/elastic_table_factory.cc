@@ -8,7 +8,6 @@
 #include "file/writable_file_writer.h"
 #include "rocksdb/env.h"
 #include "rocksdb/utilities/options_type.h"
-#include "write/unit_block_policy.h"
 #include "read/unit_table.h"
 #include "read/whole_index.h"
 

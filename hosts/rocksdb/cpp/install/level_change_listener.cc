@@ -4,7 +4,7 @@
 
 #include "rocksdb/db.h"
 #include "rocksdb/system_clock.h"
-#include "write/unit_block_policy.h"
+#include "write/elastic_table_builder.h"
 
 namespace springbloom {
 

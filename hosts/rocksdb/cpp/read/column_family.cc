@@ -7,8 +7,6 @@
 #include <mutex>
 #include <tuple>
 
-#include "read/file_access.h"
-
 namespace springbloom {
 
 using rocksdb::TableReaderOptions;

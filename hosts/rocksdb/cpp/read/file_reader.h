@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "abi.h"
 #include "rocksdb_release.h"
 
 namespace springbloom {
@@ -53,5 +54,10 @@ inline int ReadUnits(const ReadObjects& objects, const rocksdb::RandomAccessFile
   }
   return 0;
 }
+
+// Reads a database's table files by their names, sees whether they still exist, and writes to the log. It opens a file for each read: loads
+// by name are rare, and a descriptor for each table would double what max_open_files allows. `options` are those of a reader of the
+// database. Owned by the receiver of the result.
+sb_file_access FileAccessFor(const rocksdb::TableReaderOptions& options);
 
 }  // namespace springbloom

@@ -4,7 +4,7 @@
 
 #include "owners.h"
 #include "table/meta_blocks.h"
-#include "write/unit_block_policy.h"
+#include "write/elastic_table_builder.h"
 
 namespace springbloom {
 

@@ -46,7 +46,7 @@ class UnitTable {
   // Header and directory of units, or why there is none: SB_OPENED, or a reason in the words of springbloom_abi.h.
   struct Head {
     int why;
-    std::string bytes;
+    std::string bytes = {};
     uint64_t block_offset = 0;
   };
   // Of the units with these contents. What is damaged is read once more, as RocksDB's block fetcher does it where the file system can verify

@@ -7,6 +7,10 @@
 
 namespace springbloom {
 
+// Part of the on-disk format: the block's name in the metaindex is "fullfilter." + this.
+inline constexpr const char* kUnitBlockPolicyName = "springbloom.FilterUnits";
+inline constexpr const char* kUnitBlockMetaName = "fullfilter.springbloom.FilterUnits";
+
 // Whether tables get units over prefixes, and iterators ask them.
 //
 // Of an iterator without total_order_seek RocksDB promises the keys with the prefix that it sought, but as long as no filter knows

@@ -1,8 +1,7 @@
-#include "read/file_access.h"
+#include "read/file_reader.h"
 
 #include "options/cf_options.h"
 #include "owners.h"
-#include "read/file_reader.h"
 #include "rocksdb/env.h"
 
 namespace springbloom {
