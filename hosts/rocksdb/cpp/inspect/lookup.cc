@@ -47,10 +47,8 @@ Status TakeVersions(rocksdb::InternalIterator& versions, const rocksdb::Comparat
       break;  // the next version may be in another block
     }
   }
-  if (deleted_up_to != 0 && found->newest == SPRINGBLOOM_NOTHING) {
-    found->newest = SPRINGBLOOM_RANGE_DELETION;
-  }
   if (deleted_up_to != 0) {
+    found->newest = found->newest == SPRINGBLOOM_NOTHING ? SPRINGBLOOM_RANGE_DELETION : found->newest;
     found->ends_lookup = 1;
   }
   return versions.status();
