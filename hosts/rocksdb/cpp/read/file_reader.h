@@ -13,11 +13,16 @@ namespace springbloom {
 // Of a column family: shares, so that a read may last longer than the reader, the column family, and the database.
 struct ReadObjects {
   explicit ReadObjects(const rocksdb::TableReaderOptions& options)
-      : file_system(options.ioptions.fs), log(options.ioptions.info_log), statistics(options.ioptions.statistics) {}
+      : file_system(options.ioptions.fs),
+        log(options.ioptions.info_log),
+        statistics(options.ioptions.statistics),
+        are_mapped(options.ioptions.allow_mmap_reads) {}
 
   const std::shared_ptr<rocksdb::FileSystem> file_system;
   const std::shared_ptr<rocksdb::Logger> log;
   const std::shared_ptr<rocksdb::Statistics> statistics;
+  // Whether open files are.
+  const bool are_mapped;
 };
 
 // A reader of a file that another one owns. RocksDB's own counts into the column family's statistics, which may be gone.

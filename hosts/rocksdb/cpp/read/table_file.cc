@@ -9,13 +9,14 @@ namespace springbloom {
 
 namespace {
 
-// The options that UnitTable::Find uses. RocksDB's own may be gone.
+// The options that reading uses. RocksDB's own may be gone.
 rocksdb::ImmutableOptions OptionsToRead(const ReadObjects& objects) {
   static const auto* defaults = new rocksdb::ImmutableOptions(rocksdb::Options());
   rocksdb::ImmutableOptions options(*defaults);
   options.fs = objects.file_system;
   options.stats = objects.statistics.get();
   options.logger = objects.log.get();
+  options.allow_mmap_reads = objects.are_mapped;
   return options;
 }
 

@@ -48,8 +48,6 @@ bool ReadEntries(const BlockBasedTable::Rep& table, const rocksdb::ImmutableOpti
   return entry.status().ok();
 }
 
-uint64_t EndOf(const BlockHandle& handle) { return handle.offset() + BlockBasedTable::BlockSizeWithTrailer(handle); }
-
 using Cursor = std::unique_ptr<sb_index_cursor, FreeBy<sb_index_cursor_free>>;
 
 // Where blocks lie, from the resident index: what an iterator over stock's index says.
@@ -118,14 +116,18 @@ bool ReadWholeIndex(const BlockBasedTable::Rep& table, const rocksdb::ImmutableO
     return false;
   }
   const uint64_t from = handles.front().offset();
-  const uint64_t to = EndOf(handles.back());
-  rocksdb::FilePrefetchBuffer partitions;
-  if (from >= to || to > table.file_size || !partitions.Prefetch(rocksdb::IOOptions(), &file, from, to - from).ok()) {
+  const uint64_t to = handles.back().offset() + BlockBasedTable::BlockSizeWithTrailer(handles.back());
+  if (from >= to || to > table.file_size) {
     return false;
   }
-  return std::all_of(handles.begin(), handles.end(), [&](const BlockHandle& partition) {
-    return ReadEntries(table, options, &file, &partitions, partition, take);
-  });
+  rocksdb::FilePrefetchBuffer partitions;
+  // It does not take what lies in memory.
+  rocksdb::FilePrefetchBuffer* const buffer = options.allow_mmap_reads ? nullptr : &partitions;
+  if (buffer != nullptr && !buffer->Prefetch(rocksdb::IOOptions(), &file, from, to - from).ok()) {
+    return false;
+  }
+  return std::all_of(handles.begin(), handles.end(),
+                     [&](const BlockHandle& partition) { return ReadEntries(table, options, &file, buffer, partition, take); });
 }
 
 void WholeIndexReader::Plant(rocksdb::TableReader* stock, const sb_table* units) {
