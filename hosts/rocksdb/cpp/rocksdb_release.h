@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 
 #include "db/log_reader.h"
 #include "file/file_prefetch_buffer.h"
@@ -12,7 +11,6 @@
 #include "monitoring/statistics_impl.h"
 #include "rocksdb/file_checksum.h"
 #include "rocksdb/file_system.h"
-#include "rocksdb/table_properties.h"
 #include "rocksdb/version.h"
 #include "table/block_based/block.h"
 #include "table/block_based/block_based_table_factory.h"

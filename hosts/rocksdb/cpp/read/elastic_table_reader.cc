@@ -179,10 +179,9 @@ rocksdb::InternalIterator* ElasticTableReader::NewIterator(const ReadOptions& re
   return SeekOutcomes::Of(iterator, arena, *prefixes, prefix_extractor);
 }
 
-bool ElasticTableReader::MayMatch(const Slice& internal_key, sb_batch_key* sought) const {
+bool ElasticTableReader::MayMatch(const Slice& internal_key, uint32_t* segment) const {
   const Slice key = rocksdb::ExtractUserKeyAndStripTimestamp(internal_key, TimestampBytes());
-  *sought = {Bytes(key), LookupDigest(key, units_.Family()), 0, 1};
-  const bool may_match = units_.MayMatch(units_.Family().order, sought->digest, key, &sought->segment);
+  const bool may_match = units_.MayMatch(units_.Family().order, LookupDigest(key, units_.Family()), key, segment);
   CountAnswers(/*rejected=*/may_match ? 0 : 1, /*passed=*/may_match ? 1 : 0);
   return may_match;
 }
@@ -192,17 +191,17 @@ Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& int
   const GetContext::GetState before = get_context->State();
   const uint64_t misses_before = get_context->get_context_stats_.num_cache_miss;
   const bool is_filtered = !skip_filters && HasUnits();
-  sb_batch_key sought;
+  uint32_t segment = 0;
   if (!is_filtered) {
     PrefixFilter::ForgetQuestion();
-  } else if (!MayMatch(internal_key, &sought)) {
+  } else if (!MayMatch(internal_key, &segment)) {
     return Verified(read_options, internal_key, get_context, prefix_extractor);
   }
   Status s = Inner().Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
   ReadAgainWhereRefused(read_options, internal_key, before, get_context, prefix_extractor, &s);
   CountBlockReads(misses_before, *get_context);
   if (is_filtered) {
-    RecordPassed(sought.segment, read_options, before, s, *get_context);
+    RecordPassed(segment, read_options, before, s, *get_context);
   } else {
     RecordPrefixPassed(before, s, *get_context);
   }

@@ -56,8 +56,8 @@ class ElasticTableReader final : public release::ForwardingTableReader {
   // Keys of a batch, without timestamp.
   using BatchKeys = std::array<sb_batch_key, rocksdb::MultiGetContext::MAX_BATCH_SIZE>;
 
-  // Whether the units let the key pass.
-  bool MayMatch(const rocksdb::Slice& internal_key, sb_batch_key* sought) const;
+  // Whether the units let the key pass, and the segment that would have it.
+  bool MayMatch(const rocksdb::Slice& internal_key, uint32_t* segment) const;
   // Skips the keys that the units reject, after `on_rejected(KeyContext*)`. Gives the others, in their order.
   template <typename OnRejected>
   void SkipRejected(rocksdb::MultiGetContext::Range* range, BatchKeys* passed, bool counts, const OnRejected& on_rejected) const;
