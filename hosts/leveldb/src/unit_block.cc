@@ -23,14 +23,6 @@ constexpr uint64_t kFirstReadBytes = 4096;
 constexpr uint64_t kIgnored = UINT64_MAX;
 constexpr size_t kIgnoredBytes = sizeof(kIgnored);
 
-std::string Fixed64(uint64_t value) {
-  std::string bytes(8, '\0');
-  for (size_t at = 0; at < bytes.size(); ++at) {
-    bytes[at] = static_cast<char>(value >> (8 * at));
-  }
-  return bytes;
-}
-
 bool IsWithin(const BlockHandle& handle, uint64_t file_size) {
   return handle.offset() <= file_size && handle.size() <= file_size - handle.offset() &&
          leveldb::kBlockTrailerSize <= file_size - handle.offset() - handle.size();
@@ -46,14 +38,19 @@ bool ReadAt(const RandomAccessFile& file, uint64_t offset, size_t size, std::str
 
 std::string NewIdentity() {
   std::random_device device;
-  const auto word = [&] { return Fixed64(uint64_t{device()} << 32 | device()); };
-  return word() + word();
+  std::string identity;
+  while (identity.size() < kIdentityBytes) {
+    leveldb::PutFixed32(&identity, device());
+  }
+  return identity;
 }
 
 std::string UnitBlock::Encode() const {
   std::string value;
   handle.EncodeTo(&value);
-  return value + identity + Fixed64(kIgnored);
+  value += identity;
+  leveldb::PutFixed64(&value, kIgnored);
+  return value;
 }
 
 bool UnitBlock::Decode(Slice value, uint64_t file_size) {
