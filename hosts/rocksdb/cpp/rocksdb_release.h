@@ -47,7 +47,7 @@ class BlockBasedTableFactory : public rocksdb::BlockBasedTableFactory {
 };
 #endif
 
-// A table reader that answers as another one, which outlives it, all that is neither a lookup nor an iterator. Seven of these have bodies in
+// A table reader that answers as another one, which outlives it, all that is neither a lookup nor an iterator. Six of these have bodies in
 // TableReader, so that a forgotten one would compile.
 class ForwardingTableReader : public rocksdb::TableReader {
  public:
