@@ -1,10 +1,10 @@
 #include "database.h"
 
+#include <cstring>
 #include <memory>
 #include <utility>
 
 #include "internals.h"
-#include "lookup_digest.h"
 #include "unit_block.h"
 
 namespace springbloom {
@@ -13,26 +13,13 @@ using leveldb::Slice;
 
 namespace {
 
-Slice UserKey(const Slice& internal_key) { return Slice(internal_key.data(), internal_key.size() - leveldb::kKeyTrailerSize); }
-
-// Finds a table's units and reads their head: SB_OPENED, or why there is none, in the words of springbloom_abi.h.
-int ReadHeadOf(leveldb::RandomAccessFile* file, uint64_t file_size, UnitBlock* block, std::string* head) {
-  UnitBlock::Outcome outcome = UnitBlock::Find(file, file_size, block);
-  if (outcome == UnitBlock::kFound) {
-    outcome = block->ReadHead(*file, head);
-  }
-  switch (outcome) {
-    case UnitBlock::kNone:
-      return SB_NO_SUCH_UNITS;
-    case UnitBlock::kUnreadable:
-      return SB_UNREADABLE;
-    case UnitBlock::kDamaged:
-      return SB_CORRUPT;
-    case UnitBlock::kFound:
-      break;
-  }
-  return SB_OPENED;
-}
+// The key that the thread looked up last, for a lookup asks several tables. Longer ones are rare, and hashed for each table.
+struct LastKey {
+  size_t size = SIZE_MAX;
+  sb_digest digest = {};
+  char bytes[488];
+};
+thread_local LastKey last;
 
 sb_head HeadIn(const UnitBlock& block, const std::string& head) {
   return sb_head{Bytes(head), block.handle.offset(), Bytes(block.identity)};
@@ -59,7 +46,7 @@ int Database::ReadHead(const sb_file* file, int32_t, void* context, void (*take)
   }
   UnitBlock block;
   std::string head;
-  const int why = ReadHeadOf(opened.file.get(), self->file_size, &block, &head);
+  const int why = block.ReadHead(opened.file.get(), self->file_size, &head);
   if (why == SB_OPENED) {
     const sb_head read = HeadIn(block, head);
     take(context, &read);
@@ -96,15 +83,15 @@ Database::~Database() {
   sb_column_family_close(selected_.filters.get(), family_, /*may_wait=*/1);
 }
 
-const TableUnits* Database::UnitsOf(uint64_t number) const {
+const sb_table* Database::UnitsOf(uint64_t number) const {
   const TableUnits* table = tables_.Find(number);
-  return table != nullptr && table->AreOpen() ? table : nullptr;
+  return table != nullptr && table->units != nullptr && sb_table_is_open(table->units) != 0 ? table->units : nullptr;
 }
 
 int Database::OpenUnits(uint64_t number, uint64_t file_size, const OpenedFile& file, const sb_table** units) {
   UnitBlock block;
   std::string head;
-  const int why = ReadHeadOf(file.file.get(), file_size, &block, &head);
+  const int why = block.ReadHead(file.file.get(), file_size, &head);
   if (why == SB_NO_SUCH_UNITS) {
     return why;
   }
@@ -173,20 +160,32 @@ void Database::Close(const TableUnits& table, bool is_obsolete) {
   }
 }
 
-Database::Lookup::Lookup(const Database& database, const TableUnits& table, const Slice& internal_key)
-    : table_(table),
-      order_(OrderOf(*database.selected_.user_comparator)),
-      user_key_(UserKey(internal_key)),
-      digest_(LookupDigest(user_key_, *database.family_)) {}
-
-bool Database::Lookup::MayMatch() { return sb_table_may_match(table_.units, &order_, digest_, Bytes(user_key_), &segment_) != 0; }
-
-void Database::Lookup::Record(bool is_found) const {
-  if (is_found) {
-    sb_table_record(table_.units, segment_, SB_FOUND);
-  } else {
-    sb_table_record(table_.units, segment_, SB_MISSING);
+sb_digest Database::LookupDigest(const Slice& user_key) const {
+  if (user_key.size() == last.size && std::memcmp(user_key.data(), last.bytes, last.size) == 0) {
+    return last.digest;
   }
+  // One lookup counts for as many, to keep threads off each other's cache line. A prime number, so that threads that ask databases in turn
+  // do not count for the same one each time.
+  constexpr uint64_t kStep = 61;
+  thread_local uint64_t lookups = 0;
+  if (++lookups % kStep == 0) {
+    sb_column_family_count_lookups(family_, kStep);
+  }
+  const sb_digest digest = sb_digest_of(Bytes(user_key));
+  if (user_key.size() <= sizeof(last.bytes)) {
+    if (last.size == SIZE_MAX) {
+      sb_set_thread_bytes(sizeof(last));
+    }
+    last.size = user_key.size();
+    last.digest = digest;
+    std::memcpy(last.bytes, user_key.data(), user_key.size());
+  }
+  return digest;
+}
+
+bool Database::MayMatch(const sb_table* units, const Slice& user_key, uint32_t* segment) const {
+  const sb_comparator order = OrderOf(*selected_.user_comparator);
+  return sb_table_may_match(units, &order, LookupDigest(user_key), Bytes(user_key), segment) != 0;
 }
 
 }  // namespace springbloom

@@ -30,25 +30,10 @@ class Database {
   void Learn(uint64_t number, uint64_t file_size, const OpenedFile& file);
   // The file is about to be deleted, and no lookup has the table. A read that hangs is not waited for.
   void Forget(uint64_t number);
-  // The table, if it has units that can be asked. Takes no lock.
-  const TableUnits* UnitsOf(uint64_t number) const;
-
-  // A lookup of a key of the database in a table that has units.
-  class Lookup {
-   public:
-    Lookup(const Database& database, const TableUnits& table, const leveldb::Slice& internal_key);
-    // False: the table does not have the key.
-    bool MayMatch();
-    // What reading the table came to: whether an entry for the key was found.
-    void Record(bool is_found) const;
-
-   private:
-    const TableUnits& table_;
-    const sb_comparator order_;
-    const leveldb::Slice user_key_;
-    const sb_digest digest_;
-    uint32_t segment_ = 0;
-  };
+  // The units of a table, if it has some that can be asked. Takes no lock.
+  const sb_table* UnitsOf(uint64_t number) const;
+  // Whether units that can be asked let the key pass, and the segment that would have it.
+  bool MayMatch(const sb_table* units, const leveldb::Slice& user_key, uint32_t* segment) const;
 
  private:
   // A table's file, as the core has it, and callbacks of springbloom_abi.h.
@@ -62,6 +47,7 @@ class Database {
   // What opening units comes to, in the words of springbloom_abi.h.
   int OpenUnits(uint64_t number, uint64_t file_size, const OpenedFile& file, const sb_table** units);
   void Close(const TableUnits& table, bool is_obsolete);
+  sb_digest LookupDigest(const leveldb::Slice& user_key) const;
 
   const Selected& selected_;
   const std::string folder_;

@@ -25,13 +25,7 @@ int Read(const void* access, sb_bytes path, uint64_t offset, size_t size, int ve
     return 1;
   }
   const std::unique_ptr<leveldb::RandomAccessFile> file(opened);
-  leveldb::Slice result;
-  if (!file->Read(offset, size, &result, reinterpret_cast<char*>(into)).ok() || result.size() != size) {
-    return 1;
-  }
-  // A mapped file gives its own memory.
-  std::memmove(into, result.data(), size);
-  return 0;
+  return ReadInto(*file, offset, size, into) ? 0 : 1;
 }
 
 int Exists(const void* access, sb_bytes path) noexcept { return Of(access).env->FileExists(Text(path)) ? 1 : 0; }
@@ -80,6 +74,16 @@ leveldb::Status OpenTableFile(leveldb::Env* env, const std::string& folder, uint
     opened->file.reset(file);
   }
   return s;
+}
+
+bool ReadInto(const leveldb::RandomAccessFile& file, uint64_t offset, size_t size, void* into) {
+  leveldb::Slice result;
+  if (!file.Read(offset, size, &result, static_cast<char*>(into)).ok() || result.size() != size) {
+    return false;
+  }
+  // A mapped file gives its own memory.
+  std::memmove(into, result.data(), size);
+  return true;
 }
 
 std::unique_ptr<leveldb::RandomAccessFile> WithFooterRead(std::unique_ptr<leveldb::RandomAccessFile> file, uint64_t file_size) {

@@ -23,6 +23,7 @@ std::string TableFileName(const std::string& dbname, uint64_t number);
 std::string SSTTableFileName(const std::string& dbname, uint64_t number);
 
 void PutFixed32(std::string* dst, uint32_t value);
+void PutFixed64(std::string* dst, uint64_t value);
 void PutVarint64(std::string* dst, uint64_t value);
 void PutLengthPrefixedSlice(std::string* dst, const Slice& value);
 

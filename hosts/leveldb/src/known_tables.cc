@@ -16,13 +16,14 @@ KnownTables::Slot* KnownTables::WindowOf(uint64_t number, size_t array) const {
   return &slots_[array][hash >> (64 - 6 - array)];
 }
 
-KnownTables::Slot* KnownTables::SlotOf(uint64_t number) const {
+template <typename Is>
+KnownTables::Slot* KnownTables::FirstSlot(uint64_t number, Is is_wanted) const {
   // The longest array has most of the tables.
   for (size_t array = arrays_.load(std::memory_order_acquire); array-- > 0;) {
     Slot* const window = WindowOf(number, array);
     for (Slot* slot = window; slot != window + kWindow; ++slot) {
       const uint64_t found = slot->number.load(std::memory_order_acquire);
-      if (found == number) {
+      if (is_wanted(found)) {
         return slot;
       }
       if (found == kNeverUsed) {
@@ -33,26 +34,18 @@ KnownTables::Slot* KnownTables::SlotOf(uint64_t number) const {
   return nullptr;
 }
 
-TableUnits* KnownTables::Find(uint64_t number) const {
-  const Slot* slot = number < kNumbersEnd ? SlotOf(number) : nullptr;
-  return slot == nullptr ? nullptr : slot->table.load(std::memory_order_relaxed);
+KnownTables::Slot* KnownTables::SlotOf(uint64_t number) const {
+  return number < kNumbersEnd ? FirstSlot(number, [number](uint64_t found) { return found == number; }) : nullptr;
 }
 
-KnownTables::Slot* KnownTables::FreeSlotFor(uint64_t number) const {
-  for (size_t array = arrays_.load(std::memory_order_relaxed); array-- > 0;) {
-    Slot* const window = WindowOf(number, array);
-    for (Slot* slot = window; slot != window + kWindow; ++slot) {
-      if (slot->number.load(std::memory_order_relaxed) >= kNumbersEnd) {
-        return slot;
-      }
-    }
-  }
-  return nullptr;
+TableUnits* KnownTables::Find(uint64_t number) const {
+  const Slot* slot = SlotOf(number);
+  return slot == nullptr ? nullptr : slot->table.load(std::memory_order_relaxed);
 }
 
 void KnownTables::Insert(std::unique_ptr<TableUnits> table) {
   const uint64_t number = table->number;
-  Slot* slot = FreeSlotFor(number);
+  Slot* slot = FirstSlot(number, [](uint64_t found) { return found >= kNumbersEnd; });
   if (slot == nullptr) {
     const size_t array = arrays_.load(std::memory_order_relaxed);
     slots_[array] = std::make_unique<Slot[]>(SlotsOf(array));
@@ -64,7 +57,7 @@ void KnownTables::Insert(std::unique_ptr<TableUnits> table) {
 }
 
 std::unique_ptr<TableUnits> KnownTables::Erase(uint64_t number) {
-  Slot* slot = number < kNumbersEnd ? SlotOf(number) : nullptr;
+  Slot* slot = SlotOf(number);
   if (slot == nullptr) {
     return nullptr;
   }

@@ -10,9 +10,19 @@
 #include <memory>
 #include <vector>
 
-#include "table_units.h"
+#include "springbloom_abi.h"
 
 namespace springbloom {
+
+// The filter units of a table, whether the table cache has the table open or not.
+struct TableUnits {
+  // By malloc, of what the core has of a table's file.
+  static constexpr size_t kFileBytes = 48;
+
+  const uint64_t number;
+  // Null: it has none.
+  const sb_table* const units;
+};
 
 class KnownTables {
  public:
@@ -50,9 +60,10 @@ class KnownTables {
   static constexpr size_t kArraysMax = 48;
   static size_t SlotsOf(size_t array) { return (size_t{64} << array) + kWindow - 1; }
   Slot* WindowOf(uint64_t number, size_t array) const;
+  // The first slot for a number whose own `is_wanted`; null: there is none.
+  template <typename Is>
+  Slot* FirstSlot(uint64_t number, Is is_wanted) const;
   Slot* SlotOf(uint64_t number) const;
-  // Null: there is none.
-  Slot* FreeSlotFor(uint64_t number) const;
 
   std::atomic<size_t> arrays_ = 0;
   std::unique_ptr<Slot[]> slots_[kArraysMax];

@@ -155,9 +155,10 @@ Iterator* TableCache::NewIterator(const ReadOptions& options, uint64_t number, u
 
 Status TableCache::Get(const ReadOptions& options, uint64_t number, uint64_t file_size, const Slice& internal_key, void* context,
                        void (*take)(void* context, const Slice& found, const Slice& value)) {
-  const springbloom::TableUnits* units = rep_->database ? rep_->database->UnitsOf(number) : nullptr;
-  std::optional<Database::Lookup> lookup;
-  if (units != nullptr && !lookup.emplace(*rep_->database, *units, internal_key).MayMatch()) {
+  const Slice user_key(internal_key.data(), internal_key.size() - kKeyTrailerSize);
+  const sb_table* units = rep_->database ? rep_->database->UnitsOf(number) : nullptr;
+  uint32_t segment = 0;
+  if (units != nullptr && !rep_->database->MayMatch(units, user_key, &segment)) {
     return Status::OK();
   }
   Cache::Handle* handle = nullptr;
@@ -166,14 +167,14 @@ Status TableCache::Get(const ReadOptions& options, uint64_t number, uint64_t fil
     return s;
   }
   Table* table = rep_->TableOf(handle);
-  if (!lookup) {
+  if (units == nullptr) {
     s = table->InternalGet(options, internal_key, context, take);
   } else {
-    Taker taker{Slice(internal_key.data(), internal_key.size() - kKeyTrailerSize), context, take};
+    Taker taker{user_key, context, take};
     s = table->InternalGet(options, internal_key, &taker, &Taker::Take);
     // A read that failed says nothing.
     if (s.ok()) {
-      lookup->Record(taker.is_found);
+      sb_table_record(units, segment, taker.is_found ? SB_FOUND : SB_MISSING);
     }
   }
   rep_->cache->Release(handle);

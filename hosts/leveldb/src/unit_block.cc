@@ -1,10 +1,10 @@
 #include "unit_block.h"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <random>
 
+#include "file_access.h"
 #include "filters.h"
 #include "leveldb/iterator.h"
 
@@ -23,45 +23,34 @@ constexpr uint64_t kFirstReadBytes = 4096;
 constexpr uint64_t kIgnored = UINT64_MAX;
 constexpr size_t kIgnoredBytes = sizeof(kIgnored);
 
-std::string Fixed64(uint64_t value) {
-  std::string bytes(8, '\0');
-  for (size_t at = 0; at < bytes.size(); ++at) {
-    bytes[at] = static_cast<char>(value >> (8 * at));
-  }
-  return bytes;
-}
-
 bool IsWithin(const BlockHandle& handle, uint64_t file_size) {
   return handle.offset() <= file_size && handle.size() <= file_size - handle.offset() &&
          leveldb::kBlockTrailerSize <= file_size - handle.offset() - handle.size();
 }
 
-UnitBlock::Outcome Failed(const Status& s) { return s.IsIOError() ? UnitBlock::kUnreadable : UnitBlock::kDamaged; }
+// `size` bytes of a file; false on a failure.
+bool ReadAt(const RandomAccessFile& file, uint64_t offset, size_t size, std::string* into) {
+  into->resize(size);
+  return ReadInto(file, offset, size, into->data());
+}
 
 }  // namespace
 
 std::string NewIdentity() {
   std::random_device device;
-  const auto word = [&] { return Fixed64(uint64_t{device()} << 32 | device()); };
-  return word() + word();
-}
-
-bool ReadAt(const RandomAccessFile& file, uint64_t offset, size_t size, std::string* into) {
-  into->resize(size);
-  Slice result;
-  if (!file.Read(offset, size, &result, into->data()).ok() || result.size() != size) {
-    return false;
+  std::string identity;
+  while (identity.size() < kIdentityBytes) {
+    leveldb::PutFixed32(&identity, device());
   }
-  if (result.data() != into->data()) {
-    into->assign(result.data(), size);
-  }
-  return true;
+  return identity;
 }
 
 std::string UnitBlock::Encode() const {
   std::string value;
   handle.EncodeTo(&value);
-  return value + identity + Fixed64(kIgnored);
+  value += identity;
+  leveldb::PutFixed64(&value, kIgnored);
+  return value;
 }
 
 bool UnitBlock::Decode(Slice value, uint64_t file_size) {
@@ -72,46 +61,49 @@ bool UnitBlock::Decode(Slice value, uint64_t file_size) {
   return true;
 }
 
-UnitBlock::Outcome UnitBlock::Find(RandomAccessFile* file, uint64_t file_size, UnitBlock* found) {
+int UnitBlock::Find(RandomAccessFile* file, uint64_t file_size) {
   constexpr size_t kFooter = leveldb::Footer::kEncodedLength;
   std::string bytes;
   if (file_size < kFooter || !ReadAt(*file, file_size - kFooter, kFooter, &bytes)) {
-    return kUnreadable;
+    return SB_UNREADABLE;
   }
   leveldb::Footer footer;
   Slice input(bytes);
   // ReadBlock allocates what the handle says.
   if (!footer.DecodeFrom(&input).ok() || !IsWithin(footer.metaindex_handle(), file_size)) {
-    return kDamaged;
+    return SB_CORRUPT;
   }
   leveldb::ReadOptions options;
   options.verify_checksums = true;
   leveldb::BlockContents contents;
   const Status s = ReadBlock(file, options, footer.metaindex_handle(), &contents);
   if (!s.ok()) {
-    return Failed(s);
+    return s.IsIOError() ? SB_UNREADABLE : SB_CORRUPT;
   }
   leveldb::Block metaindex(contents);
   const std::unique_ptr<leveldb::Iterator> entry(metaindex.NewIterator(leveldb::BytewiseComparator()));
   entry->Seek(kUnitBlockName);
   const bool has_units = entry->Valid() && entry->key() == Slice(kUnitBlockName);
-  return has_units && found->Decode(entry->value(), file_size) ? kFound : kNone;
+  return has_units && Decode(entry->value(), file_size) ? SB_OPENED : SB_NO_SUCH_UNITS;
 }
 
-UnitBlock::Outcome UnitBlock::ReadHead(const RandomAccessFile& file, std::string* head) const {
-  if (!ReadAt(file, handle.offset(), std::min(handle.size(), kFirstReadBytes), head)) {
-    return kUnreadable;
+int UnitBlock::ReadHead(RandomAccessFile* file, uint64_t file_size, std::string* head) {
+  if (const int why = Find(file, file_size); why != SB_OPENED) {
+    return why;
+  }
+  if (!ReadAt(*file, handle.offset(), std::min(handle.size(), kFirstReadBytes), head)) {
+    return SB_UNREADABLE;
   }
   uint64_t head_bytes = 0;
   uint64_t block_bytes = 0;
   if (!sb_block_extent(Bytes(*head), &head_bytes, &block_bytes) || block_bytes != handle.size() || head_bytes > block_bytes) {
-    return kDamaged;
+    return SB_CORRUPT;
   }
-  if (head_bytes > head->size() && !ReadAt(file, handle.offset(), head_bytes, head)) {
-    return kUnreadable;
+  if (head_bytes > head->size() && !ReadAt(*file, handle.offset(), head_bytes, head)) {
+    return SB_UNREADABLE;
   }
   head->resize(head_bytes);
-  return kFound;
+  return SB_OPENED;
 }
 
 }  // namespace springbloom

@@ -10,6 +10,7 @@
 #include "internals.h"
 #include "leveldb/env.h"
 #include "leveldb/slice.h"
+#include "springbloom_abi.h"
 
 namespace springbloom {
 
@@ -18,9 +19,6 @@ constexpr size_t kIdentityBytes = 16;
 
 std::string NewIdentity();
 
-// `size` bytes of a file; false on a failure. `into` may be left untouched: then `result` is elsewhere.
-bool ReadAt(const leveldb::RandomAccessFile& file, uint64_t offset, size_t size, std::string* into);
-
 struct UnitBlock {
   leveldb::BlockHandle handle;
   std::string identity;
@@ -28,11 +26,10 @@ struct UnitBlock {
   // The value of the metaindex entry.
   std::string Encode() const;
 
-  enum Outcome { kFound, kNone, kUnreadable, kDamaged };
-  // Looks for it in a table file of `file_size` bytes. kNone: the table has no units.
-  static Outcome Find(leveldb::RandomAccessFile* file, uint64_t file_size, UnitBlock* found);
-  // Reads header and directory of the units.
-  Outcome ReadHead(const leveldb::RandomAccessFile& file, std::string* head) const;
+  // Looks for it in a table file of `file_size` bytes: SB_OPENED, or why there is none, in the words of springbloom_abi.h.
+  int Find(leveldb::RandomAccessFile* file, uint64_t file_size);
+  // Finds it, and reads header and directory of its units.
+  int ReadHead(leveldb::RandomAccessFile* file, uint64_t file_size, std::string* head);
 
  private:
   bool Decode(leveldb::Slice value, uint64_t file_size);

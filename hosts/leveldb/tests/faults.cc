@@ -88,7 +88,7 @@ void Damage(const std::filesystem::path& path, Random* random) {
   leveldb::RandomAccessFile* file = nullptr;
   CHECK_OK(leveldb::Env::Default()->NewRandomAccessFile(path, &file));
   springbloom::UnitBlock block;
-  CHECK(springbloom::UnitBlock::Find(file, bytes.size(), &block) == springbloom::UnitBlock::kFound, "%s", path.c_str());
+  CHECK(block.Find(file, bytes.size()) == SB_OPENED, "%s", path.c_str());
   delete file;
   const size_t begin = block.handle.offset();
   const size_t metaindex = begin + block.handle.size() + leveldb::kBlockTrailerSize;

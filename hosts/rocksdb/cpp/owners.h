@@ -11,14 +11,16 @@
 
 namespace springbloom {
 
-struct FiltersRelease {
-  // A shared pointer that was made of null calls it, too.
-  void operator()(const sb_filters* filters) const {
-    if (filters != nullptr) {
-      sb_filters_release(filters);
+// Frees by a function of the core. A shared pointer that was made of null calls it, too.
+template <auto kFree>
+struct FreeBy {
+  void operator()(auto* object) const {
+    if (object != nullptr) {
+      kFree(object);
     }
   }
 };
+using FiltersRelease = FreeBy<sb_filters_release>;
 // Shared by factories, builders and readers; the last one lets go of the manager.
 using FiltersRef = std::shared_ptr<const sb_filters>;
 
@@ -30,10 +32,7 @@ inline FiltersRef Share(const sb_filters* filters) {
 // That of option strings; null if there is none.
 inline FiltersRef SharedInstance() { return FiltersRef(sb_filters_shared_instance_if_any(), FiltersRelease()); }
 
-struct BuilderFree {
-  void operator()(sb_builder* b) const { sb_builder_free(b); }
-};
-using BuilderPtr = std::unique_ptr<sb_builder, BuilderFree>;
+using BuilderPtr = std::unique_ptr<sb_builder, FreeBy<sb_builder_free>>;
 
 inline sb_bytes Bytes(const rocksdb::Slice& s) { return sb_bytes{reinterpret_cast<const uint8_t*>(s.data()), s.size()}; }
 

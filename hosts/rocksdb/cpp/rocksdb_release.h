@@ -3,15 +3,14 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 
 #include "db/log_reader.h"
+#include "file/file_prefetch_buffer.h"
 #include "file/file_util.h"
 #include "file/random_access_file_reader.h"
 #include "monitoring/statistics_impl.h"
 #include "rocksdb/file_checksum.h"
 #include "rocksdb/file_system.h"
-#include "rocksdb/table_properties.h"
 #include "rocksdb/version.h"
 #include "table/block_based/block.h"
 #include "table/block_based/block_based_table_factory.h"
@@ -48,92 +47,60 @@ class BlockBasedTableFactory : public rocksdb::BlockBasedTableFactory {
 };
 #endif
 
-#if SPRINGBLOOM_ROCKSDB >= 100900
-using FilterBitsBuilder = rocksdb::FilterBitsBuilder;
-#else
-class FilterBitsBuilder : public rocksdb::FilterBitsBuilder {
- public:
-#if SPRINGBLOOM_ROCKSDB < 90600
-  virtual void AddKeyAndAlt(const rocksdb::Slice& key, const rocksdb::Slice& alt) = 0;
-#endif
-  virtual size_t CalculateSpace(size_t num_entries) = 0;
-  virtual double EstimatedFpRate(size_t num_entries, size_t bytes) = 0;
-};
-#endif
-
-// A table reader that answers everything but lookups as the one that its function Inner gives. Ten of these have bodies in TableReader, so
-// that a forgotten one would compile.
-template <typename Self>
+// A table reader that answers as another one, which outlives it, all that is neither a lookup nor an iterator. Six of these have bodies in
+// TableReader, so that a forgotten one would compile.
 class ForwardingTableReader : public rocksdb::TableReader {
  public:
-  rocksdb::InternalIterator* NewIterator(const rocksdb::ReadOptions& read_options,
-                                         const rocksdb::SliceTransform* prefix_extractor, rocksdb::Arena* arena,
-                                         bool skip_filters, rocksdb::TableReaderCaller caller, size_t compaction_readahead_size,
-                                         bool allow_unprepared_value) override {
-    return Other().NewIterator(read_options, prefix_extractor, arena, skip_filters, caller, compaction_readahead_size,
-                               allow_unprepared_value);
-  }
-  rocksdb::FragmentedRangeTombstoneIterator* NewRangeTombstoneIterator(const rocksdb::ReadOptions& read_options) override {
-    return Other().NewRangeTombstoneIterator(read_options);
-  }
-  rocksdb::FragmentedRangeTombstoneIterator* NewRangeTombstoneIterator(rocksdb::SequenceNumber read_seqno,
-                                                                       const rocksdb::Slice* timestamp) override {
-    return Other().NewRangeTombstoneIterator(read_seqno, timestamp);
-  }
+  explicit ForwardingTableReader(rocksdb::TableReader* inner) : inner_(*inner) {}
+
   uint64_t ApproximateOffsetOf(const rocksdb::ReadOptions& read_options, const rocksdb::Slice& key,
                                rocksdb::TableReaderCaller caller) override {
-    return Other().ApproximateOffsetOf(read_options, key, caller);
+    return inner_.ApproximateOffsetOf(read_options, key, caller);
   }
   uint64_t ApproximateSize(const rocksdb::ReadOptions& read_options, const rocksdb::Slice& start, const rocksdb::Slice& end,
                            rocksdb::TableReaderCaller caller) override {
-    return Other().ApproximateSize(read_options, start, end, caller);
+    return inner_.ApproximateSize(read_options, start, end, caller);
   }
   rocksdb::Status ApproximateKeyAnchors(const rocksdb::ReadOptions& read_options, std::vector<Anchor>& anchors) override {
-    return Other().ApproximateKeyAnchors(read_options, anchors);
+    return inner_.ApproximateKeyAnchors(read_options, anchors);
   }
-  void SetupForCompaction() override { Other().SetupForCompaction(); }
-  std::shared_ptr<const rocksdb::TableProperties> GetTableProperties() const override { return Other().GetTableProperties(); }
-  void Prepare(const rocksdb::Slice& target) override { Other().Prepare(target); }
-  size_t ApproximateMemoryUsage() const override { return Other().ApproximateMemoryUsage(); }
+  void SetupForCompaction() override { inner_.SetupForCompaction(); }
+  std::shared_ptr<const rocksdb::TableProperties> GetTableProperties() const override { return inner_.GetTableProperties(); }
+  void Prepare(const rocksdb::Slice& target) override { inner_.Prepare(target); }
   rocksdb::Status Prefetch(const rocksdb::ReadOptions& read_options, const rocksdb::Slice* begin,
                            const rocksdb::Slice* end) override {
-    return Other().Prefetch(read_options, begin, end);
+    return inner_.Prefetch(read_options, begin, end);
   }
 #if SPRINGBLOOM_ROCKSDB >= 101000
   rocksdb::Status DumpTable(rocksdb::WritableFile* out_file, bool show_sequence_number_type) override {
-    return Other().DumpTable(out_file, show_sequence_number_type);
+    return inner_.DumpTable(out_file, show_sequence_number_type);
   }
 #else
-  rocksdb::Status DumpTable(rocksdb::WritableFile* out_file) override { return Other().DumpTable(out_file); }
+  rocksdb::Status DumpTable(rocksdb::WritableFile* out_file) override { return inner_.DumpTable(out_file); }
 #endif
 #if SPRINGBLOOM_ROCKSDB >= 100800
   rocksdb::Status VerifyChecksum(const rocksdb::ReadOptions& read_options, rocksdb::TableReaderCaller caller,
                                  bool meta_blocks_only) override {
-    return Other().VerifyChecksum(read_options, caller, meta_blocks_only);
+    return inner_.VerifyChecksum(read_options, caller, meta_blocks_only);
   }
 #else
   rocksdb::Status VerifyChecksum(const rocksdb::ReadOptions& read_options, rocksdb::TableReaderCaller caller) override {
-    return Other().VerifyChecksum(read_options, caller);
+    return inner_.VerifyChecksum(read_options, caller);
   }
 #endif
 #if SPRINGBLOOM_ROCKSDB >= 90500
-  void MarkObsolete(uint32_t uncache_aggressiveness) override { Other().MarkObsolete(uncache_aggressiveness); }
+  void MarkObsolete(uint32_t uncache_aggressiveness) override { inner_.MarkObsolete(uncache_aggressiveness); }
 #else
-  // Never called.
+  // RocksDB never calls it.
   virtual void MarkObsolete(uint32_t) {}
 #endif
 
  protected:
-  rocksdb::TableReader& Other() const { return static_cast<const Self*>(this)->Inner(); }
-};
+  rocksdb::TableReader& Inner() const { return inner_; }
 
-// The stock reader, which a read keeps, leaves the block cache alone when it is destroyed: the column family's options and comparator,
-// which it needs for that, may be gone by then.
-inline void LeaveBlocksInCache([[maybe_unused]] rocksdb::TableReader& stock) {
-#if SPRINGBLOOM_ROCKSDB >= 90500
-  stock.MarkObsolete(/*uncache_aggressiveness=*/0);
-#endif
-}
+ private:
+  rocksdb::TableReader& inner_;
+};
 
 // A filter of prefixes that stock code asks, which has no block of its own.
 class PrefixBlockReader : public rocksdb::FilterBlockReaderCommon<rocksdb::ParsedFullFilterBlock> {
@@ -191,7 +158,7 @@ class ForwardingIndexReader : public rocksdb::BlockBasedTable::IndexReader {
 template <typename Class, typename Argument>
 Argument ArgumentOf(void (Class::*function)(Argument));
 
-// An iterator that forwards everything to another one. Most of these have bodies in the base class, so that a forgotten one would compile.
+// An iterator that forwards everything but seeks to another one. Most of these have bodies in the base class, so that a forgotten one would compile.
 class ForwardingIterator : public rocksdb::InternalIterator {
  public:
   explicit ForwardingIterator(rocksdb::InternalIterator* inner) : inner_(*inner) {}
@@ -200,8 +167,6 @@ class ForwardingIterator : public rocksdb::InternalIterator {
   bool Valid() const override { return inner_.Valid(); }
   void SeekToFirst() override { inner_.SeekToFirst(); }
   void SeekToLast() override { inner_.SeekToLast(); }
-  void Seek(const rocksdb::Slice& target) override { inner_.Seek(target); }
-  void SeekForPrev(const rocksdb::Slice& target) override { inner_.SeekForPrev(target); }
   void Next() override { inner_.Next(); }
   bool NextAndGetResult(rocksdb::IterateResult* result) override { return inner_.NextAndGetResult(result); }
   void Prev() override { inner_.Prev(); }
@@ -236,56 +201,44 @@ class ForwardingIterator : public rocksdb::InternalIterator {
 // ---- reading files --------------------------------------------------------------------------------------------------
 
 inline rocksdb::IOStatus ReadAt(const rocksdb::RandomAccessFileReader& file, const rocksdb::IOOptions& options, uint64_t offset,
-                                size_t size, rocksdb::Slice* result, char* scratch,
-                                [[maybe_unused]] rocksdb::IODebugContext* debug = nullptr) {
+                                size_t size, rocksdb::Slice* result, char* scratch) {
 #if SPRINGBLOOM_ROCKSDB >= 111200
-  return file.Read(offset, size, options, result, scratch, debug);
-#elif SPRINGBLOOM_ROCKSDB >= 100400
-  return file.Read(options, offset, size, result, scratch, /*aligned buffer=*/nullptr, debug);
+  return file.Read(offset, size, options, result, scratch, /*dbg=*/nullptr);
 #else
-  return file.Read(options, offset, size, result, scratch, /*aligned buffer=*/nullptr);
+  return file.Read(options, offset, size, result, scratch, /*aligned_buf=*/nullptr);
 #endif
 }
 
-inline rocksdb::IOStatus PrepareIOOptions(const rocksdb::RandomAccessFileReader& file, const rocksdb::ReadOptions& read_options,
-                                          rocksdb::IOOptions& options, [[maybe_unused]] rocksdb::IODebugContext* debug) {
-#if SPRINGBLOOM_ROCKSDB >= 100400
-  return file.PrepareIOOptions(read_options, options, debug);
-#else
-  return file.PrepareIOOptions(read_options, options);
-#endif
-}
-
-// Whether the options ask for an index that is none of RocksDB's.
+// Whether ReadIndexBlock can read the index of tables with these options.
 template <typename TableOptions>
-bool HasOwnIndex([[maybe_unused]] const TableOptions& options) {
+bool CanReadIndex([[maybe_unused]] const TableOptions& options) {
+#if SPRINGBLOOM_ROCKSDB >= 100402
   if constexpr (requires { options.user_defined_index_factory; }) {
-    return options.user_defined_index_factory != nullptr;
-  } else {
-    return false;
+    return options.user_defined_index_factory == nullptr;
   }
+  return true;
+#else
+  return false;
+#endif
 }
 
-// Reads an index block, or a partition of one, without any cache. False where it cannot be read, or is damaged.
+// Reads an index block, or a partition of one, from `buffer`, if that has it, or from the file. False where it cannot be read, or is damaged.
+inline bool ReadIndexBlock([[maybe_unused]] const rocksdb::BlockBasedTable::Rep& table,
+                           [[maybe_unused]] const rocksdb::ImmutableOptions& options,
+                           [[maybe_unused]] rocksdb::RandomAccessFileReader* file,
+                           [[maybe_unused]] rocksdb::FilePrefetchBuffer* buffer,
+                           [[maybe_unused]] const rocksdb::BlockHandle& handle,
+                           [[maybe_unused]] rocksdb::BlockContents* contents) {
 #if SPRINGBLOOM_ROCKSDB >= 100402
-inline constexpr bool kCanReadIndexBlocks = true;
-inline bool ReadIndexBlock(const rocksdb::BlockBasedTable::Rep& table, const rocksdb::ImmutableOptions& options,
-                           rocksdb::RandomAccessFileReader* file, const rocksdb::BlockHandle& handle,
-                           rocksdb::BlockContents* contents) {
   const rocksdb::PersistentCacheOptions no_cache;
-  rocksdb::BlockFetcher fetcher(file, /*prefetch_buffer=*/nullptr, table.footer, rocksdb::ReadOptions(), handle, contents,
-                                options, /*do_uncompress=*/true, /*maybe_compressed=*/table.decompressor != nullptr,
+  rocksdb::BlockFetcher fetcher(file, buffer, table.footer, rocksdb::ReadOptions(), handle, contents, options,
+                                /*do_uncompress=*/true, /*maybe_compressed=*/table.decompressor != nullptr,
                                 rocksdb::BlockType::kIndex, table.decompressor.get(), no_cache);
   return fetcher.ReadBlockContents().ok();
-}
 #else
-// It takes other arguments.
-inline constexpr bool kCanReadIndexBlocks = false;
-inline bool ReadIndexBlock(const rocksdb::BlockBasedTable::Rep&, const rocksdb::ImmutableOptions&,
-                           rocksdb::RandomAccessFileReader*, const rocksdb::BlockHandle&, rocksdb::BlockContents*) {
   return false;
-}
 #endif
+}
 
 // An iterator over an index block of a table without first keys, in `iterator`, which walks and does not seek.
 inline void IndexEntries(rocksdb::Block& block, const rocksdb::BlockBasedTable::Rep& table, rocksdb::IndexBlockIter* iterator) {
@@ -315,36 +268,31 @@ class LogFault : public rocksdb::log::Reader::Reporter {
   rocksdb::Status status;
 };
 
-// RocksDB asserts that a caller that opens a table says what is known of its checksum. A table factory is not told the file's.
-inline void SayChecksumIsUnknown([[maybe_unused]] rocksdb::FileOptions* options) {
+// Opens a table's file. RocksDB asserts that the caller says what is known of its checksum; a table factory is not told it.
+inline rocksdb::IOStatus OpenTableFile(const std::shared_ptr<rocksdb::FileSystem>& file_system, const std::string& path,
+                                       rocksdb::FileOptions options, std::unique_ptr<rocksdb::RandomAccessFileReader>* file) {
 #if SPRINGBLOOM_ROCKSDB >= 110100
-  options->file_checksum_func_name = rocksdb::kNoFileChecksumFuncName;
+  options.file_checksum_func_name = rocksdb::kNoFileChecksumFuncName;
 #endif
+  return rocksdb::RandomAccessFileReader::Create(file_system, path, options, file, /*dbg=*/nullptr);
 }
 
-// Whether the file system can verify and reconstruct what it reads.
-inline bool CanVerifyAndReconstruct([[maybe_unused]] rocksdb::FileSystem* file_system) {
+// Asks the file system to verify and reconstruct what it reads, because it was corrupt. False: it cannot.
+inline bool AskToReconstruct([[maybe_unused]] rocksdb::FileSystem* file_system, [[maybe_unused]] rocksdb::Statistics* statistics,
+                             [[maybe_unused]] rocksdb::IOOptions* options) {
 #if SPRINGBLOOM_ROCKSDB >= 90500
-  return rocksdb::CheckFSFeatureSupport(file_system, rocksdb::FSSupportedOps::kVerifyAndReconstructRead);
+  options->verify_and_reconstruct_read = rocksdb::CheckFSFeatureSupport(file_system, rocksdb::kVerifyAndReconstructRead);
+  if (options->verify_and_reconstruct_read) {
+    rocksdb::RecordTick(statistics, rocksdb::FILE_READ_CORRUPTION_RETRY_COUNT);
+  }
+  return options->verify_and_reconstruct_read;
 #else
   return false;
 #endif
 }
 
-// Lets the file system do that, if it can.
-inline void VerifyAndReconstruct([[maybe_unused]] rocksdb::IOOptions* options) {
-#if SPRINGBLOOM_ROCKSDB >= 90500
-  options->verify_and_reconstruct_read = true;
-#endif
-}
-
-inline void CountCorruptionRetry([[maybe_unused]] rocksdb::Statistics* statistics) {
-#if SPRINGBLOOM_ROCKSDB >= 90500
-  rocksdb::RecordTick(statistics, rocksdb::FILE_READ_CORRUPTION_RETRY_COUNT);
-#endif
-}
-
-inline void CountCorruptionRetrySuccess([[maybe_unused]] rocksdb::Statistics* statistics) {
+// Counts that it did.
+inline void CountReconstructed([[maybe_unused]] rocksdb::Statistics* statistics) {
 #if SPRINGBLOOM_ROCKSDB >= 90500
   rocksdb::RecordTick(statistics, rocksdb::FILE_READ_CORRUPTION_RETRY_SUCCESS_COUNT);
 #endif

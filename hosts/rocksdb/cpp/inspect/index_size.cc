@@ -1,4 +1,6 @@
 // What the index of a table would take with other options: the first blocks of the table are rewritten in memory with each of them.
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "abi.h"
@@ -25,49 +27,21 @@ class LastOperand final : public rocksdb::AssociativeMergeOperator {
   }
 };
 
-// A table in memory that gets the entries of another one.
-class Rewritten {
- public:
-  Rewritten(rocksdb::Env* memory, std::string path, const springbloom_index_options& index)
-      : path_(std::move(path)), options_(OptionsWith(memory, index)) {}
+std::string PathOf(size_t table) { return "/" + std::to_string(table) + ".sst"; }
 
-  Status Open() {
-    writer_ = std::make_unique<rocksdb::SstFileWriter>(rocksdb::EnvOptions(), options_);
-    return writer_->Open(path_);
-  }
-  Status Put(const rocksdb::Slice& key, const rocksdb::Slice& value) { return writer_->Put(key, value); }
-  Status Finish(springbloom_index_size* size) {
-    Status s = writer_->Finish();
-    rocksdb::SstFileReader reader(options_);
-    if (s.ok()) {
-      s = reader.Open(path_);
-    }
-    if (s.ok()) {
-      const auto properties = reader.GetTableProperties();
-      *size = {properties->num_entries, properties->num_data_blocks, properties->data_size, properties->index_size};
-    }
-    return s;
-  }
+rocksdb::Options OptionsWith(rocksdb::Env* memory, const springbloom_index_options& index) {
+  rocksdb::Options options;
+  options.env = memory;
+  options.compression = rocksdb::kNoCompression;
+  rocksdb::BlockBasedTableOptions table;
+  table.no_block_cache = true;
+  table.index_block_restart_interval = static_cast<int>(index.restart_interval);
+  table.block_size = index.block_bytes;
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  return options;
+}
 
- private:
-  static rocksdb::Options OptionsWith(rocksdb::Env* memory, const springbloom_index_options& index) {
-    rocksdb::Options options;
-    options.env = memory;
-    options.compression = rocksdb::kNoCompression;
-    rocksdb::BlockBasedTableOptions table;
-    table.no_block_cache = true;
-    table.index_block_restart_interval = static_cast<int>(index.restart_interval);
-    table.block_size = index.block_bytes;
-    options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-    return options;
-  }
-
-  const std::string path_;
-  const rocksdb::Options options_;
-  std::unique_ptr<rocksdb::SstFileWriter> writer_;
-};
-
-Status Measure(const std::string& path, uint64_t data_bytes, const std::vector<springbloom_index_options>& indexes,
+Status Measure(const std::string& path, uint64_t data_bytes, std::span<const springbloom_index_options> indexes,
                springbloom_index_size* sizes) {
   rocksdb::Options read_with;
   read_with.merge_operator = std::make_shared<LastOperand>();
@@ -77,10 +51,10 @@ Status Measure(const std::string& path, uint64_t data_bytes, const std::vector<s
     return s;
   }
   const std::unique_ptr<rocksdb::Env> memory(rocksdb::NewMemEnv(rocksdb::Env::Default()));
-  std::vector<std::unique_ptr<Rewritten>> tables;
+  std::vector<std::unique_ptr<rocksdb::SstFileWriter>> tables;
   for (const springbloom_index_options& index : indexes) {
-    tables.push_back(std::make_unique<Rewritten>(memory.get(), "/" + std::to_string(tables.size()) + ".sst", index));
-    s = tables.back()->Open();
+    tables.push_back(std::make_unique<rocksdb::SstFileWriter>(rocksdb::EnvOptions(), OptionsWith(memory.get(), index)));
+    s = tables.back()->Open(PathOf(tables.size() - 1));
     if (!s.ok()) {
       return s;
     }
@@ -100,7 +74,15 @@ Status Measure(const std::string& path, uint64_t data_bytes, const std::vector<s
   }
   s = entries->status();
   for (size_t i = 0; i < tables.size() && s.ok(); ++i) {
-    s = tables[i]->Finish(&sizes[i]);
+    rocksdb::SstFileReader rewritten(OptionsWith(memory.get(), indexes[i]));
+    s = tables[i]->Finish();
+    if (s.ok()) {
+      s = rewritten.Open(PathOf(i));
+    }
+    if (s.ok()) {
+      const auto properties = rewritten.GetTableProperties();
+      sizes[i] = {properties->num_entries, properties->num_data_blocks, properties->data_size, properties->index_size};
+    }
   }
   return s;
 }
@@ -109,6 +91,6 @@ Status Measure(const std::string& path, uint64_t data_bytes, const std::vector<s
 
 extern "C" int springbloom_measure_indexes(sb_bytes path, uint64_t data_bytes, const springbloom_index_options* indexes,
                                            springbloom_index_size* sizes, size_t count, char* error, size_t error_size) noexcept {
-  const std::vector<springbloom_index_options> wanted(indexes, indexes + count);
-  return springbloom::Told(Measure(springbloom::ToSlice(path).ToString(), data_bytes, wanted, sizes), error, error_size);
+  return springbloom::Told(Measure(springbloom::ToSlice(path).ToString(), data_bytes, {indexes, count}, sizes), error,
+                           error_size);
 }

@@ -1,35 +1,18 @@
 // Looks a key up in one table file as RocksDB does, but without its database, filters and block cache, and counts the blocks.
 #include "abi.h"
 #include "db/range_tombstone_fragmenter.h"
-#include "inspect/open_table_file.h"
+#include "options/cf_options.h"
 #include "owners.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/perf_context.h"
 #include "rocksdb/table.h"
+#include "rocksdb_release.h"
 
 namespace {
 
 using rocksdb::SequenceNumber;
 using rocksdb::Slice;
 using rocksdb::Status;
-
-// Counts the blocks that this thread reads while it lives.
-class BlockReads {
- public:
-  BlockReads() { rocksdb::SetPerfLevel(rocksdb::PerfLevel::kEnableCount); }
-  ~BlockReads() { rocksdb::SetPerfLevel(level_); }
-  BlockReads(const BlockReads&) = delete;
-  BlockReads& operator=(const BlockReads&) = delete;
-
-  uint64_t OfIndex() const { return perf_.index_block_read_count - index_before_; }
-  uint64_t All() const { return perf_.block_read_count - all_before_; }
-
- private:
-  const rocksdb::PerfLevel level_ = rocksdb::GetPerfLevel();
-  const rocksdb::PerfContext& perf_ = *rocksdb::get_perf_context();
-  const uint64_t index_before_ = perf_.index_block_read_count;
-  const uint64_t all_before_ = perf_.block_read_count;
-};
 
 springbloom_entry EntryOf(rocksdb::ValueType type) {
   switch (type) {
@@ -64,10 +47,8 @@ Status TakeVersions(rocksdb::InternalIterator& versions, const rocksdb::Comparat
       break;  // the next version may be in another block
     }
   }
-  if (deleted_up_to != 0 && found->newest == SPRINGBLOOM_NOTHING) {
-    found->newest = SPRINGBLOOM_RANGE_DELETION;
-  }
   if (deleted_up_to != 0) {
+    found->newest = found->newest == SPRINGBLOOM_NOTHING ? SPRINGBLOOM_RANGE_DELETION : found->newest;
     found->ends_lookup = 1;
   }
   return versions.status();
@@ -85,7 +66,10 @@ Status LookUp(const std::string& path, const Slice& key, bool reversed, springbl
   std::unique_ptr<rocksdb::RandomAccessFileReader> file;
   uint64_t file_bytes = 0;
   std::unique_ptr<rocksdb::TableReader> table;
-  Status s = springbloom::OpenTableFile(fixed, path, &file, &file_bytes);
+  Status s = fixed.fs->GetFileSize(path, rocksdb::IOOptions(), &file_bytes, nullptr);
+  if (s.ok()) {
+    s = springbloom::release::OpenTableFile(fixed.fs, path, rocksdb::FileOptions(), &file);
+  }
   if (s.ok()) {
     s = options.table_factory->NewTableReader(springbloom::release::OnItsOwn(fixed, changing, env_options), std::move(file),
                                               file_bytes, &table);
@@ -102,12 +86,18 @@ Status LookUp(const std::string& path, const Slice& key, bool reversed, springbl
   const std::unique_ptr<rocksdb::InternalIterator> versions(table->NewIterator(read_options, /*prefix_extractor=*/nullptr,
                                                                                /*arena=*/nullptr, /*skip_filters=*/true,
                                                                                rocksdb::TableReaderCaller::kSSTFileReader));
-  const BlockReads reads;
+  const rocksdb::PerfLevel perf_level = rocksdb::GetPerfLevel();
+  rocksdb::SetPerfLevel(rocksdb::PerfLevel::kEnableCount);
+  const rocksdb::PerfContext& reads = *rocksdb::get_perf_context();
+  const uint64_t all_before = reads.block_read_count;
+  const uint64_t index_before = reads.index_block_read_count;
   versions->Seek(rocksdb::InternalKey(key, rocksdb::kMaxSequenceNumber, rocksdb::kValueTypeForSeek).Encode());
   s = TakeVersions(*versions, *options.comparator, key, deleted_up_to, found);
   // The reader holds an index, or the upper part of a partitioned one, as it would in a block cache.
-  found->index_blocks = 1 + reads.OfIndex();
-  found->data_blocks = reads.All() - reads.OfIndex();
+  const uint64_t of_index = reads.index_block_read_count - index_before;
+  found->index_blocks = 1 + of_index;
+  found->data_blocks = reads.block_read_count - all_before - of_index;
+  rocksdb::SetPerfLevel(perf_level);
   return s;
 }
 

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "abi.h"
-#include "inspect/open_table_file.h"
 #include "owners.h"
 #include "options/cf_options.h"
 #include "rocksdb/env.h"
@@ -11,7 +10,7 @@
 #include "table/block_based/block_based_table_builder.h"
 #include "table/format.h"
 #include "table/meta_blocks.h"
-#include "write/unit_block_policy.h"
+#include "write/elastic_table_builder.h"
 
 namespace {
 
@@ -26,7 +25,10 @@ rocksdb::Status Inspect(const std::string& path, void* context, TakeTable take) 
   const rocksdb::ReadOptions read_options;
   uint64_t file_size = 0;
   std::unique_ptr<rocksdb::RandomAccessFileReader> file;
-  rocksdb::Status s = springbloom::OpenTableFile(ioptions, path, &file, &file_size);
+  rocksdb::Status s = ioptions.fs->GetFileSize(path, rocksdb::IOOptions(), &file_size, nullptr);
+  if (s.ok()) {
+    s = springbloom::release::OpenTableFile(ioptions.fs, path, rocksdb::FileOptions(), &file);
+  }
   std::unique_ptr<rocksdb::TableProperties> properties;
   if (s.ok()) {
     s = rocksdb::ReadTableProperties(file.get(), file_size, rocksdb::kBlockBasedTableMagicNumber, ioptions, read_options,

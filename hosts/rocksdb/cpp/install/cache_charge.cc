@@ -191,43 +191,23 @@ class Charge {
   uint64_t permit_ = 0;
 };
 
-// Callbacks of springbloom_abi.h; `charge` is a Charge*.
-void* NewCharge(const void* cache, void (*alarm)(void*) SB_NOEXCEPT, void (*free)(void*) SB_NOEXCEPT, void* context) noexcept {
-  return new Charge(*static_cast<const std::shared_ptr<rocksdb::Cache>*>(cache),
-                    Alarm{std::shared_ptr<void>(context, free), alarm});
-}
-
-uint64_t CapacityOfCache(void* charge) noexcept { return static_cast<Charge*>(charge)->Capacity(); }
-
-uint64_t RoomForCharge(void* charge, unsigned eighths) noexcept { return static_cast<Charge*>(charge)->Room(eighths); }
-
-uint64_t ChargedBytes(void* charge) noexcept { return static_cast<Charge*>(charge)->Charged(); }
-
-uint64_t UpdateCharge(void* charge, uint64_t bytes, uint64_t permit) noexcept {
-  return static_cast<Charge*>(charge)->Update(bytes, permit);
-}
-
-uint64_t EndCharge(void* charge, uint64_t permit, int if_refusing) noexcept {
-  auto* ended = static_cast<Charge*>(charge);
-  return if_refusing == 0 || ended->IsRefusing() ? ended->End(permit) : 0;
-}
-
-void FreeCharge(void* charge) noexcept { delete static_cast<Charge*>(charge); }
+Charge* Of(void* charge) { return static_cast<Charge*>(charge); }
 
 }  // namespace
 
-constinit const sb_cache_calls kBlockCacheCalls = {&NewCharge,    &CapacityOfCache, &RoomForCharge, &ChargedBytes,
-                                                   &UpdateCharge, &EndCharge,       &FreeCharge};
-
-rocksdb::Status UseCache(const sb_filters* filters, const rocksdb::BlockBasedTableOptions& options, CacheUse* use) {
-  const auto* cache = options.no_block_cache || options.block_cache == nullptr ? nullptr : &options.block_cache;
-  sb_cache_use* share = nullptr;
-  char error[512] = "";
-  if (!sb_filters_use_cache(filters, cache, options.block_cache.get(), &share, error, sizeof(error))) {
-    return rocksdb::Status::InvalidArgument("springbloom", error);
-  }
-  use->reset(share, CacheUseRelease());
-  return rocksdb::Status::OK();
-}
+constinit const sb_cache_calls kBlockCacheCalls = {
+    .charge = [](const void* cache, void (*alarm)(void*) noexcept, void (*free)(void*) noexcept,
+                 void* context) noexcept -> void* {
+      const auto& shared = *static_cast<const std::shared_ptr<rocksdb::Cache>*>(cache);
+      return new Charge(shared, Alarm{std::shared_ptr<void>(context, free), alarm});
+    },
+    .capacity = [](void* charge) noexcept { return Of(charge)->Capacity(); },
+    .room = [](void* charge, unsigned eighths) noexcept { return Of(charge)->Room(eighths); },
+    .charged = [](void* charge) noexcept { return Of(charge)->Charged(); },
+    .update = [](void* charge, uint64_t bytes, uint64_t permit) noexcept { return Of(charge)->Update(bytes, permit); },
+    .end = [](void* charge, uint64_t permit, int if_refusing) noexcept -> uint64_t {
+      return if_refusing == 0 || Of(charge)->IsRefusing() ? Of(charge)->End(permit) : 0;
+    },
+    .release = [](void* charge) noexcept { delete Of(charge); }};
 
 }  // namespace springbloom

@@ -19,6 +19,18 @@ std::vector<sb_setting> SettingsIn(const ElasticOptions& options) {
   return given;
 }
 
+// Has the block cache of these options pay for the budget, if it is charged, while `use` lives. An error if none can pay.
+Status UseCache(const sb_filters* filters, const rocksdb::BlockBasedTableOptions& options, CacheUse* use) {
+  const auto* cache = options.no_block_cache || options.block_cache == nullptr ? nullptr : &options.block_cache;
+  sb_cache_use* share = nullptr;
+  char error[512] = "";
+  if (!sb_filters_use_cache(filters, cache, options.block_cache.get(), &share, error, sizeof(error))) {
+    return Status::InvalidArgument("springbloom", error);
+  }
+  use->reset(share, FreeBy<sb_cache_use_release>());
+  return Status::OK();
+}
+
 }  // namespace
 
 Connection::Connection(const Connection& other) : given_(other.given_) {

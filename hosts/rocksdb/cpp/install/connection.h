@@ -4,7 +4,6 @@
 #include <mutex>
 #include <string>
 
-#include "install/cache_charge.h"
 #include "owners.h"
 #include "rocksdb/status.h"
 #include "rocksdb/table.h"
@@ -18,6 +17,9 @@ struct ElasticOptions {
 
   std::string values[SB_SETTINGS];
 };
+
+// Shared by the copies of a table factory, which is what options and open databases have a cache by.
+using CacheUse = std::shared_ptr<sb_cache_use>;
 
 // A copy starts with what the original has.
 class Connection {

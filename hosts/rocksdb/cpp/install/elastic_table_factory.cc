@@ -4,18 +4,16 @@
 #include <optional>
 
 #include "write/elastic_table_builder.h"
-#include "write/small_index.h"
 #include "read/elastic_table_reader.h"
 #include "file/writable_file_writer.h"
-#include "prefixes.h"
 #include "rocksdb/env.h"
 #include "rocksdb/utilities/options_type.h"
-#include "write/unit_block_policy.h"
 #include "read/unit_table.h"
 #include "read/whole_index.h"
 
 namespace springbloom {
 
+using rocksdb::BlockBasedTableOptions;
 using rocksdb::OptionType;
 using rocksdb::OptionTypeFlags;
 using rocksdb::OptionTypeInfo;
@@ -39,9 +37,29 @@ const std::unordered_map<std::string, OptionTypeInfo>& OptionMap() {
   return map;
 }
 
+// The usual distance between whole keys in a block: an index of numbered keys shrinks to a third.
+constexpr int kSmallIndexRestartInterval = 16;
+
+// Index and blocks of new tables where the block cache pays for filters: every byte of index takes one from data. Changes what the program
+// left at RocksDB's default. `block_bytes`: of a block of data; 0: RocksDB's default.
+void ShrinkIndex(uint32_t block_bytes, BlockBasedTableOptions* options) {
+  const BlockBasedTableOptions defaults;
+  if (options->no_block_cache || options->block_cache == nullptr) {
+    return;
+  }
+  // A hash index can have no other.
+  if (options->index_block_restart_interval == defaults.index_block_restart_interval &&
+      options->index_type != BlockBasedTableOptions::kHashSearch) {
+    options->index_block_restart_interval = kSmallIndexRestartInterval;
+  }
+  if (block_bytes != 0 && options->block_size == defaults.block_size) {
+    options->block_size = block_bytes;
+  }
+}
+
 }  // namespace
 
-ElasticTableFactory::ElasticTableFactory(const rocksdb::BlockBasedTableOptions& table_options, FiltersRef filters)
+ElasticTableFactory::ElasticTableFactory(const BlockBasedTableOptions& table_options, FiltersRef filters)
     : BlockBasedTableFactory(table_options), connection_(std::move(filters)) {
   RegisterOptions(&options_, &OptionMap());
 }
@@ -52,12 +70,10 @@ ElasticTableFactory::ElasticTableFactory(const ElasticTableFactory& other)
       connection_(other.connection_),
       is_for_writing_(other.is_for_writing_.load(std::memory_order_relaxed)) {}
 
-const rocksdb::BlockBasedTableOptions& ElasticTableFactory::TableOptions() const {
-  return *GetOptions<rocksdb::BlockBasedTableOptions>();
-}
+const BlockBasedTableOptions& ElasticTableFactory::TableOptions() const { return *GetOptions<BlockBasedTableOptions>(); }
 
-rocksdb::BlockBasedTableOptions ElasticTableFactory::NewTableOptions() const {
-  rocksdb::BlockBasedTableOptions options(TableOptions());
+BlockBasedTableOptions ElasticTableFactory::NewTableOptions() const {
+  BlockBasedTableOptions options(TableOptions());
   const FiltersRef filters = Connected();
   if (filters != nullptr && sb_filters_host_settings(filters.get())->writes_units != 0 &&
       sb_filters_host_settings(filters.get())->shrinks_index != 0) {
@@ -74,11 +90,6 @@ const void* ElasticTableFactory::GetOptionsPtr(const std::string& name) const {
 Status ElasticTableFactory::Connect() const {
   FiltersRef filters;
   return connection_.Get(options_, TableOptions(), &filters);
-}
-
-bool ElasticTableFactory::Uses(const sb_filters* filters) const {
-  const FiltersRef connected = Connected();
-  return connected != nullptr && connected.get() == filters;
 }
 
 FiltersRef ElasticTableFactory::Connected(rocksdb::Logger* log) const {
@@ -205,7 +216,7 @@ rocksdb::TableBuilder* ElasticTableFactory::NewTableBuilder(const rocksdb::Table
                   comparator->Name(), file->file_name().c_str());
     return BlockBasedTableFactory::NewTableBuilder(builder_options, file);
   }
-  return new ElasticTableBuilder(filters, NewTableOptions(), builder_options, file);
+  return NewElasticTableBuilder(filters, NewTableOptions(), builder_options, file);
 }
 
 Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_options,
@@ -254,20 +265,29 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
   }
   const ReadObjects objects(reader_options);
   const bool may_have_prefixes = UnitTable::MayHavePrefixes(*rep.table_properties) && FiltersPrefixes(TableOptions());
-  const UnitHeads heads(unit_table ? &*unit_table : nullptr, has_budget, may_have_prefixes, read_options, objects,
-                        rep.file.get());
-  if (heads.AreNone()) {
+  const auto head_of = [&](int contents) {
+    return unit_table ? unit_table->ReadHeadOf(contents, objects, rep.file.get())
+                      : UnitTable::Head{has_budget ? SB_UNREADABLE : SB_NO_ROOM};
+  };
+  const UnitTable::Head keys = head_of(SB_KEYS);
+  UnitTable::Head prefixes{SB_NO_SUCH_UNITS};
+  if (may_have_prefixes) {
+    // What failed is not tried once more.
+    prefixes = keys.why == SB_OPENED || keys.why == SB_NO_SUCH_UNITS ? head_of(SB_PREFIXES) : UnitTable::Head{keys.why};
+  }
+  if (keys.why == SB_NO_SUCH_UNITS && prefixes.why == SB_NO_SUCH_UNITS) {
     return s;
   }
   ColumnFamilyRef family = ColumnFamily::Of(filters, reader_options, is_for_writing_.load(std::memory_order_relaxed));
-  if (heads.IsAny(SB_CORRUPT)) {
+  if (keys.why == SB_CORRUPT || prefixes.why == SB_CORRUPT) {
     rocksdb::Warn(objects.log, "springbloom: %s is read without filter units: its filter block is damaged or of a newer version",
                   rep.file->file_name().c_str());
-  } else if (heads.IsAny(SB_UNREADABLE)) {
+  } else if (keys.why == SB_UNREADABLE || prefixes.why == SB_UNREADABLE) {
     family->WarnOfUnreadable(rep.file->file_name());
   }
   auto reader = std::make_unique<ElasticTableReader>(std::move(*table_reader), std::move(family), reader_options.level);
-  reader->Open(heads);
+  reader->Open(SB_PREFIXES, prefixes);
+  reader->Open(SB_KEYS, keys);
   *table_reader = std::move(reader);
   return s;
 }

@@ -42,7 +42,7 @@ class ElasticTableFactory final : public release::BlockBasedTableFactory {
   // Finds its instance and its cache, which it does by itself when it is first used. An error if they do not go together.
   rocksdb::Status Connect() const;
   // Whether these are the units that it writes and reads.
-  bool Uses(const sb_filters* filters) const;
+  bool Uses(const sb_filters* filters) const { return Connected().get() == filters; }
   // The options of the tables that it writes.
   rocksdb::BlockBasedTableOptions NewTableOptions() const;
   // What it was given to use, if it was; null otherwise.

@@ -4,18 +4,9 @@
 
 #include "rocksdb/db.h"
 #include "rocksdb/system_clock.h"
-#include "write/unit_block_policy.h"
+#include "write/elastic_table_builder.h"
 
 namespace springbloom {
-
-namespace {
-
-// Sums may take one part in this many of a core.
-constexpr uint64_t kSumParts = 200;
-// What a sum may take at any time.
-constexpr uint64_t kSumNanos = 50'000;
-
-}  // namespace
 
 void LevelChangeListener::OnCompactionCompleted(rocksdb::DB* db, const rocksdb::CompactionJobInfo& job) {
   if (!job.status.ok()) {
@@ -44,6 +35,10 @@ void LevelChangeListener::OnFlushCompleted(rocksdb::DB* db, const rocksdb::Flush
 }
 
 void LevelChangeListener::TellDataBytes(rocksdb::DB* db) {
+  // Sums may take one part in this many of a core.
+  constexpr uint64_t kSumParts = 200;
+  // What a sum may take at any time.
+  constexpr uint64_t kSumNanos = 50'000;
   const FiltersRef filters = Filters();
   // Not the database's own clock, which may stand still.
   rocksdb::SystemClock& clock = *rocksdb::SystemClock::Default();

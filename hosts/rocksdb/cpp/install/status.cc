@@ -13,8 +13,7 @@ struct rocksdb_column_family_handle_t {
 
 namespace springbloom {
 
-// Whether a column family writes and reads filter units of `filters` (null: of any), and how many of its tables have them. Reads the
-// tables' properties.
+// `filters` null: of any.
 static rocksdb::Status FamilyStatusOf(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, const sb_filters* filters,
                                       FamilyStatus* status) {
   const auto factory = db->GetOptions(family).table_factory;

@@ -7,8 +7,6 @@
 #include <mutex>
 #include <tuple>
 
-#include "read/file_access.h"
-
 namespace springbloom {
 
 using rocksdb::TableReaderOptions;
@@ -27,6 +25,17 @@ struct AllOpen {
 // RocksDB makes the database's own folder the first of its folders for tables, unless it was given others.
 rocksdb::Slice FolderOfDatabase(const TableReaderOptions& options) {
   return options.ioptions.db_paths.empty() ? rocksdb::Slice() : options.ioptions.db_paths.front().path;
+}
+
+// Keys in the order of their bytes are compared without a call back.
+sb_comparator OrderOf(const rocksdb::Comparator& comparator) {
+  if (&comparator == rocksdb::BytewiseComparator()) {
+    return sb_comparator{nullptr, nullptr};
+  }
+  return sb_comparator{&comparator, [](const void* of, sb_bytes a, sb_bytes b) noexcept {
+                         return static_cast<const rocksdb::Comparator*>(of)->CompareWithoutTimestamp(
+                             ToSlice(a), /*a_has_ts=*/false, ToSlice(b), /*b_has_ts=*/false);
+                       }};
 }
 
 // Wrong rejections that the log is told of.
@@ -51,9 +60,10 @@ bool MayWait(const rocksdb::FileSystem& file_system) {
 ColumnFamily::ColumnFamily(FiltersRef given, const TableReaderOptions& options, const sb_row_cache& rows, bool is_for_writing)
     : filters(std::move(given)),
       comparator(options.internal_comparator.user_comparator()),
+      order(OrderOf(*comparator)),
       objects(std::make_shared<const ReadObjects>(options)),
       family_(sb_column_family_open(filters.get(), Bytes(options.cur_db_session_id), Bytes(FolderOfDatabase(options)),
-                                    is_for_writing ? 1 : 0, rows, FileAccess::Make(options))),
+                                    is_for_writing ? 1 : 0, rows, FileAccessFor(options))),
       verify_below_(sb_filters_host_settings(filters.get())->verify_below) {}
 
 void ColumnFamily::LogOpening(const TableReaderOptions& options) const {

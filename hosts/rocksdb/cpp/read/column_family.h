@@ -7,7 +7,7 @@
 
 #include "owners.h"
 #include "options/cf_options.h"
-#include "read/read_objects.h"
+#include "read/file_reader.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb_release.h"
 #include "util/random.h"
@@ -47,6 +47,8 @@ class ColumnFamily {
 
   const FiltersRef filters;
   const rocksdb::Comparator* const comparator;
+  // The same for the core.
+  const sb_comparator order;
   const std::shared_ptr<const ReadObjects> objects;
 
  private:

@@ -28,22 +28,16 @@ using rocksdb::perf_context;
 using rocksdb::perf_level;
 
 ElasticTableReader::ElasticTableReader(std::unique_ptr<rocksdb::TableReader> stock, ColumnFamilyRef family, int level)
-    : file_(TableFile::Of(std::move(stock), family->objects)),
-      stock_(file_->Stock()),
+    : ForwardingTableReader(stock.get()),
+      file_(TableFile::Of(std::move(stock), family->objects)),
       units_(std::move(family)),
       has_range_tombstones_(RepOf(Inner()).fragmented_range_dels != nullptr),
       level_(level) {}
 
-void ElasticTableReader::Open(const UnitHeads& heads) {
-  if (heads.prefixes_why != SB_NO_SUCH_UNITS) {
-    OpenUnits(SB_PREFIXES, heads.prefixes_why, heads.prefixes);
+void ElasticTableReader::Open(int contents, const UnitTable::Head& head) {
+  if (head.why == SB_NO_SUCH_UNITS) {
+    return;
   }
-  if (heads.keys_why != SB_NO_SUCH_UNITS) {
-    OpenUnits(SB_KEYS, heads.keys_why, heads.keys);
-  }
-}
-
-void ElasticTableReader::OpenUnits(int contents, int why, const UnitTable::Head& head) {
   const rocksdb::BlockBasedTable::Rep& stock = RepOf(Inner());
   const ColumnFamily& family = units_.Family();
   sb_table_spec spec{};
@@ -51,21 +45,21 @@ void ElasticTableReader::OpenUnits(int contents, int why, const UnitTable::Head&
   spec.file_number = stock.table_properties->orig_file_number;
   spec.level = stock.level;
   spec.contents = contents;
-  spec.comparator = ComparatorOf(*family.comparator);
+  spec.comparator = family.order;
   spec.family = Bytes(stock.table_properties->column_family_name);
   const bool may_have_index = contents == SB_KEYS && sb_filters_host_settings(family.filters.get())->has_indexes != 0;
   spec.index_bytes = may_have_index ? WholeIndexBytes(stock) : 0;
   const sb_head read{Bytes(head.bytes), head.block_offset, Bytes(stock.table_properties->db_session_id)};
   const sb_table* table = nullptr;
-  why = sb_table_open(family.filters.get(), family.Handle(), &spec, why == SB_OPENED ? &read : nullptr, why, file_->Share(),
-                      &table);
+  const int why = sb_table_open(family.filters.get(), family.Handle(), &spec, head.why == SB_OPENED ? &read : nullptr, head.why,
+                                file_->Share(), &table);
   if (contents == SB_PREFIXES) {
-    PrefixFilter::Plant(stock_, units_.FamilyRef(), table);
+    PrefixFilter::Plant(&Inner(), units_.FamilyRef(), table);
   } else {
     units_.Set(table);
   }
   if (spec.index_bytes != 0 && table != nullptr) {
-    WholeIndexReader::Plant(stock_, table);
+    WholeIndexReader::Plant(&Inner(), table);
     has_whole_index_ = true;
   }
   if (why == SB_NO_ROOM) {
@@ -80,12 +74,13 @@ ElasticTableReader::~ElasticTableReader() {
     prefixes->Close(obsolete);
   }
   if (has_whole_index_) {
-    WholeIndexReader::Of(*stock_)->Close();
+    WholeIndexReader::Of(Inner())->Close();
   }
   units_.Close(obsolete);
   if (file_->IsShared()) {
-    // A read that is under way keeps it for longer than the column family, which clearing the block cache would use.
-    release::LeaveBlocksInCache(*stock_);
+    // A read that is under way keeps the stock reader, which leaves the block cache alone in the end: the column family's options and
+    // comparator, which it needs to clear that, may be gone by then.
+    ForwardingTableReader::MarkObsolete(/*uncache_aggressiveness=*/0);
   }
   // Before the column family, with which the database may be closed.
   file_.reset();
@@ -171,8 +166,8 @@ rocksdb::InternalIterator* ElasticTableReader::NewIterator(const ReadOptions& re
                                                            bool skip_filters, rocksdb::TableReaderCaller caller,
                                                            size_t compaction_readahead_size, bool allow_unprepared_value) {
   rocksdb::InternalIterator* const iterator = IterateWhileFiltersGiveWay(units_.Family().filters.get(), arena, [&] {
-    return ForwardingTableReader::NewIterator(read_options, prefix_extractor, arena, skip_filters, caller,
-                                              compaction_readahead_size, allow_unprepared_value);
+    return Inner().NewIterator(read_options, prefix_extractor, arena, skip_filters, caller, compaction_readahead_size,
+                               allow_unprepared_value);
   });
   const PrefixFilter* const prefixes = Prefixes();
   if (prefixes == nullptr || !SeekOutcomes::AreOf(read_options, prefix_extractor, skip_filters)) {
@@ -184,10 +179,9 @@ rocksdb::InternalIterator* ElasticTableReader::NewIterator(const ReadOptions& re
   return SeekOutcomes::Of(iterator, arena, *prefixes, prefix_extractor);
 }
 
-bool ElasticTableReader::MayMatch(const Slice& internal_key, sb_batch_key* sought) const {
+bool ElasticTableReader::MayMatch(const Slice& internal_key, uint32_t* segment) const {
   const Slice key = rocksdb::ExtractUserKeyAndStripTimestamp(internal_key, TimestampBytes());
-  *sought = {Bytes(key), LookupDigest(key, units_.Family()), 0, 1};
-  const bool may_match = units_.MayMatch(ComparatorOf(Comparator()), sought->digest, key, &sought->segment);
+  const bool may_match = units_.MayMatch(units_.Family().order, LookupDigest(key, units_.Family()), key, segment);
   CountAnswers(/*rejected=*/may_match ? 0 : 1, /*passed=*/may_match ? 1 : 0);
   return may_match;
 }
@@ -197,17 +191,17 @@ Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& int
   const GetContext::GetState before = get_context->State();
   const uint64_t misses_before = get_context->get_context_stats_.num_cache_miss;
   const bool is_filtered = !skip_filters && HasUnits();
-  sb_batch_key sought;
+  uint32_t segment = 0;
   if (!is_filtered) {
     PrefixFilter::ForgetQuestion();
-  } else if (!MayMatch(internal_key, &sought)) {
+  } else if (!MayMatch(internal_key, &segment)) {
     return Verified(read_options, internal_key, get_context, prefix_extractor);
   }
   Status s = Inner().Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
   ReadAgainWhereRefused(read_options, internal_key, before, get_context, prefix_extractor, &s);
   CountBlockReads(misses_before, *get_context);
   if (is_filtered) {
-    RecordPassed(sought.segment, read_options, before, s, *get_context);
+    RecordPassed(segment, read_options, before, s, *get_context);
   } else {
     RecordPrefixPassed(before, s, *get_context);
   }
@@ -238,7 +232,7 @@ void ElasticTableReader::SkipRejected(MultiGetContext::Range* range, BatchKeys* 
     const Slice user_key = rocksdb::StripTimestampFromUserKey(key->ukey_with_ts, TimestampBytes());
     (*passed)[count++] = {Bytes(user_key), BatchDigest(user_key, key.index(), units_.Family()), 0, 1};
   }
-  units_.MayMatch(ComparatorOf(Comparator()), passed->data(), count);
+  units_.MayMatch(units_.Family().order, passed->data(), count);
   size_t kept = 0;
   size_t asked = 0;
   for (auto key = range->begin(); key != range->end(); ++key) {
@@ -265,64 +259,42 @@ Status ElasticTableReader::MultiGetFilter(const ReadOptions& read_options, const
   return Status::OK();
 }
 
-class ElasticTableReader::Batch {
- public:
-  // Asks the units. RocksDB with coroutines calls MultiGetFilter first, and then wants no filters: the units are asked once more, as the
-  // policy learns by segment. That they let a key pass is recorded when it is known how that ended, and so once.
-  Batch(ElasticTableReader& table, const ReadOptions& read_options, const MultiGetContext::Range& range,
-        const SliceTransform* prefix_extractor, bool skip_filters)
-      : table_(table),
-        are_filtered_((!skip_filters || rocksdb::using_coroutines()) && table.HasUnits()),
-        passed_(range, range.begin(), range.end()) {
-    if (are_filtered_) {
-      table_.SkipRejected(&passed_, &sought_, /*counts=*/!skip_filters, [&](rocksdb::KeyContext* key) {
-        if (Status s = table_.Verified(read_options, key->ikey, key->get_context, prefix_extractor); !s.ok()) {
-          *key->s = std::move(s);
-        }
-      });
-    }
-    for (auto key = passed_.begin(); key != passed_.end(); ++key) {
-      asked_[count_++] = {&*key, key->get_context->State(), key->get_context->get_context_stats_.num_cache_miss};
-    }
-  }
-
-  // What the stock reader is to look up.
-  const MultiGetContext::Range& Passed() const { return passed_; }
-
-  // The stock reader did.
-  void Finish(const ReadOptions& read_options, const SliceTransform* prefix_extractor) {
-    for (size_t i = 0; i < count_; ++i) {
-      const rocksdb::KeyContext& key = *asked_[i].key;
-      table_.ReadAgainWhereRefused(read_options, key.ikey, asked_[i].before, key.get_context, prefix_extractor, key.s);
-      table_.CountBlockReads(asked_[i].misses_before, *key.get_context);
-      if (are_filtered_) {
-        table_.RecordPassed(sought_[i].segment, read_options, asked_[i].before, *key.s, *key.get_context);
+void ElasticTableReader::MultiGet(const ReadOptions& read_options, const MultiGetContext::Range* range,
+                                  const SliceTransform* prefix_extractor, bool skip_filters) {
+  // RocksDB with coroutines calls MultiGetFilter first, and then wants no filters: the units are asked once more, as the policy learns by
+  // segment. That they let a key pass is recorded when it is known how that ended, and so once.
+  const bool are_filtered = (!skip_filters || rocksdb::using_coroutines()) && HasUnits();
+  MultiGetContext::Range passed(*range, range->begin(), range->end());
+  BatchKeys sought;
+  if (are_filtered) {
+    SkipRejected(&passed, &sought, /*counts=*/!skip_filters, [&](rocksdb::KeyContext* key) {
+      if (Status s = Verified(read_options, key->ikey, key->get_context, prefix_extractor); !s.ok()) {
+        *key->s = std::move(s);
       }
-    }
+    });
   }
-
- private:
+  if (passed.empty()) {
+    return;
+  }
   struct Asked {
     rocksdb::KeyContext* key;
     GetContext::GetState before;
     uint64_t misses_before;
   };
-
-  ElasticTableReader& table_;
-  const bool are_filtered_;
-  MultiGetContext::Range passed_;
-  BatchKeys sought_;
   // A copy, because reading marks the keys that it finds as done in every range over the batch.
-  std::array<Asked, MultiGetContext::MAX_BATCH_SIZE> asked_;
-  size_t count_ = 0;
-};
-
-void ElasticTableReader::MultiGet(const ReadOptions& read_options, const MultiGetContext::Range* range,
-                                  const SliceTransform* prefix_extractor, bool skip_filters) {
-  Batch batch(*this, read_options, *range, prefix_extractor, skip_filters);
-  if (!batch.Passed().empty()) {
-    Inner().MultiGet(read_options, &batch.Passed(), prefix_extractor, skip_filters);
-    batch.Finish(read_options, prefix_extractor);
+  std::array<Asked, MultiGetContext::MAX_BATCH_SIZE> asked;
+  size_t count = 0;
+  for (auto key = passed.begin(); key != passed.end(); ++key) {
+    asked[count++] = {&*key, key->get_context->State(), key->get_context->get_context_stats_.num_cache_miss};
+  }
+  Inner().MultiGet(read_options, &passed, prefix_extractor, skip_filters);
+  for (size_t i = 0; i < count; ++i) {
+    const auto& [key, before, misses_before] = asked[i];
+    ReadAgainWhereRefused(read_options, key->ikey, before, key->get_context, prefix_extractor, key->s);
+    CountBlockReads(misses_before, *key->get_context);
+    if (are_filtered) {
+      RecordPassed(sought[i].segment, read_options, before, *key->s, *key->get_context);
+    }
   }
 }
 

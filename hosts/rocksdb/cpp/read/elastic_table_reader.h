@@ -17,14 +17,14 @@ namespace springbloom {
 
 // Get, MultiGet (also as coroutines, which RocksDB makes of them) and MultiGetFilter ask the units before the stock reader. RocksDB's Bloom
 // tickers and perf counters count the answers as they count those of a stock filter. Without units, all lookups go to the stock reader.
-class ElasticTableReader final : public release::ForwardingTableReader<ElasticTableReader> {
+class ElasticTableReader final : public release::ForwardingTableReader {
  public:
   // `level`: -1 if it is not known.
   ElasticTableReader(std::unique_ptr<rocksdb::TableReader> stock, ColumnFamilyRef family, int level);
   ~ElasticTableReader() override;
 
-  // Opens the units of these heads, once, before lookups begin.
-  void Open(const UnitHeads& heads);
+  // Opens the units over keys, or over prefixes, which stock code asks then; once, before lookups begin.
+  void Open(int contents, const UnitTable::Head& head);
   // Units over keys.
   bool HasUnits() const { return units_.IsOpen(); }
 
@@ -52,19 +52,12 @@ class ElasticTableReader final : public release::ForwardingTableReader<ElasticTa
   }
   void MarkObsolete(uint32_t uncache_aggressiveness) override;
 
-  // The stock reader.
-  rocksdb::TableReader& Inner() const { return *stock_; }
-
  private:
-  // Opens units over keys, or over prefixes, which stock code asks then. `why`: SB_OPENED, and `head` is theirs, or why there is none now.
-  void OpenUnits(int contents, int why, const UnitTable::Head& head);
   // Keys of a batch, without timestamp.
   using BatchKeys = std::array<sb_batch_key, rocksdb::MultiGetContext::MAX_BATCH_SIZE>;
-  // A batch between what precedes the stock reader's MultiGet and what follows it.
-  class Batch;
 
-  // Whether the units let the key pass.
-  bool MayMatch(const rocksdb::Slice& internal_key, sb_batch_key* sought) const;
+  // Whether the units let the key pass, and the segment that would have it.
+  bool MayMatch(const rocksdb::Slice& internal_key, uint32_t* segment) const;
   // Skips the keys that the units reject, after `on_rejected(KeyContext*)`. Gives the others, in their order.
   template <typename OnRejected>
   void SkipRejected(rocksdb::MultiGetContext::Range* range, BatchKeys* passed, bool counts, const OnRejected& on_rejected) const;
@@ -89,14 +82,11 @@ class ElasticTableReader final : public release::ForwardingTableReader<ElasticTa
   void RecordPassed(uint32_t segment, const rocksdb::ReadOptions& read_options, rocksdb::GetContext::GetState before,
                     const rocksdb::Status& status, const rocksdb::GetContext& after) const;
 
-  const rocksdb::Comparator& Comparator() const { return *units_.Family().comparator; }
   rocksdb::Statistics* Statistics() const { return units_.Family().objects->statistics.get(); }
-  size_t TimestampBytes() const { return Comparator().timestamp_size(); }
+  size_t TimestampBytes() const { return units_.Family().comparator->timestamp_size(); }
 
-  // Shared with reads of its file that are under way.
+  // Shared with reads of its file that are under way. It owns the stock reader.
   TableFile::Ref file_;
-  // What it owns: lookups go there without a stop at the file.
-  rocksdb::TableReader* const stock_;
   // The flags behind it lie in its last word.
   [[no_unique_address]] TableFilter units_;
   // Atomic: several references of the table cache may mark it at once.

@@ -1,14 +1,29 @@
-// Reads a file that is open.
+// Reads files, and has what that uses.
 #pragma once
 
 #include <cstring>
 #include <memory>
 #include <string>
 
-#include "read/read_objects.h"
+#include "abi.h"
 #include "rocksdb_release.h"
 
 namespace springbloom {
+
+// Of a column family: shares, so that a read may last longer than the reader, the column family, and the database.
+struct ReadObjects {
+  explicit ReadObjects(const rocksdb::TableReaderOptions& options)
+      : file_system(options.ioptions.fs),
+        log(options.ioptions.info_log),
+        statistics(options.ioptions.statistics),
+        are_mapped(options.ioptions.allow_mmap_reads) {}
+
+  const std::shared_ptr<rocksdb::FileSystem> file_system;
+  const std::shared_ptr<rocksdb::Logger> log;
+  const std::shared_ptr<rocksdb::Statistics> statistics;
+  // Whether open files are.
+  const bool are_mapped;
+};
 
 // A reader of a file that another one owns. RocksDB's own counts into the column family's statistics, which may be gone.
 inline rocksdb::RandomAccessFileReader ReaderOf(rocksdb::FSRandomAccessFile* file, const std::string& path) {
@@ -17,11 +32,10 @@ inline rocksdb::RandomAccessFileReader ReaderOf(rocksdb::FSRandomAccessFile* fil
 
 // Reads `size` bytes at `offset` into `into`. Whether it could.
 inline bool ReadInto(const rocksdb::RandomAccessFileReader& file, const rocksdb::IOOptions& io_options, uint64_t offset,
-                     size_t size, uint8_t* into) {
+                     size_t size, void* into) {
   rocksdb::Slice result;
-  char* const scratch = reinterpret_cast<char*>(into);
-  const rocksdb::IOStatus s = release::ReadAt(file, io_options, offset, size, &result, scratch);
-  if (!s.ok() || result.size() != size) {
+  char* const scratch = static_cast<char*>(into);
+  if (!release::ReadAt(file, io_options, offset, size, &result, scratch).ok() || result.size() != size) {
     return false;
   }
   if (result.data() != scratch) {
@@ -34,20 +48,21 @@ inline bool ReadInto(const rocksdb::RandomAccessFileReader& file, const rocksdb:
 inline int ReadUnits(const ReadObjects& objects, const rocksdb::RandomAccessFileReader& file, uint64_t offset, size_t size,
                      int verify, uint8_t* into) {
   rocksdb::IOOptions io_options;
-  if (verify != 0) {
-    if (!release::CanVerifyAndReconstruct(objects.file_system.get())) {
-      return 1;
-    }
-    release::VerifyAndReconstruct(&io_options);
-    release::CountCorruptionRetry(objects.statistics.get());
+  if (verify != 0 && !release::AskToReconstruct(objects.file_system.get(), objects.statistics.get(), &io_options)) {
+    return 1;
   }
   if (!ReadInto(file, io_options, offset, size, into)) {
     return 1;
   }
   if (verify != 0) {
-    release::CountCorruptionRetrySuccess(objects.statistics.get());
+    release::CountReconstructed(objects.statistics.get());
   }
   return 0;
 }
+
+// Reads a database's table files by their names, sees whether they still exist, and writes to the log. It opens a file for each read: loads
+// by name are rare, and a descriptor for each table would double what max_open_files allows. `options` are those of a reader of the
+// database. Owned by the receiver of the result.
+sb_file_access FileAccessFor(const rocksdb::TableReaderOptions& options);
 
 }  // namespace springbloom

@@ -8,8 +8,6 @@
 
 namespace springbloom {
 
-class ElasticTableReader;
-
 // Stock code asks it: which prefix of which extractor may be asked for, with which bounds and key domains, is RocksDB's own decision.
 // Lookups of keys that ask it with a whole key were filtered before they came to the stock reader.
 class PrefixFilter final : public release::PrefixBlockReader {
@@ -20,12 +18,16 @@ class PrefixFilter final : public release::PrefixBlockReader {
   static PrefixFilter* Of(const rocksdb::TableReader& stock);
 
   PrefixFilter(const rocksdb::BlockBasedTable* stock, const ColumnFamilyRef& family, const sb_table* units)
-      : PrefixBlockReader(stock), stock_(*stock), units_(family) {
+      : PrefixBlockReader(stock), units_(family) {
     units_.Set(units);
   }
 
   bool HasUnits() const { return units_.IsOpen(); }
-  const rocksdb::TableReader& Inner() const { return stock_; }
+  // The extractor whose prefixes stock code asks for.
+  const rocksdb::SliceTransform* ExtractorOr(const rocksdb::SliceTransform* given) const {
+    const auto& own = table()->get_rep()->table_prefix_extractor;
+    return own != nullptr ? own.get() : given;
+  }
   // Nobody asks it from here on. The stock reader, which owns it, may live for longer.
   void Close(bool obsolete);
 
@@ -39,7 +41,6 @@ class PrefixFilter final : public release::PrefixBlockReader {
   const TableFilter& Units() const { return units_; }
 
  private:
-  const rocksdb::BlockBasedTable& stock_;
   TableFilter units_;
 };
 

@@ -15,22 +15,11 @@ using rocksdb::InternalIterator;
 using rocksdb::Slice;
 using rocksdb::SliceTransform;
 
-namespace {
-
-// The extractor whose prefixes stock code asks for.
-const SliceTransform* ExtractorOf(const rocksdb::TableReader& stock, const SliceTransform* given) {
-  const SliceTransform* own = RepOf(stock).table_prefix_extractor.get();
-  return own != nullptr ? own : given;
-}
-
-}  // namespace
-
 InternalIterator* SeekOutcomes::Of(InternalIterator* stock, rocksdb::Arena* arena, const PrefixFilter& filter,
                                    const SliceTransform* prefix_extractor) {
-  if (arena == nullptr) {
-    return new SeekOutcomes(stock, /*in_arena=*/false, filter, prefix_extractor);
-  }
-  return new (arena->AllocateAligned(sizeof(SeekOutcomes))) SeekOutcomes(stock, /*in_arena=*/true, filter, prefix_extractor);
+  const size_t bytes = sizeof(SeekOutcomes);
+  void* const place = arena == nullptr ? ::operator new(bytes) : arena->AllocateAligned(bytes);
+  return new (place) SeekOutcomes(stock, arena != nullptr, filter, prefix_extractor);
 }
 
 SeekOutcomes::SeekOutcomes(InternalIterator* stock, bool in_arena, const PrefixFilter& filter,
@@ -39,7 +28,7 @@ SeekOutcomes::SeekOutcomes(InternalIterator* stock, bool in_arena, const PrefixF
       in_arena_(in_arena),
       timestamp_bytes_(filter.Units().Family().comparator->timestamp_size()),
       filter_(filter),
-      extractor_(ExtractorOf(filter.Inner(), prefix_extractor)) {}
+      extractor_(filter.ExtractorOr(prefix_extractor)) {}
 
 SeekOutcomes::~SeekOutcomes() {
   if (in_arena_) {
@@ -59,10 +48,6 @@ void SeekOutcomes::SeekForPrev(const Slice& target) {
   PrefixFilter::ForgetQuestion();
   Inner().SeekForPrev(target);
   Tell(target);
-}
-
-bool SeekOutcomes::HasPrefix(const Slice& key, const Slice& prefix) const {
-  return extractor_->InDomain(key) && extractor_->Transform(key) == prefix;
 }
 
 std::optional<sb_batch_key> SeekOutcomes::Asked(const Slice& target) {
@@ -97,8 +82,11 @@ void SeekOutcomes::Tell(const Slice& target) {
     }
     return;
   }
-  const bool is_found = Inner().Valid() &&
-                        HasPrefix(rocksdb::ExtractUserKeyAndStripTimestamp(Inner().key(), timestamp_bytes_), ToSlice(asked->key));
+  bool is_found = false;
+  if (Inner().Valid()) {
+    const Slice key = rocksdb::ExtractUserKeyAndStripTimestamp(Inner().key(), timestamp_bytes_);
+    is_found = extractor_->InDomain(key) && extractor_->Transform(key) == ToSlice(asked->key);
+  }
   filter_.Units().Record(asked->segment, is_found ? SB_FOUND : SB_MISSING);
 }
 

@@ -34,7 +34,6 @@ class SeekOutcomes final : public release::ForwardingIterator {
  private:
   // What the filter was asked for this seek, and let pass.
   std::optional<sb_batch_key> Asked(const rocksdb::Slice& target);
-  bool HasPrefix(const rocksdb::Slice& key, const rocksdb::Slice& prefix) const;
   void Tell(const rocksdb::Slice& target);
 
   const bool in_arena_;

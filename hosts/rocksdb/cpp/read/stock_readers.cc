@@ -56,9 +56,7 @@ Status StockReaders::Open(const sb_filters* filters, const rocksdb::BlockBasedTa
       [&] {
         // The stock reader that failed has closed its file.
         std::unique_ptr<rocksdb::RandomAccessFileReader> again;
-        rocksdb::FileOptions options(reader_options.env_options);
-        release::SayChecksumIsUnknown(&options);
-        s = rocksdb::RandomAccessFileReader::Create(reader_options.ioptions.fs, name, options, &again, nullptr);
+        s = release::OpenTableFile(reader_options.ioptions.fs, name, rocksdb::FileOptions(reader_options.env_options), &again);
         if (s.ok()) {
           s = open(std::move(again));
         }

@@ -9,13 +9,14 @@ namespace springbloom {
 
 namespace {
 
-// The options that UnitTable::Find uses. RocksDB's own may be gone.
+// The options that reading uses. RocksDB's own may be gone.
 rocksdb::ImmutableOptions OptionsToRead(const ReadObjects& objects) {
   static const auto* defaults = new rocksdb::ImmutableOptions(rocksdb::Options());
   rocksdb::ImmutableOptions options(*defaults);
   options.fs = objects.file_system;
   options.stats = objects.statistics.get();
   options.logger = objects.log.get();
+  options.allow_mmap_reads = objects.are_mapped;
   return options;
 }
 
@@ -53,13 +54,12 @@ int TableFile::ReadHead(const sb_file* file, int32_t contents, void* context,
   if (!unit_table) {
     return UnitTable::IsIn(*rep.table_properties) ? SB_UNREADABLE : SB_NO_SUCH_UNITS;
   }
-  UnitTable::Head head;
-  const int why = unit_table->ReadHeadOf(read_options, contents, *self->objects_, &reader, &head);
-  if (why == SB_OPENED) {
+  const UnitTable::Head head = unit_table->ReadHeadOf(contents, *self->objects_, &reader);
+  if (head.why == SB_OPENED) {
     const sb_head read{Bytes(head.bytes), head.block_offset, Bytes(rep.table_properties->db_session_id)};
     take(context, &read);
   }
-  return why;
+  return head.why;
 }
 
 int TableFile::ReadIndex(const sb_file* file, void* context, TakeIndexEntry take) noexcept {

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "abi.h"
-#include "read/read_objects.h"
+#include "read/file_reader.h"
 #include "rocksdb_release.h"
 #include "table/table_reader.h"
 
@@ -25,7 +25,6 @@ class TableFile final : public sb_file {
     return Ref(new TableFile(std::move(stock), std::move(objects)));
   }
 
-  rocksdb::TableReader* Stock() const { return stock_.get(); }
   // Another share, which the caller owns.
   const sb_file* Share() const {
     AddShare(this);

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "read/column_family.h"
-#include "read/comparator.h"
 
 namespace springbloom {
 
@@ -29,7 +28,6 @@ class TableFilter {
 
   const ColumnFamily& Family() const { return *family_; }
   const ColumnFamilyRef& FamilyRef() const { return family_; }
-  const sb_table* Table() const { return table_; }
 
   // Whether the table may hold `key` (without timestamp), and in which segment.
   bool MayMatch(const sb_comparator& order, const sb_digest& digest, const rocksdb::Slice& key, uint32_t* segment) const {

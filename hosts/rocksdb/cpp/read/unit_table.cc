@@ -4,52 +4,34 @@
 
 #include "owners.h"
 #include "table/meta_blocks.h"
-#include "write/unit_block_policy.h"
+#include "write/elastic_table_builder.h"
 
 namespace springbloom {
 
-using rocksdb::ImmutableOptions;
+using rocksdb::BlockHandle;
+using rocksdb::IOOptions;
 using rocksdb::RandomAccessFileReader;
-using rocksdb::ReadOptions;
-using rocksdb::Slice;
 
 namespace {
 
 constexpr uint64_t kTrailer = rocksdb::BlockBasedTable::kBlockTrailerSize;
 
-bool ReadAt(const ReadOptions& read_options, bool verify, RandomAccessFileReader* file, uint64_t offset, uint64_t size,
-            std::string* out) {
-  rocksdb::IOOptions io_options;
-  rocksdb::IODebugContext dbg;
-  if (!release::PrepareIOOptions(*file, read_options, io_options, &dbg).ok()) {
-    return false;
-  }
-  if (verify) {
-    release::VerifyAndReconstruct(&io_options);
-  }
+bool ReadAt(const IOOptions& io_options, RandomAccessFileReader* file, uint64_t offset, uint64_t size, std::string* out) {
   out->resize(size);
-  Slice result;
-  if (!release::ReadAt(*file, io_options, offset, size, &result, out->data(), &dbg).ok() || result.size() != size) {
-    return false;
-  }
-  if (result.data() != out->data()) {
-    out->assign(result.data(), result.size());
-  }
-  return true;
+  return ReadInto(*file, io_options, offset, size, out->data());
 }
 
 }  // namespace
 
-bool UnitTable::ReadHead(const ReadOptions& read_options, bool verify, RandomAccessFileReader* file, std::string start) {
+bool UnitTable::ReadHead(const IOOptions& io_options, RandomAccessFileReader* file, std::string start) {
   head_.clear();
   uint64_t head_bytes = 0;
   uint64_t block_bytes = 0;
-  is_unreadable_ =
-      start.empty() && !ReadAt(read_options, verify, file, block_.offset(), std::min(block_.size(), kFirstReadBytes), &start);
+  is_unreadable_ = start.empty() && !ReadAt(io_options, file, block_.offset(), std::min(block_.size(), kFirstReadBytes), &start);
   if (is_unreadable_ || !sb_block_extent(Bytes(start), &head_bytes, &block_bytes) || block_bytes != block_.size()) {
     return false;
   }
-  is_unreadable_ = head_bytes > start.size() && !ReadAt(read_options, verify, file, block_.offset(), head_bytes, &start);
+  is_unreadable_ = head_bytes > start.size() && !ReadAt(io_options, file, block_.offset(), head_bytes, &start);
   if (is_unreadable_) {
     return false;
   }
@@ -60,24 +42,31 @@ bool UnitTable::ReadHead(const ReadOptions& read_options, bool verify, RandomAcc
 
 // The block is the first of the file's tail when the stock builder wrote it, so that its first bytes usually are where the tail
 // begins: one read instead of footer, metaindex and block. Empty if it is not there.
-std::optional<UnitTable> UnitTable::FindAtTail(const ReadOptions& read_options, uint64_t tail, RandomAccessFileReader* file,
+std::optional<UnitTable> UnitTable::FindAtTail(const IOOptions& io_options, uint64_t tail, RandomAccessFileReader* file,
                                                uint64_t file_size) {
   std::string start;
   uint64_t head_bytes = 0;
   uint64_t block_bytes = 0;
   if (tail <= kTrailer || tail > file_size ||
-      !ReadAt(read_options, /*verify=*/false, file, file_size - tail, std::min(tail, kFirstReadBytes), &start) ||
+      !ReadAt(io_options, file, file_size - tail, std::min(tail, kFirstReadBytes), &start) ||
       !sb_block_extent(Bytes(start), &head_bytes, &block_bytes) || block_bytes > tail - kTrailer) {
     return std::nullopt;
   }
-  UnitTable found(rocksdb::BlockHandle(file_size - tail, block_bytes), "");
-  found.ReadHead(read_options, /*verify=*/false, file, std::move(start));
+  UnitTable found(io_options, BlockHandle(file_size - tail, block_bytes));
+  found.ReadHead(io_options, file, std::move(start));
   return found;
 }
 
-std::optional<UnitTable> UnitTable::FindInMetaindex(const ReadOptions& read_options, const ImmutableOptions& ioptions,
-                                                    RandomAccessFileReader* file, uint64_t file_size) {
-  rocksdb::BlockHandle block;
+std::optional<UnitTable> UnitTable::Find(const rocksdb::ReadOptions& read_options, const rocksdb::ImmutableOptions& ioptions,
+                                         uint64_t tail_size, RandomAccessFileReader* file, uint64_t file_size) {
+  IOOptions io_options;
+  if (!file->PrepareIOOptions(read_options, io_options).ok()) {
+    return std::nullopt;
+  }
+  if (auto found = FindAtTail(io_options, tail_size, file, file_size)) {
+    return found;
+  }
+  BlockHandle block;
   if (!rocksdb::FindMetaBlockInFile(file, file_size, rocksdb::kBlockBasedTableMagicNumber, ioptions, read_options,
                                     kUnitBlockMetaName, &block)
            .ok() ||
@@ -85,19 +74,10 @@ std::optional<UnitTable> UnitTable::FindInMetaindex(const ReadOptions& read_opti
       file_size - block.offset() - kTrailer < block.size()) {
     return std::nullopt;
   }
-  return UnitTable(block, "");
-}
-
-std::optional<UnitTable> UnitTable::Find(const ReadOptions& read_options, const ImmutableOptions& ioptions, uint64_t tail_size,
-                                         RandomAccessFileReader* file, uint64_t file_size) {
-  auto found = FindAtTail(read_options, tail_size, file, file_size);
-  if (found) {
-    return found;
-  }
-  found = FindInMetaindex(read_options, ioptions, file, file_size);
+  UnitTable found(io_options, block);
   // The block that is where the tail begins was read there, and found corrupt.
-  if (found && found->block_.offset() != file_size - tail_size) {
-    found->ReadHead(read_options, /*verify=*/false, file, "");
+  if (block.offset() != file_size - tail_size) {
+    found.ReadHead(io_options, file, "");
   }
   return found;
 }
@@ -108,48 +88,29 @@ bool UnitTable::IsIn(const rocksdb::TableProperties& properties) {
 
 uint64_t UnitTable::BytesBehind(uint64_t file_size) const { return file_size - (block_.offset() + block_.size() + kTrailer); }
 
-int UnitTable::CheckHead(const ReadOptions& read_options, int contents, const ReadObjects& objects, RandomAccessFileReader* file,
-                         uint64_t* units_at) {
+int UnitTable::CheckHead(int contents, const ReadObjects& objects, RandomAccessFileReader* file, uint64_t* units_at) {
   int why = sb_block_units(Bytes(head_), contents, units_at);
   if (why == SB_CORRUPT) {
-    const bool can_reconstruct = release::CanVerifyAndReconstruct(objects.file_system.get());
-    if (can_reconstruct) {
-      release::CountCorruptionRetry(objects.statistics.get());
-    }
-    why = ReadHead(read_options, can_reconstruct, file, "") ? sb_block_units(Bytes(head_), contents, units_at) : SB_CORRUPT;
-    if (can_reconstruct && why != SB_CORRUPT) {
-      release::CountCorruptionRetrySuccess(objects.statistics.get());
+    IOOptions again(io_options_);
+    const bool reconstructs = release::AskToReconstruct(objects.file_system.get(), objects.statistics.get(), &again);
+    why = ReadHead(again, file, "") ? sb_block_units(Bytes(head_), contents, units_at) : SB_CORRUPT;
+    if (reconstructs && why != SB_CORRUPT) {
+      release::CountReconstructed(objects.statistics.get());
     }
   }
   return why == SB_CORRUPT && is_unreadable_ ? SB_UNREADABLE : why;
 }
 
-int UnitTable::ReadHeadOf(const ReadOptions& read_options, int contents, const ReadObjects& objects, RandomAccessFileReader* file,
-                          Head* head) {
+UnitTable::Head UnitTable::ReadHeadOf(int contents, const ReadObjects& objects, RandomAccessFileReader* file) {
   uint64_t units_at = 0;
-  int why = CheckHead(read_options, contents, objects, file, &units_at);
+  int why = CheckHead(contents, objects, file, &units_at);
   if (why != SB_OPENED || units_at == 0) {
-    *head = {head_, block_.offset()};
-    return why;
+    return {why, head_, block_.offset()};
   }
-  UnitTable behind(rocksdb::BlockHandle(block_.offset() + units_at, block_.size() - units_at), "");
-  behind.ReadHead(read_options, /*verify=*/false, file, "");
-  why = behind.CheckHead(read_options, contents, objects, file, &units_at);
-  *head = {behind.head_, behind.block_.offset()};
-  return why;
-}
-
-UnitHeads::UnitHeads(UnitTable* table, bool has_budget, bool may_have_prefixes, const ReadOptions& read_options,
-                     const ReadObjects& objects, RandomAccessFileReader* file) {
-  const int unread = has_budget ? SB_UNREADABLE : SB_NO_ROOM;
-  const auto read = [&](int contents, UnitTable::Head* head) {
-    return table == nullptr || !has_budget ? unread : table->ReadHeadOf(read_options, contents, objects, file, head);
-  };
-  keys_why = read(SB_KEYS, &keys);
-  if (may_have_prefixes) {
-    const bool is_read = keys_why == SB_OPENED || keys_why == SB_NO_SUCH_UNITS;
-    prefixes_why = is_read ? read(SB_PREFIXES, &prefixes) : unread;
-  }
+  UnitTable behind(io_options_, BlockHandle(block_.offset() + units_at, block_.size() - units_at));
+  behind.ReadHead(io_options_, file, "");
+  why = behind.CheckHead(contents, objects, file, &units_at);
+  return {why, behind.head_, behind.block_.offset()};
 }
 
 }  // namespace springbloom

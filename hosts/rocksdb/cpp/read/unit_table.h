@@ -8,7 +8,7 @@
 
 #include "abi.h"
 #include "options/cf_options.h"
-#include "read/read_objects.h"
+#include "read/file_reader.h"
 #include "rocksdb_release.h"
 #include "table/block_based/block_based_table_reader.h"
 #include "table/format.h"
@@ -43,55 +43,34 @@ class UnitTable {
     return !properties.prefix_extractor_name.empty() && properties.prefix_extractor_name != "nullptr";
   }
 
-  // Header and directory of units.
+  // Header and directory of units, or why there is none: SB_OPENED, or a reason in the words of springbloom_abi.h.
   struct Head {
-    std::string bytes;
+    int why;
+    std::string bytes = {};
     uint64_t block_offset = 0;
   };
-  // Gives the head of the units with these contents: SB_OPENED, SB_CORRUPT, SB_UNREADABLE or SB_NO_SUCH_UNITS. What is damaged is read once
-  // more, as RocksDB's block fetcher does it where the file system can verify and reconstruct what it reads.
-  int ReadHeadOf(const rocksdb::ReadOptions& read_options, int contents, const ReadObjects& objects,
-                 rocksdb::RandomAccessFileReader* file, Head* head);
+  // Of the units with these contents. What is damaged is read once more, as RocksDB's block fetcher does it where the file system can verify
+  // and reconstruct what it reads.
+  Head ReadHeadOf(int contents, const ReadObjects& objects, rocksdb::RandomAccessFileReader* file);
 
  private:
   // Most directories end within it, so that header and directory come in one read.
   static constexpr uint64_t kFirstReadBytes = 4096;
 
-  UnitTable(const rocksdb::BlockHandle& block, std::string head) : block_(block), head_(std::move(head)) {}
+  UnitTable(const rocksdb::IOOptions& io_options, const rocksdb::BlockHandle& block) : io_options_(io_options), block_(block) {}
 
-  static std::optional<UnitTable> FindAtTail(const rocksdb::ReadOptions& read_options, uint64_t tail_size,
+  static std::optional<UnitTable> FindAtTail(const rocksdb::IOOptions& io_options, uint64_t tail_size,
                                              rocksdb::RandomAccessFileReader* file, uint64_t file_size);
-  // Without its head.
-  static std::optional<UnitTable> FindInMetaindex(const rocksdb::ReadOptions& read_options,
-                                                  const rocksdb::ImmutableOptions& ioptions,
-                                                  rocksdb::RandomAccessFileReader* file, uint64_t file_size);
   // `start`: what was read of the block already. Whether a head was read that may be sound. Sets `is_unreadable_` where a read failed.
-  bool ReadHead(const rocksdb::ReadOptions& read_options, bool verify, rocksdb::RandomAccessFileReader* file, std::string start);
+  bool ReadHead(const rocksdb::IOOptions& io_options, rocksdb::RandomAccessFileReader* file, std::string start);
   // Whether the block has units with these contents, and where.
-  int CheckHead(const rocksdb::ReadOptions& read_options, int contents, const ReadObjects& objects,
-                rocksdb::RandomAccessFileReader* file, uint64_t* units_at);
+  int CheckHead(int contents, const ReadObjects& objects, rocksdb::RandomAccessFileReader* file, uint64_t* units_at);
 
+  rocksdb::IOOptions io_options_;
   rocksdb::BlockHandle block_;
   // Header and directory; empty if they could not be read or are damaged.
   std::string head_;
   bool is_unreadable_ = false;
-};
-
-// The heads of a table's units, or why they were not read.
-class UnitHeads {
- public:
-  // `table` null: where its units are could not be read. Without a budget nothing is read.
-  UnitHeads(UnitTable* table, bool has_budget, bool may_have_prefixes, const rocksdb::ReadOptions& read_options,
-            const ReadObjects& objects, rocksdb::RandomAccessFileReader* file);
-
-  // Whether it has no units that somebody asks.
-  bool AreNone() const { return keys_why == SB_NO_SUCH_UNITS && prefixes_why == SB_NO_SUCH_UNITS; }
-  bool IsAny(int why) const { return keys_why == why || prefixes_why == why; }
-
-  int keys_why;
-  UnitTable::Head keys;
-  int prefixes_why = SB_NO_SUCH_UNITS;
-  UnitTable::Head prefixes;
 };
 
 }  // namespace springbloom

@@ -31,30 +31,12 @@ constexpr uint64_t kBytesPerBlock = 4;
 // Takes the entries of an index, in their order.
 using TakeEntry = std::function<void(const Slice& key, const BlockHandle& handle)>;
 
-// Bytes of a file that were read.
-class BytesRead final : public rocksdb::FSRandomAccessFile {
- public:
-  BytesRead(uint64_t offset, std::string bytes) : offset_(offset), bytes_(std::move(bytes)) {}
-
-  rocksdb::IOStatus Read(uint64_t offset, size_t size, const rocksdb::IOOptions&, Slice* result, char*,
-                         rocksdb::IODebugContext*) const override {
-    if (offset < offset_ || offset - offset_ > bytes_.size() || size > bytes_.size() - (offset - offset_)) {
-      return rocksdb::IOStatus::Corruption("a partition lies elsewhere than the others");
-    }
-    *result = Slice(bytes_.data() + (offset - offset_), size);
-    return rocksdb::IOStatus::OK();
-  }
-
- private:
-  const uint64_t offset_;
-  const std::string bytes_;
-};
-
 // Reads the entries of an index block, or of a partition.
 bool ReadEntries(const BlockBasedTable::Rep& table, const rocksdb::ImmutableOptions& options,
-                 rocksdb::RandomAccessFileReader* file, const BlockHandle& handle, const TakeEntry& take) {
+                 rocksdb::RandomAccessFileReader* file, rocksdb::FilePrefetchBuffer* buffer, const BlockHandle& handle,
+                 const TakeEntry& take) {
   BlockContents contents;
-  if (!release::ReadIndexBlock(table, options, file, handle, &contents)) {
+  if (!release::ReadIndexBlock(table, options, file, buffer, handle, &contents)) {
     return false;
   }
   Block block(std::move(contents));
@@ -66,38 +48,7 @@ bool ReadEntries(const BlockBasedTable::Rep& table, const rocksdb::ImmutableOpti
   return entry.status().ok();
 }
 
-uint64_t EndOf(const BlockHandle& handle) { return handle.offset() + BlockBasedTable::BlockSizeWithTrailer(handle); }
-
-// Reads all entries of a table's index.
-bool ReadEntries(const BlockBasedTable::Rep& table, const rocksdb::ImmutableOptions& options, const TakeEntry& take) {
-  rocksdb::RandomAccessFileReader file = ReaderOf(table.file->file(), table.file->file_name());
-  if (table.index_type != BlockBasedTableOptions::kTwoLevelIndexSearch) {
-    return ReadEntries(table, options, &file, table.index_handle, take);
-  }
-  std::vector<BlockHandle> handles;
-  const bool is_read = ReadEntries(table, options, &file, table.index_handle,
-                                   [&](const Slice&, const BlockHandle& handle) { handles.push_back(handle); });
-  if (!is_read || handles.empty()) {
-    return false;
-  }
-  const uint64_t from = handles.front().offset();
-  const uint64_t to = EndOf(handles.back());
-  if (from >= to || to > table.file_size) {
-    return false;
-  }
-  std::string bytes(to - from, '\0');
-  if (!ReadInto(file, rocksdb::IOOptions(), from, bytes.size(), reinterpret_cast<uint8_t*>(bytes.data()))) {
-    return false;
-  }
-  rocksdb::RandomAccessFileReader partitions(std::make_unique<BytesRead>(from, std::move(bytes)), table.file->file_name());
-  return std::all_of(handles.begin(), handles.end(),
-                     [&](const BlockHandle& partition) { return ReadEntries(table, options, &partitions, partition, take); });
-}
-
-struct Free {
-  void operator()(sb_index_cursor* cursor) const { sb_index_cursor_free(cursor); }
-};
-using Cursor = std::unique_ptr<sb_index_cursor, Free>;
+using Cursor = std::unique_ptr<sb_index_cursor, FreeBy<sb_index_cursor_free>>;
 
 // Where blocks lie, from the resident index: what an iterator over stock's index says.
 class WholeIndexIterator final : public rocksdb::InternalIteratorBase<IndexValue> {
@@ -141,19 +92,42 @@ uint64_t WholeIndexBytes(const BlockBasedTable::Rep& table) {
   // In a damaged index, stock code may find other blocks than a reader of all entries. Only a checksum tells the damage.
   const bool is_checked = table.footer.checksum_type() != rocksdb::kNoChecksum;
   const bool is_bytewise = table.internal_comparator.user_comparator() == rocksdb::BytewiseComparator();
-  if (!release::kCanReadIndexBlocks || !ComesAndGoes(options, table.index_type) || !is_bytewise || !is_checked ||
-      table.index_has_first_key || table.index_key_includes_seq || release::HasOwnIndex(options)) {
+  if (!release::CanReadIndex(options) || !ComesAndGoes(options, table.index_type) || !is_bytewise || !is_checked ||
+      table.index_has_first_key || table.index_key_includes_seq) {
     return 0;
   }
   return kBytes + kBytesPerBlock * table.table_properties->num_data_blocks;
 }
 
 bool ReadWholeIndex(const BlockBasedTable::Rep& table, const rocksdb::ImmutableOptions& options, void* context,
-                    TakeIndexEntry take) {
-  return ReadEntries(table, options, [&](const Slice& separator, const BlockHandle& block) {
+                    TakeIndexEntry take_one) {
+  const auto take = [&](const Slice& separator, const BlockHandle& block) {
     const sb_index_entry entry{Bytes(separator), block.offset(), block.size()};
-    take(context, &entry);
-  });
+    take_one(context, &entry);
+  };
+  rocksdb::RandomAccessFileReader file = ReaderOf(table.file->file(), table.file->file_name());
+  if (table.index_type != BlockBasedTableOptions::kTwoLevelIndexSearch) {
+    return ReadEntries(table, options, &file, /*buffer=*/nullptr, table.index_handle, take);
+  }
+  std::vector<BlockHandle> handles;
+  const bool is_read = ReadEntries(table, options, &file, /*buffer=*/nullptr, table.index_handle,
+                                   [&](const Slice&, const BlockHandle& handle) { handles.push_back(handle); });
+  if (!is_read || handles.empty()) {
+    return false;
+  }
+  const uint64_t from = handles.front().offset();
+  const uint64_t to = handles.back().offset() + BlockBasedTable::BlockSizeWithTrailer(handles.back());
+  if (from >= to || to > table.file_size) {
+    return false;
+  }
+  rocksdb::FilePrefetchBuffer partitions;
+  // It does not take what lies in memory.
+  rocksdb::FilePrefetchBuffer* const buffer = options.allow_mmap_reads ? nullptr : &partitions;
+  if (buffer != nullptr && !buffer->Prefetch(rocksdb::IOOptions(), &file, from, to - from).ok()) {
+    return false;
+  }
+  return std::all_of(handles.begin(), handles.end(),
+                     [&](const BlockHandle& partition) { return ReadEntries(table, options, &file, buffer, partition, take); });
 }
 
 void WholeIndexReader::Plant(rocksdb::TableReader* stock, const sb_table* units) {

@@ -5,7 +5,6 @@
 
 #include "abi.h"
 #include "options/cf_options.h"
-#include "read/read_objects.h"
 #include "rocksdb_release.h"
 #include "table/block_based/block_based_table_reader.h"
 

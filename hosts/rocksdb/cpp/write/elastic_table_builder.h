@@ -1,37 +1,26 @@
-// Writes a standard block-based table and its filter units.
+// Writes standard block-based tables and their filter units.
 #pragma once
 
-#include <memory>
-
 #include "owners.h"
-#include "table/block_based/block_based_table_builder.h"
-#include "write/unit_block_policy.h"
+#include "rocksdb/table.h"
+#include "table/table_builder.h"
 
 namespace springbloom {
 
-// Holds what must exist before the stock builder is constructed.
-struct BuilderParts {
-  BuilderParts(const FiltersRef& e, const rocksdb::BlockBasedTableOptions& table_options,
-               const rocksdb::TableBuilderOptions& options)
-      : policy(std::make_shared<UnitBlockPolicy>(e, table_options, options)) {}
+// Part of the on-disk format: the block's name in the metaindex is "fullfilter." + this.
+inline constexpr const char* kUnitBlockPolicyName = "springbloom.FilterUnits";
+inline constexpr const char* kUnitBlockMetaName = "fullfilter.springbloom.FilterUnits";
 
-  std::shared_ptr<UnitBlockPolicy> policy;
-};
+// Whether tables get units over prefixes, and iterators ask them.
+//
+// Of an iterator without total_order_seek RocksDB promises the keys with the prefix that it sought, but as long as no filter knows
+// prefixes it finds the others, too, and programs rely on that. So it takes options that have asked for filters over prefixes: by a filter
+// policy, as with stock tables.
+inline bool FiltersPrefixes(const rocksdb::BlockBasedTableOptions& options) { return options.filter_policy != nullptr; }
 
-// The stock builder with one method overridden: everything else that RocksDB asks of a builder is answered by stock code.
-class ElasticTableBuilder final : private BuilderParts, public rocksdb::BlockBasedTableBuilder {
- public:
-  ElasticTableBuilder(const FiltersRef& filters, const rocksdb::BlockBasedTableOptions& table_options,
-                      const rocksdb::TableBuilderOptions& builder_options, rocksdb::WritableFileWriter* file);
-
-  void Add(const rocksdb::Slice& internal_key, const rocksdb::Slice& value) override;
-
- private:
-  const size_t timestamp_bytes_;
-  // Null: the table gets no units over prefixes.
-  const std::shared_ptr<const rocksdb::SliceTransform> prefix_extractor_;
-  // Without, a table with a prefix extractor gets units over prefixes alone.
-  const bool adds_keys_;
-};
+// Owned by the receiver.
+rocksdb::TableBuilder* NewElasticTableBuilder(const FiltersRef& filters, rocksdb::BlockBasedTableOptions table_options,
+                                              const rocksdb::TableBuilderOptions& builder_options,
+                                              rocksdb::WritableFileWriter* file);
 
 }  // namespace springbloom

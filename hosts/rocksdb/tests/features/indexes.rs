@@ -98,9 +98,11 @@ fn wait_until_resident(elastic: &ElasticFilters, db: &DB) {
 
 #[test]
 fn an_index_that_lookups_reach_becomes_resident_and_answers_as_the_file() {
-    for is_partitioned in [false, true] {
+    for (is_partitioned, is_mapped) in [(false, false), (true, false), (true, true)] {
         let (elastic, folder) = (filters(), folder());
-        let db = DB::open(&installed(&elastic, &options(is_partitioned)), folder.path()).expect("open");
+        let mut options = options(is_partitioned);
+        options.set_allow_mmap_reads(is_mapped);
+        let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
         fill(&db);
         wait_until_resident(&elastic, &db);
         check(&db);
