@@ -127,7 +127,7 @@ impl FilterBuilder for Builder {
             let block = Bytes::from(writer.end().into_bytes().ok()?);
             let units_at = Directory::parse(&block).ok()?.units_at() as usize;
             let name = UnitsName { keys: UnitsName::keys_of(&first_key, &self.last_key), id: self.id };
-            let place = Place { folder: self.database.folder().to_owned(), name };
+            let place = Place { folder: self.database.folder.clone(), name };
             self.database.objects(&place.folder).write(name, block.slice(units_at..));
             Some(head::encode(&place, &block[..units_at]))
         });
