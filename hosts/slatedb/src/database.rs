@@ -1,30 +1,23 @@
 //! What the policies of one database share. What it loaded ends with the last policy.
 
-use std::{
-    collections::HashMap,
-    sync::{
-        Arc, Weak,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
-use slatedb::{
-    PrefixExtractor, PrefixTarget,
-    object_store::{ObjectStore, path::Path},
-};
+use slatedb::object_store::ObjectStore;
+use slatedb::object_store::path::Path;
+use slatedb::{PrefixExtractor, PrefixTarget};
 use springbloom_format::Directory;
 use springbloom_manager::{BytewiseOrder, Fences, ScopeId, TableId, TableSpec};
 use tokio::runtime::Handle;
 
-use crate::{
-    filters::Filters,
-    folders::units_text,
-    head::Place,
-    known_tables::{Known, KnownTables, Open},
-    requests::Requests,
-    unit_objects::UnitObjects,
-};
+use crate::filters::Filters;
+use crate::folders::units_text;
+use crate::head::Place;
+use crate::known_tables::{KnownTables, Open};
+use crate::requests::Requests;
+use crate::unit_objects::UnitObjects;
 
 /// A database with its policies for keys, or those for prefixes by one extractor.
 pub(crate) struct Database {
@@ -140,12 +133,5 @@ impl Database {
             warm_start: None,
         })?;
         Open::new(handle, manager.clone(), segments().len())
-    }
-
-    /// Counts a question to a table, and looks now and then which tables get none.
-    pub(crate) fn count_question(&self, known: &Known) {
-        if known.count_question() && self.tables.begins_look() {
-            self.tables.look();
-        }
     }
 }

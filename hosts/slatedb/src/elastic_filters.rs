@@ -3,11 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use slatedb::{
-    DbReadOps, FilterPolicy, PrefixExtractor,
-    config::ReadOptions,
-    object_store::{ObjectStore, path::Path},
-};
+use slatedb::config::ReadOptions;
+use slatedb::object_store::ObjectStore;
+use slatedb::object_store::path::Path;
+use slatedb::{DbReadOps, FilterPolicy, PrefixExtractor};
 use springbloom_manager::{Manager, ManagerSettings, Stats};
 
 use crate::{database::Database, filters::Filters, known_tables::KNOWN_BYTES, policy::ElasticPolicy, reads};

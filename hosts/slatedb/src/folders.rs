@@ -1,10 +1,8 @@
 //! The folders of a database.
 
-use slatedb::{
-    PathResolver, VersionedManifest,
-    manifest::SsTableId,
-    object_store::path::{Path, PathPart},
-};
+use slatedb::manifest::SsTableId;
+use slatedb::object_store::path::{Path, PathPart};
+use slatedb::{PathResolver, VersionedManifest};
 use ulid::Ulid;
 
 const UNITS: &str = "springbloom";

@@ -7,11 +7,9 @@ use slatedb::{Filter, FilterBuilder, FilterPolicy, PrefixTarget, RowEntry};
 use springbloom_filter::UnitSettings;
 use springbloom_format::{BlockWriter, Directory, FinishedBlock, PrefixWriter};
 
-use crate::{
-    database::Database,
-    head::{self, Place, UnitsName},
-    table::Table,
-};
+use crate::database::Database;
+use crate::head::{self, Place, UnitsName};
+use crate::table::Table;
 
 /// Stored with each table. Other filters under it would be taken for ours, so it changes with the form of the head.
 const NAME: &str = "springbloom:1";

@@ -1,14 +1,10 @@
 //! Requests to an object store from threads that may block.
 
-use std::{
-    future::Future,
-    sync::{
-        Arc,
-        atomic::Ordering,
-        mpsc::{RecvTimeoutError, sync_channel},
-    },
-    time::{Duration, Instant},
-};
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
 

@@ -1,26 +1,21 @@
 //! Deletes units whose table is gone. SlateDB deletes tables without telling their filters.
 
-use std::{
-    collections::{BTreeSet, HashMap, HashSet},
-    error::Error,
-    future::Future,
-    panic::AssertUnwindSafe,
-    sync::Arc,
-    time::Duration,
-};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::error::Error;
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
 
 use futures::{FutureExt, StreamExt, TryStreamExt};
-use slatedb::{
-    SstReader, VersionedManifest,
-    admin::Admin,
-    object_store::{self, ObjectMeta, ObjectStore, ObjectStoreExt, path::Path},
-};
+use slatedb::admin::Admin;
+use slatedb::object_store::path::Path;
+use slatedb::object_store::{self, ObjectMeta, ObjectStore, ObjectStoreExt};
+use slatedb::{SstReader, VersionedManifest};
 use ulid::Ulid;
 
-use crate::{
-    folders::{path_of, tables, units_text},
-    head::{UnitsName, names_in},
-};
+use crate::folders::{path_of, tables, units_text};
+use crate::head::{UnitsName, names_in};
 
 /// Requests that are made at once.
 const AT_ONCE: usize = 16;

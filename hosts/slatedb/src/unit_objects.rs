@@ -1,12 +1,10 @@
 //! Objects with the units of tables, one for each: written when a table is built, read in pieces when its units are wanted.
 
-use std::{
-    collections::{BTreeSet, HashMap},
-    io,
-    ops::Range,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::collections::{BTreeSet, HashMap};
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
