@@ -13,11 +13,10 @@ use springbloom_manager::{BytewiseOrder, Fences, ScopeId, TableId, TableSpec};
 use tokio::runtime::Handle;
 
 use crate::filters::Filters;
-use crate::folders::units_text;
 use crate::head::Place;
 use crate::known_tables::{KnownTables, Open};
 use crate::requests::Requests;
-use crate::unit_objects::UnitObjects;
+use crate::unit_objects::{UnitObjects, units_text};
 
 /// A database with its policies for keys, or those for prefixes by one extractor.
 pub(crate) struct Database {

@@ -12,7 +12,7 @@ use slatedb::object_store::{self, ObjectStore, ObjectStoreExt, path::Path};
 use springbloom_format::{FormatError, UnitLayout};
 use springbloom_manager::{TableUnits, UnitReadError, UnitSource, UnitVisitor};
 
-use crate::{filters::Traffic, folders::path_of, head::UnitsName, requests::Requests};
+use crate::{filters::Traffic, head::UnitsName, requests::Requests};
 
 /// How long the units of a new table are kept in memory at least, so that this process need not read them.
 const FRESH_FOR: Duration = Duration::from_secs(5);
@@ -23,6 +23,17 @@ const PAUSE_MAX: Duration = Duration::from_secs(3600);
 const ATTEMPTS: u32 = 4;
 /// Of an attempt: the units are in memory for this long.
 const ATTEMPT_LONGEST: Duration = Duration::from_secs(300);
+
+/// The folder of a database's units, as heads of tables name it; [`path_of`] makes a path of it.
+pub(crate) fn units_text(database: &Path) -> String {
+    let name = "springbloom";
+    if database.as_ref().is_empty() { name.to_owned() } else { format!("{database}/{name}") }
+}
+
+/// The path of a folder that a head names. As SlateDB does with its tables, this escapes a second time what the database's path escapes.
+pub(crate) fn path_of(text: &str) -> Path {
+    Path::from(text)
+}
 
 /// The objects of one folder.
 pub(crate) struct UnitObjects {
