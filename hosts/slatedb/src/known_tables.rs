@@ -74,6 +74,8 @@ pub(crate) struct Known {
     open: ArcSwapOption<Open>,
     /// Held by who registers the table.
     opening: Mutex<()>,
+    /// Of looks. They hold the map's lock, so this one is always free.
+    usage: Mutex<Usage>,
     /// Since the last look.
     questions: AtomicU32,
     /// While it is not open.
@@ -84,7 +86,7 @@ pub(crate) struct Known {
 pub(crate) const KNOWN_BYTES: usize = allocated_bytes(size_of::<Known>() + COUNTS)
     + allocated_bytes(size_of::<Open>() + COUNTS)
     // A map may be less than half full, and has a byte for each place.
-    + 5 * (size_of::<(UnitsId, (Arc<Known>, Usage))>() + 1) / 2;
+    + 5 * (size_of::<(UnitsId, Arc<Known>)>() + 1) / 2;
 /// Of an `Arc`.
 const COUNTS: usize = 2 * size_of::<usize>();
 
@@ -161,7 +163,7 @@ pub(crate) struct KnownTables {
 
 #[derive(Default)]
 struct Tables {
-    by_id: HashMap<UnitsId, (Arc<Known>, Usage)>,
+    by_id: HashMap<UnitsId, Arc<Known>>,
     /// This many came so far, and before the last look, those included that there was no room for.
     met: u32,
     met_before: u32,
@@ -178,20 +180,17 @@ impl KnownTables {
         let id = name.id.to_le_bytes();
         let mut tables = self.tables.lock();
         let Tables { by_id, met, .. } = &mut *tables;
-        let (known, _) = by_id.entry(id).or_insert_with(|| {
+        let known = by_id.entry(id).or_insert_with(|| {
             *met = met.saturating_add(1);
-            let (open, opening, questions, tries) = Default::default();
-            (Arc::new(Known { id, open, opening, questions, tries }), Usage::default())
+            let (open, opening, usage, questions, tries) = Default::default();
+            Arc::new(Known { id, open, opening, usage, questions, tries })
         });
         known.clone()
     }
 
     fn opened(&self, known: &Known) {
-        let Tables { by_id, met, .. } = &mut *self.tables.lock();
-        // The filter that asks keeps it in the map.
-        if let Some((_, usage)) = by_id.get_mut(&known.id) {
-            *usage = Usage { met_before: *met, ..Usage::default() };
-        }
+        let tables = self.tables.lock();
+        *known.usage.lock() = Usage { met_before: tables.met, ..Usage::default() };
     }
 
     /// A filter of the table is about to go.
@@ -205,12 +204,12 @@ impl KnownTables {
 
     pub(crate) fn close_all(&self) {
         let mut tables = self.tables.lock();
-        let close = |(known, _): &(Arc<Known>, Usage)| {
+        let close = |known: &Arc<Known>| {
             known.tries.store(0, Relaxed);
             known.open.swap(None)
         };
         let closed: Vec<_> = tables.by_id.values().filter_map(close).collect();
-        tables.by_id.retain(|_, (known, _)| Arc::strong_count(known) > 1);
+        tables.by_id.retain(|_, known| Arc::strong_count(known) > 1);
         drop(tables);
         drop(closed);
     }
@@ -240,10 +239,11 @@ impl KnownTables {
         let mut closed = Vec::new();
         let mut tables = self.tables.lock();
         let Tables { by_id, met, met_before } = &mut *tables;
-        let take = |(known, _): &(Arc<Known>, Usage)| known.questions.swap(0, Relaxed) as f32;
+        let take = |known: &Arc<Known>| known.questions.swap(0, Relaxed) as f32;
         let questions: Vec<f32> = by_id.values().map(take).collect();
         let (of_all, count) = (questions.iter().sum(), questions.len());
-        for ((known, usage), questions) in by_id.values_mut().zip(questions) {
+        for (known, questions) in by_id.values().zip(questions) {
+            let mut usage = known.usage.lock();
             usage.look(questions, of_all, *met_before);
             if usage.is_over(*met, count)
                 && let Some(open) = known.open.swap(None)
@@ -254,9 +254,9 @@ impl KnownTables {
         *met_before = *met;
         // There may be room now for those that found none; and the closed ones may be asked again.
         if !closed.is_empty() {
-            by_id.values().for_each(|(known, _)| known.tries.store(0, Relaxed));
+            by_id.values().for_each(|known| known.tries.store(0, Relaxed));
         }
-        by_id.retain(|_, (known, _)| known.open.load().is_some() || Arc::strong_count(known) > 1);
+        by_id.retain(|_, known| known.open.load().is_some() || Arc::strong_count(known) > 1);
         if by_id.capacity() > 4 * by_id.len() + 64 {
             by_id.shrink_to_fit();
         }
