@@ -71,14 +71,14 @@ impl Database {
         Ok(tables)
     }
 
-    /// The use that was saved next to the tables; `None` if there is none.
-    pub(crate) fn saved_use(&self) -> Result<Option<Usage>> {
-        Usage::of_folder(&self.db).map_err(|error| match error {
-            Error::Table { .. } => {
-                anyhow!("{error}; only a warm start needs this file: delete it, and the next start is cold")
-            }
-            other => other.into(),
-        })
+    /// The use that was saved next to the tables, if there is one, or what is wrong with it.
+    pub(crate) fn saved_use(&self) -> (Option<Usage>, Option<anyhow::Error>) {
+        let advice = "only a warm start needs this file: delete it, and the next start is cold";
+        match Usage::of_folder(&self.db) {
+            Ok(usage) => (usage, None),
+            Err(error @ Error::Table { .. }) => (None, Some(anyhow!("{error}; {advice}"))),
+            Err(error) => (None, Some(error.into())),
+        }
     }
 
     /// How old the saved use is.

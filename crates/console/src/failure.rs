@@ -2,12 +2,20 @@
 
 use std::io::{self, ErrorKind};
 
-use crate::BadInput;
-
 /// Exit code for damage and for a machine that fails.
 pub const EXIT_FAILED: u8 = 1;
 /// Exit code for input that the user can correct; clap uses the same for its own findings.
 pub const EXIT_BAD_INPUT: u8 = 2;
+
+/// An error in the user's input: contradictory settings, a folder in the wrong state, an unusable file.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct BadInput(pub String);
+
+/// Shorthand for an error that the user can correct.
+pub fn bad_input(message: impl Into<String>) -> anyhow::Error {
+    BadInput(message.into()).into()
+}
 
 /// The exit code for `error`. A file or folder that cannot be opened as what the command needs is bad input; damage that is
 /// found in what was opened is not, and neither is a machine that fails.
@@ -51,7 +59,6 @@ pub fn sentence(error: &anyhow::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bad_input;
     use anyhow::Context;
 
     #[derive(Debug, thiserror::Error)]

@@ -2,7 +2,6 @@
 
 #![deny(unsafe_code)]
 
-mod bad_input;
 pub mod failure;
 pub mod folder;
 pub mod output;
@@ -15,8 +14,8 @@ pub mod sizes;
 mod text_table;
 mod unprintable;
 
-pub use bad_input::{BadInput, bad_input};
+pub use failure::{BadInput, bad_input};
 pub use percent::percent;
 pub use progress::Step;
-pub use text_table::TextTable;
+pub use text_table::{Column, TextTable};
 pub use unprintable::{escaped, is_unprintable};

@@ -9,31 +9,23 @@ use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
 use std::path::Path;
 
 use anyhow::Result;
+use serde::Serialize;
 
-/// Standard output, buffered.
-pub struct Output {
-    out: BufWriter<Reader<StdoutLock<'static>>>,
+/// A writer to the reader of the output, buffered. Once that has closed the pipe, writes succeed and are discarded.
+pub struct Output<W: Write = StdoutLock<'static>> {
+    out: BufWriter<W>,
+    is_gone: bool,
 }
 
 impl Output {
     /// The standard output of this process, locked.
     pub fn stdout() -> Self {
-        Output { out: BufWriter::new(Reader { out: io::stdout().lock(), is_gone: false }) }
+        Output { out: BufWriter::new(io::stdout().lock()), is_gone: false }
     }
 
     /// Whether the reader has closed the pipe. Known after a flush.
     pub fn is_closed(&self) -> bool {
-        self.out.get_ref().is_gone
-    }
-}
-
-impl Write for Output {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.out.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
+        self.is_gone
     }
 }
 
@@ -45,8 +37,11 @@ pub fn report(write: impl FnOnce(&mut Output) -> Result<()>) -> Result<()> {
 }
 
 /// Prints one JSON document on standard output.
-pub fn json(document: &serde_json::Value) -> Result<()> {
-    report(|out| Ok(writeln!(out, "{document:#}")?))
+pub fn json(document: &impl Serialize) -> Result<()> {
+    report(|out| {
+        serde_json::to_writer_pretty(&mut *out, document)?;
+        Ok(writeln!(out)?)
+    })
 }
 
 /// Prints a message on standard error, ignoring errors.
@@ -61,13 +56,7 @@ pub fn warn(message: impl Display) {
     tell(format_args!("{}: {message}", program.display()));
 }
 
-/// A writer to the reader of the output. Once that has closed the pipe, writes succeed and are discarded.
-struct Reader<W> {
-    out: W,
-    is_gone: bool,
-}
-
-impl<W> Reader<W> {
+impl<W: Write> Output<W> {
     /// `result`, or `instead` if the pipe is closed.
     fn unless_gone<T>(&mut self, result: io::Result<T>, instead: T) -> io::Result<T> {
         result.or_else(|error| match error.kind() {
@@ -81,7 +70,7 @@ impl<W> Reader<W> {
     }
 }
 
-impl<W: Write> Write for Reader<W> {
+impl<W: Write> Write for Output<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.is_gone {
             return Ok(bytes.len());
@@ -118,9 +107,10 @@ mod tests {
 
     #[test]
     fn a_reader_that_went_away_is_no_error_and_a_full_disk_is() {
-        let mut gone = Reader { out: Failing(ErrorKind::BrokenPipe), is_gone: false };
+        let unbuffered = |kind| Output { out: BufWriter::with_capacity(0, Failing(kind)), is_gone: false };
+        let mut gone = unbuffered(ErrorKind::BrokenPipe);
         assert!(gone.write_all(b"text").is_ok() && gone.is_gone && gone.flush().is_ok());
-        let mut full = Reader { out: Failing(ErrorKind::StorageFull), is_gone: false };
+        let mut full = unbuffered(ErrorKind::StorageFull);
         let error = full.write_all(b"text").unwrap_err();
         assert!(error.to_string().starts_with("cannot write to standard output: "), "{error}");
         assert!(full.flush().is_err() && !full.is_gone);

@@ -78,11 +78,6 @@ impl Step {
     pub fn advance(&self, work: u64) {
         self.bar.inc(work);
     }
-
-    /// Prints a warning above the progress bar.
-    pub fn warn(&self, message: &str) {
-        self.bar.suspend(|| output::warn(message));
-    }
 }
 
 impl Drop for Step {

@@ -12,6 +12,9 @@ const NAME_MIN: usize = 16;
 /// Spaces around a cell.
 const PADDING: usize = 2;
 
+/// The title of a column, and its cell of a row.
+pub type Column<R> = (&'static str, fn(&R) -> String);
+
 /// Rows of cells below a header.
 pub struct TextTable {
     rows: Vec<Vec<String>>,
@@ -22,6 +25,13 @@ impl TextTable {
     /// A table whose first column holds names, which are aligned left.
     pub fn new<'a>(header: impl IntoIterator<Item = &'a str>) -> Self {
         Self { rows: vec![header.into_iter().map(str::to_owned).collect()], names: 1 }
+    }
+
+    /// A table with a line for each of `rows`.
+    pub fn of<R>(columns: &[Column<R>], rows: impl IntoIterator<Item = R>) -> Self {
+        let mut table = Self::new(columns.iter().map(|(title, _)| *title));
+        rows.into_iter().for_each(|row| table.add_row(columns.iter().map(|(_, cell)| cell(&row))));
+        table
     }
 
     /// Aligns the first `columns` columns left, as names.

@@ -5,9 +5,8 @@ use std::str::FromStr;
 
 use crate::bloom::BloomShape;
 use crate::kind::KindShape;
-use crate::limits::{KEYS_MAX, MAX_UNITS};
 use crate::ribbon::{ALL_TRIES, RibbonBuilder};
-use crate::{FilterError, GroupShape, KeyDigest, UnitKind};
+use crate::{FilterError, GroupShape, KEYS_MAX, KeyDigest, MAX_UNITS, UnitKind};
 
 /// Maximum bits per key of one Bloom unit. Larger units would be too large a step.
 const MAX_BLOOM_BITS_PER_KEY: u8 = 8;
@@ -16,15 +15,9 @@ const MAX_BLOOM_BITS_PER_KEY: u8 = 8;
 /// (ElasticBF, ATC'19 section 3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnitSettings {
-    kind: KindSettings,
+    kind: UnitKind,
+    bits_per_key: u8,
     unit_count: u8,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-enum KindSettings {
-    Bloom { bits_per_key: u8 },
-    Ribbon,
 }
 
 /// All units of one segment, as they are stored.
@@ -42,19 +35,19 @@ impl UnitSettings {
         if bits_per_key == 0 || bits_per_key > MAX_BLOOM_BITS_PER_KEY {
             return Err(FilterError::BitsPerKey { got: bits_per_key, max: MAX_BLOOM_BITS_PER_KEY });
         }
-        Self::new(KindSettings::Bloom { bits_per_key }, unit_count)
+        Self::new(UnitKind::Bloom, bits_per_key, unit_count)
     }
 
     /// `unit_count` (1..=32) ribbon units of one bit per key each.
     pub fn ribbon(unit_count: u8) -> Result<Self, FilterError> {
-        Self::new(KindSettings::Ribbon, unit_count)
+        Self::new(UnitKind::Ribbon, 1, unit_count)
     }
 
-    fn new(kind: KindSettings, unit_count: u8) -> Result<Self, FilterError> {
+    fn new(kind: UnitKind, bits_per_key: u8, unit_count: u8) -> Result<Self, FilterError> {
         if unit_count == 0 || unit_count > MAX_UNITS {
             return Err(FilterError::UnitCount { got: unit_count, max: MAX_UNITS });
         }
-        Ok(Self { kind, unit_count })
+        Ok(Self { kind, bits_per_key, unit_count })
     }
 
     /// Number of units of every group.
@@ -64,18 +57,12 @@ impl UnitSettings {
 
     /// Kind of the units.
     pub fn kind(&self) -> UnitKind {
-        match self.kind {
-            KindSettings::Bloom { .. } => UnitKind::Bloom,
-            KindSettings::Ribbon => UnitKind::Ribbon,
-        }
+        self.kind
     }
 
     /// Nominal bits per key of one unit.
     pub fn bits_per_key(&self) -> u8 {
-        match self.kind {
-            KindSettings::Bloom { bits_per_key } => bits_per_key,
-            KindSettings::Ribbon => 1,
-        }
+        self.bits_per_key
     }
 
     /// Builds the units of one segment, with a [`GroupBuilder`] for this call.
@@ -108,8 +95,8 @@ impl GroupBuilder {
     /// A ribbon system without a solution, which takes contrived digests, becomes Bloom units of the same nominal size.
     pub fn build(&mut self, digests: &[KeyDigest]) -> BuiltGroup {
         match self.settings.kind {
-            KindSettings::Bloom { bits_per_key } => self.build_bloom(bits_per_key, digests),
-            KindSettings::Ribbon => self.build_ribbon(digests, ALL_TRIES),
+            UnitKind::Bloom => self.build_bloom(self.settings.bits_per_key, digests),
+            UnitKind::Ribbon => self.build_ribbon(digests, ALL_TRIES),
         }
     }
 
@@ -134,15 +121,15 @@ impl GroupBuilder {
 
 impl Default for UnitSettings {
     fn default() -> Self {
-        Self { kind: KindSettings::Ribbon, unit_count: 16 }
+        Self { kind: UnitKind::Ribbon, bits_per_key: 1, unit_count: 16 }
     }
 }
 
 impl fmt::Display for UnitSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
-            KindSettings::Bloom { bits_per_key } => write!(f, "bloom:{}x{bits_per_key}", self.unit_count),
-            KindSettings::Ribbon => write!(f, "ribbon:{}", self.unit_count),
+            UnitKind::Bloom => write!(f, "bloom:{}x{}", self.unit_count, self.bits_per_key),
+            UnitKind::Ribbon => write!(f, "ribbon:{}", self.unit_count),
         }
     }
 }

@@ -1,8 +1,13 @@
 //! The shape of a segment's units: all that is needed to read them, in six bytes (eight when stored).
 
 use crate::kind::KindShape;
-use crate::limits::{KEYS_MAX, MAX_UNITS};
 use crate::{FilterError, UnitKind};
+
+/// Maximum number of units of a group.
+pub const MAX_UNITS: u8 = 32;
+
+/// Maximum number of keys that a shape counts.
+pub const KEYS_MAX: u32 = (1 << 24) - 1;
 
 /// Bytes of an encoded [`GroupShape`].
 pub const SHAPE_BYTES: usize = 8;

@@ -1,111 +1,83 @@
 //! What the policies of one database share. What it loaded ends with the last policy.
 
-use std::{
-    collections::HashMap,
-    sync::{
-        Arc, Weak,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
-use slatedb::{
-    PrefixExtractor, PrefixTarget,
-    object_store::{ObjectStore, path::Path},
-};
+use slatedb::object_store::ObjectStore;
+use slatedb::object_store::path::Path;
+use slatedb::{PrefixExtractor, PrefixTarget};
 use springbloom_format::Directory;
 use springbloom_manager::{BytewiseOrder, Fences, ScopeId, TableId, TableSpec};
 use tokio::runtime::Handle;
 
-use crate::{
-    filters::Filters,
-    folders::units_text,
-    head::Place,
-    known_tables::{Known, KnownTables, Open},
-    requests::Requests,
-    unit_objects::UnitObjects,
-};
+use crate::filters::Filters;
+use crate::head::Place;
+use crate::known_tables::{KnownTables, Open};
+use crate::requests::Requests;
+use crate::unit_objects::{UnitObjects, units_text};
 
 /// A database with its policies for keys, or those for prefixes by one extractor.
 pub(crate) struct Database {
-    databases: Arc<Databases>,
     filters: Arc<Filters>,
     scope: ScopeId,
     store: Arc<dyn ObjectStore>,
     requests: Requests,
-    folder: String,
+    /// Where units of new tables go.
+    pub(crate) folder: String,
     /// Its own, and those of databases that it is a clone of.
     folders: Mutex<HashMap<String, Arc<UnitObjects>>>,
     /// Of the prefixes.
     extractor: Option<Arc<dyn PrefixExtractor>>,
-    tables: KnownTables,
+    pub(crate) tables: KnownTables,
     policies: AtomicUsize,
 }
 
-/// Those that have a policy or a filter, by the folder of their units.
-#[derive(Default)]
-pub(crate) struct Databases(Mutex<HashMap<String, Vec<Weak<Database>>>>);
+impl Drop for Database {
+    fn drop(&mut self) {
+        self.filters.databases.lock().retain(|database| database.strong_count() > 0);
+    }
+}
 
-impl Databases {
+impl Database {
     /// The one that has such policies already, or a new one.
     pub(crate) fn get_or_insert(
-        self: &Arc<Self>,
         filters: &Arc<Filters>,
         path: &Path,
         store: Arc<dyn ObjectStore>,
         extractor: Option<Arc<dyn PrefixExtractor>>,
-    ) -> Arc<Database> {
-        let folder = units_text(path);
-        let runtime = Handle::current();
+    ) -> Arc<Self> {
+        let (folder, runtime) = (units_text(path), Handle::current());
         let name = extractor.as_ref().map(|extractor| extractor.name());
-        let mut databases = self.0.lock();
-        let same_folder = databases.entry(folder.clone()).or_default();
+        let mut databases = filters.databases.lock();
         // Those that end now must do so without the lock.
-        let alive: Vec<_> = same_folder.iter().filter_map(Weak::upgrade).collect();
+        let alive: Vec<_> = databases.iter().filter_map(Weak::upgrade).collect();
         let found = alive.iter().find(|database| {
-            Arc::ptr_eq(&database.store, &store)
+            database.folder == folder
+                && Arc::ptr_eq(&database.store, &store)
                 && database.requests.are_in(&runtime)
                 && database.extractor().map(|extractor| extractor.name()) == name
         });
         let database = found.cloned().unwrap_or_else(|| {
-            let requests = Requests::new(runtime, filters.is_closed().clone());
-            let database = Arc::new(Database {
-                databases: self.clone(),
+            let database = Arc::new(Self {
                 filters: filters.clone(),
                 scope: ScopeId(filters.next_id()),
                 store,
-                requests,
+                requests: Requests::new(runtime, filters.traffic.clone()),
                 folder,
                 folders: Mutex::default(),
                 extractor,
                 tables: KnownTables::default(),
                 policies: AtomicUsize::new(0),
             });
-            same_folder.push(Arc::downgrade(&database));
+            databases.push(Arc::downgrade(&database));
             database
         });
         drop(databases);
         database
     }
 
-    fn remove_ended(&self, folder: &str) {
-        let mut databases = self.0.lock();
-        if let Some(same_folder) = databases.get_mut(folder) {
-            same_folder.retain(|database| database.strong_count() > 0);
-            if same_folder.is_empty() {
-                databases.remove(folder);
-            }
-        }
-    }
-}
-
-impl Drop for Database {
-    fn drop(&mut self) {
-        self.databases.remove_ended(&self.folder);
-    }
-}
-
-impl Database {
     pub(crate) fn policy_begins(&self) {
         self.policies.fetch_add(1, Relaxed);
     }
@@ -118,7 +90,7 @@ impl Database {
     }
 
     pub(crate) fn segment_keys(&self) -> u32 {
-        self.filters.segment_keys()
+        self.filters.segment_keys
     }
 
     /// That of the prefixes which the filters are over; `None`: they are over keys.
@@ -131,30 +103,19 @@ impl Database {
         bytes.get(..self.extractor()?.prefix_len(target)?)
     }
 
-    /// Where units of new tables go.
-    pub(crate) fn folder(&self) -> &str {
-        &self.folder
-    }
-
     pub(crate) fn objects(&self, folder: &str) -> Arc<UnitObjects> {
         let mut folders = self.folders.lock();
         if let Some(objects) = folders.get(folder) {
             return objects.clone();
         }
-        let (counters, writing) = self.filters.counters_and_writing();
-        let objects =
-            Arc::new(UnitObjects::new(self.store.clone(), folder, self.requests.clone(), counters, writing));
+        let objects = Arc::new(UnitObjects::new(self.store.clone(), folder, self.requests.clone()));
         folders.insert(folder.to_owned(), objects.clone());
         objects
     }
 
-    pub(crate) fn tables(&self) -> &KnownTables {
-        &self.tables
-    }
-
     /// Lets the manager know a table. `None`: there is no room for it.
     pub(crate) fn open(&self, place: &Place, directory: &Directory) -> Option<Open> {
-        let manager = self.filters.manager();
+        let manager = &self.filters.manager;
         let segments = || 0..directory.segment_count();
         let firsts = segments().map(|segment| directory.fence(segment));
         let handle = manager.register(TableSpec {
@@ -171,12 +132,5 @@ impl Database {
             warm_start: None,
         })?;
         Open::new(handle, manager.clone(), segments().len())
-    }
-
-    /// Counts a question to a table, and looks now and then which tables get none.
-    pub(crate) fn count_question(&self, known: &Known) {
-        if known.count_question() && self.tables.begins_look() {
-            self.tables.look();
-        }
     }
 }

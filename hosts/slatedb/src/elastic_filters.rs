@@ -1,27 +1,19 @@
 //! The handle of programs: one budget for the filters of all databases that get their policy from it.
 
-use std::{
-    sync::{Arc, atomic::Ordering::Relaxed},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use slatedb::{
-    DbReadOps, FilterPolicy, PrefixExtractor,
-    config::ReadOptions,
-    object_store::{ObjectStore, path::Path},
-};
+use slatedb::config::ReadOptions;
+use slatedb::object_store::ObjectStore;
+use slatedb::object_store::path::Path;
+use slatedb::{DbReadOps, FilterPolicy, PrefixExtractor};
 use springbloom_manager::{Manager, ManagerSettings, Stats};
 
-use crate::{
-    database::Databases, filters::Filters, known_tables::KNOWN_BYTES, policy::ElasticPolicy, reads,
-    unit_objects::Counters,
-};
+use crate::{database::Database, filters::Filters, known_tables::KNOWN_BYTES, policy::ElasticPolicy, reads};
 
 /// Elastic filters under one memory budget.
 pub struct ElasticFilters {
     filters: Arc<Filters>,
-    databases: Arc<Databases>,
 }
 
 /// The bookkeeping of a segment takes about as much as one of its units then.
@@ -70,8 +62,7 @@ impl Builder {
             reader_bytes: KNOWN_BYTES,
             ..ManagerSettings::default()
         });
-        let filters = Arc::new(Filters::new(self.segment_keys, manager));
-        ElasticFilters { filters, databases: Arc::default() }
+        ElasticFilters { filters: Arc::new(Filters::new(self.segment_keys, manager)) }
     }
 }
 
@@ -114,7 +105,7 @@ impl ElasticFilters {
         store: Arc<dyn ObjectStore>,
         extractor: Option<Arc<dyn PrefixExtractor>>,
     ) -> Arc<dyn FilterPolicy> {
-        Arc::new(ElasticPolicy::new(self.databases.get_or_insert(&self.filters, &path, store, extractor)))
+        Arc::new(ElasticPolicy::new(Database::get_or_insert(&self.filters, &path, store, extractor)))
     }
 
     /// `db.get(key)`, of a `Db`, `DbReader`, `DbSnapshot` or `DbTransaction`, that tells the filters what it found. They then need not
@@ -146,27 +137,23 @@ impl ElasticFilters {
     /// Changes the budget, and returns the one in force. A lower one may block the thread for a quarter of a second, for reads of units;
     /// it falls further when slower ones end, and not below what is known of tables takes ([`Stats`](crate::Stats)).
     pub fn set_budget_bytes(&self, budget_bytes: usize) -> usize {
-        self.filters.manager().set_budget_bytes(budget_bytes)
+        self.filters.manager.set_budget_bytes(budget_bytes)
     }
 
     /// A snapshot of all counters.
     pub fn stats(&self) -> Stats {
-        self.filters.manager().stats()
+        self.filters.manager.stats()
     }
 
     /// Requests for units so far.
     pub fn requested(&self) -> Requested {
-        let Counters { gets, get_bytes, puts, put_bytes, failed_puts } =
-            &*self.filters.counters_and_writing().0;
-        let [gets, get_bytes, puts, put_bytes, failed_puts] =
-            [gets, get_bytes, puts, put_bytes, failed_puts].map(|counter| counter.load(Relaxed));
-        Requested { gets, get_bytes, puts, put_bytes, failed_puts }
+        *self.filters.traffic.requested.lock()
     }
 
     /// Waits until the units of all tables built so far are written. Call it before the process ends: tables whose units are not written
     /// then have no filters. A PUT that does not end is tried four times for five minutes each.
     pub async fn wait_written(&self) {
-        let mut writes = self.filters.counters_and_writing().1.subscribe();
+        let mut writes = self.filters.traffic.writing.subscribe();
         let begun = writes.borrow().begun();
         // The sender is in `self`.
         writes.wait_for(|writes| writes.have_ended(begun)).await.ok();
@@ -174,7 +161,7 @@ impl ElasticFilters {
 
     /// Waits until no unit is waiting to be read. `false` if `timeout` passed first.
     pub async fn wait_idle(&self, timeout: Duration) -> bool {
-        let manager = self.filters.manager().clone();
+        let manager = self.filters.manager.clone();
         tokio::task::spawn_blocking(move || manager.wait_idle(timeout)).await.unwrap_or(false)
     }
 }

@@ -4,14 +4,10 @@
 //! cache. What tells is what lookups do. A table that got a share of the questions and then none, while the others got many, is gone, if a
 //! newer table came since. A mistake costs reads of units: the next question makes the table known again.
 
-use std::{
-    collections::HashMap,
-    sync::{
-        Arc,
-        atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
-    },
-    time::{Duration, Instant},
-};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwapOption, Guard};
 use parking_lot::Mutex;
@@ -35,7 +31,7 @@ const RETRY_EVERY: u32 = 1024;
 
 /// A table that the manager knows, and forgets when this is dropped.
 pub(crate) struct Open {
-    handle: TableHandle,
+    pub(crate) handle: TableHandle,
     absent: Box<[AbsentShare]>,
     _forgotten: Forgotten,
     /// For the shares.
@@ -65,10 +61,6 @@ impl Open {
         };
         let absent = (0..segments).map(|_| AbsentShare::default()).collect();
         Some(Self { handle, absent, _forgotten: forgotten, _paid: paid })
-    }
-
-    pub(crate) fn handle(&self) -> &TableHandle {
-        &self.handle
     }
 
     pub(crate) fn absent(&self, segment: u32) -> Option<&AbsentShare> {
@@ -104,26 +96,20 @@ impl Known {
         self.open.load()
     }
 
-    /// Whether to try to open it, at a question.
-    pub(crate) fn is_to_be_tried(&self) -> bool {
-        self.tries.fetch_add(1, Relaxed).is_multiple_of(RETRY_EVERY)
-    }
-
-    /// Opens the table unless it is open or another thread is at it.
-    pub(crate) fn try_open(&self, tables: &KnownTables, open: impl FnOnce() -> Option<Open>) {
+    /// At a question: opens the table, unless it is open, is not to be tried now, or another thread is at it.
+    pub(crate) fn open_now_and_then(&self, tables: &KnownTables, open: impl FnOnce() -> Option<Open>) {
+        let is_open = || self.open.load().is_some();
+        if is_open() || !self.tries.fetch_add(1, Relaxed).is_multiple_of(RETRY_EVERY) {
+            return;
+        }
         let Some(_opening) = self.opening.try_lock() else { return };
-        if self.open.load().is_some() {
+        if is_open() {
             return;
         }
         if let Some(open) = open() {
             self.open.store(Some(Arc::new(open)));
             tables.opened(self);
         }
-    }
-
-    /// Counts a question. Whether a [look](KnownTables::look) at all tables is due.
-    pub(crate) fn count_question(&self) -> bool {
-        self.questions.fetch_add(1, Relaxed) % LOOK_AFTER == LOOK_AFTER - 1
     }
 }
 
@@ -190,10 +176,6 @@ impl Default for KnownTables {
 }
 
 impl KnownTables {
-    pub(crate) fn get(&self, name: UnitsName) -> Option<Arc<Known>> {
-        self.tables.lock().by_id.get(&name.id.to_le_bytes()).cloned()
-    }
-
     pub(crate) fn get_or_insert(&self, name: UnitsName) -> Arc<Known> {
         let id = name.id.to_le_bytes();
         let mut tables = self.tables.lock();
@@ -232,8 +214,16 @@ impl KnownTables {
         drop(closed);
     }
 
+    /// Counts a question to a table, and looks now and then which tables get none.
+    pub(crate) fn count_question(&self, known: &Known) {
+        let is_due = known.questions.fetch_add(1, Relaxed) % LOOK_AFTER == LOOK_AFTER - 1;
+        if is_due && self.begins_look() {
+            self.look();
+        }
+    }
+
     /// Whether the caller is to look now.
-    pub(crate) fn begins_look(&self) -> bool {
+    fn begins_look(&self) -> bool {
         let (now, next) = (self.micros(), self.next_look_micros.load(Relaxed));
         let later = now + LOOK_PAUSE_MIN.as_micros() as u64;
         now >= next && self.next_look_micros.compare_exchange(next, later, Relaxed, Relaxed).is_ok()
@@ -244,7 +234,7 @@ impl KnownTables {
     }
 
     /// Closes the tables that lookups ask no more. O(tables).
-    pub(crate) fn look(&self) {
+    fn look(&self) {
         let begin = Instant::now();
         let mut closed = Vec::new();
         let mut tables = self.tables.lock();

@@ -14,7 +14,6 @@ mod absent_share;
 mod database;
 mod elastic_filters;
 mod filters;
-mod folders;
 mod head;
 mod known_tables;
 mod policy;

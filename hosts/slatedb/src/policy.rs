@@ -7,11 +7,9 @@ use slatedb::{Filter, FilterBuilder, FilterPolicy, PrefixTarget, RowEntry};
 use springbloom_filter::UnitSettings;
 use springbloom_format::{BlockWriter, Directory, FinishedBlock, PrefixWriter};
 
-use crate::{
-    database::Database,
-    head::{self, Place, UnitsName},
-    table::Table,
-};
+use crate::database::Database;
+use crate::head::{self, Place, UnitsName};
+use crate::table::Table;
 
 /// Stored with each table. Other filters under it would be taken for ours, so it changes with the form of the head.
 const NAME: &str = "springbloom:1";
@@ -127,7 +125,7 @@ impl FilterBuilder for Builder {
             let block = Bytes::from(writer.end().into_bytes().ok()?);
             let units_at = Directory::parse(&block).ok()?.units_at() as usize;
             let name = UnitsName { keys: UnitsName::keys_of(&first_key, &self.last_key), id: self.id };
-            let place = Place { folder: self.database.folder().to_owned(), name };
+            let place = Place { folder: self.database.folder.clone(), name };
             self.database.objects(&place.folder).write(name, block.slice(units_at..));
             Some(head::encode(&place, &block[..units_at]))
         });

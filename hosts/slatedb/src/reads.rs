@@ -53,6 +53,6 @@ fn end(passed: Vec<Passed>, is_found: bool) {
         if let Some(absent) = open.absent(segment) {
             absent.told(!holds);
         }
-        open.handle().record(segment, if holds { Outcome::TruePositive } else { Outcome::WastedRead });
+        open.handle.record(segment, if holds { Outcome::TruePositive } else { Outcome::WastedRead });
     }
 }

@@ -1,16 +1,14 @@
 //! Requests to an object store from threads that may block.
 
-use std::{
-    future::Future,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-        mpsc::{RecvTimeoutError, sync_channel},
-    },
-    time::{Duration, Instant},
-};
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
+
+use crate::filters::Traffic;
 
 /// How often one who waits looks whether nobody needs the answer any more.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -21,12 +19,12 @@ const LONGEST: Duration = Duration::from_secs(30);
 #[derive(Clone)]
 pub(crate) struct Requests {
     runtime: Handle,
-    is_closed: Arc<AtomicBool>,
+    pub(crate) traffic: Arc<Traffic>,
 }
 
 impl Requests {
-    pub(crate) fn new(runtime: Handle, is_closed: Arc<AtomicBool>) -> Self {
-        Self { runtime, is_closed }
+    pub(crate) fn new(runtime: Handle, traffic: Arc<Traffic>) -> Self {
+        Self { runtime, traffic }
     }
 
     pub(crate) fn are_in(&self, runtime: &Handle) -> bool {
@@ -65,7 +63,7 @@ impl Requests {
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.is_closed.load(Ordering::Relaxed)
+        self.traffic.is_closed.load(Ordering::Relaxed)
     }
 }
 

@@ -1,26 +1,22 @@
 //! Deletes units whose table is gone. SlateDB deletes tables without telling their filters.
 
-use std::{
-    collections::{BTreeSet, HashMap, HashSet},
-    error::Error,
-    future::Future,
-    panic::AssertUnwindSafe,
-    sync::Arc,
-    time::Duration,
-};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::error::Error;
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
 
 use futures::{FutureExt, StreamExt, TryStreamExt};
-use slatedb::{
-    SstReader, VersionedManifest,
-    admin::Admin,
-    object_store::{self, ObjectMeta, ObjectStore, ObjectStoreExt, path::Path},
-};
+use slatedb::admin::Admin;
+use slatedb::manifest::SsTableId;
+use slatedb::object_store::path::{Path, PathPart};
+use slatedb::object_store::{self, ObjectMeta, ObjectStore, ObjectStoreExt};
+use slatedb::{PathResolver, SstReader, VersionedManifest};
 use ulid::Ulid;
 
-use crate::{
-    folders::{path_of, tables, units_text},
-    head::{UnitsName, names_in},
-};
+use crate::head::{UnitsName, names_in};
+use crate::unit_objects::{path_of, units_text};
 
 /// Requests that are made at once.
 const AT_ONCE: usize = 16;
@@ -149,6 +145,13 @@ pub async fn sweep(
         }
     }
     Ok(swept)
+}
+
+/// The folder of a database's own tables. SlateDB says where they are, so that another release may put them elsewhere.
+fn tables(database: &Path, manifest: &VersionedManifest) -> Path {
+    let some_table = PathResolver::new(database.clone(), manifest).sst_path(&SsTableId::from(Ulid::nil()));
+    let parts: Vec<PathPart<'_>> = some_table.parts().collect();
+    parts[..parts.len() - 1].iter().cloned().collect()
 }
 
 fn name_of(object: &ObjectMeta) -> Option<UnitsName> {

@@ -17,7 +17,7 @@ struct Shared {
     database: Arc<Database>,
     /// As SlateDB stores it.
     head: Box<[u8]>,
-    /// `None`: the head cannot be used.
+    /// `None`: it is no head.
     known: OnceLock<Option<Arc<Known>>>,
 }
 
@@ -40,25 +40,14 @@ impl Table {
 
 impl Shared {
     fn known(&self) -> Option<&Known> {
-        let known = self.known.get_or_init(|| self.find()).as_deref()?;
-        if known.open().is_none() && known.is_to_be_tried() {
-            known.try_open(self.database.tables(), || {
-                let (place, directory) = head::decode(&self.head, self.over_prefixes())?;
-                self.database.open(&place, &directory)
-            });
-        }
+        // Where SlateDB keeps no filters, each lookup makes one of each table. They share this.
+        let find = || Some(self.database.tables.get_or_insert(head::place(&self.head)?.0.name));
+        let known = self.known.get_or_init(find).as_deref()?;
+        known.open_now_and_then(&self.database.tables, || {
+            let (place, directory) = head::decode(&self.head, self.over_prefixes())?;
+            self.database.open(&place, &directory)
+        });
         Some(known)
-    }
-
-    fn find(&self) -> Option<Arc<Known>> {
-        let tables = self.database.tables();
-        let (place, _) = head::place(&self.head)?;
-        // Where SlateDB keeps no filters, each lookup makes one of each table, and all but the first find it.
-        if let Some(known) = tables.get(place.name) {
-            return Some(known);
-        }
-        let (place, _) = head::decode(&self.head, self.over_prefixes())?;
-        Some(tables.get_or_insert(place.name))
     }
 
     fn over_prefixes(&self) -> bool {
@@ -82,27 +71,27 @@ impl Filter for Table {
         let Self(shared) = self;
         let Some(entry) = shared.entry_of(&query.target) else { return true };
         let Some(known) = shared.known() else { return true };
-        shared.database.count_question(known);
+        shared.database.tables.count_question(known);
         let open = known.open();
         let Some(open) = &*open else { return true };
-        let segment = open.handle().segment_of(&entry, &BytewiseOrder);
+        let segment = open.handle.segment_of(&entry, &BytewiseOrder);
         let Some(absent) = open.absent(segment) else { return true };
-        let units = open.handle().resident_units(segment);
+        let units = open.handle.resident_units(segment);
         let is_told = reads::is_told();
-        match open.handle().rejection(segment, KeyDigest::of(&entry)) {
+        match open.handle.rejection(segment, KeyDigest::of(&entry)) {
             Some(rejection) => {
                 match is_told {
                     true => absent.told(true),
                     false if units > 0 => absent.rejected(units),
                     false => (),
                 }
-                open.handle().record(segment, rejection);
+                open.handle.record(segment, rejection);
                 false
             }
             None => {
                 match is_told {
                     true => reads::note(Passed { open: open.clone(), segment, units }),
-                    false => open.handle().record(segment, absent.passed(units)),
+                    false => open.handle.record(segment, absent.passed(units)),
                 }
                 true
             }
@@ -125,7 +114,7 @@ impl Filter for Table {
 impl Drop for Shared {
     fn drop(&mut self) {
         if let Some(Some(known)) = self.known.take() {
-            self.database.tables().let_go(known);
+            self.database.tables.let_go(known);
         }
     }
 }

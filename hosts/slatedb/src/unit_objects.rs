@@ -1,24 +1,18 @@
 //! Objects with the units of tables, one for each: written when a table is built, read in pieces when its units are wanted.
 
-use std::{
-    collections::{BTreeSet, HashMap},
-    io,
-    ops::Range,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
-    time::{Duration, Instant},
-};
+use std::collections::{BTreeSet, HashMap};
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
 use slatedb::object_store::{self, ObjectStore, ObjectStoreExt, path::Path};
 use springbloom_format::{FormatError, UnitLayout};
 use springbloom_manager::{TableUnits, UnitReadError, UnitSource, UnitVisitor};
-use tokio::sync::watch;
 
-use crate::{folders::path_of, head::UnitsName, requests::Requests};
+use crate::{filters::Traffic, head::UnitsName, requests::Requests};
 
 /// How long the units of a new table are kept in memory at least, so that this process need not read them.
 const FRESH_FOR: Duration = Duration::from_secs(5);
@@ -30,14 +24,15 @@ const ATTEMPTS: u32 = 4;
 /// Of an attempt: the units are in memory for this long.
 const ATTEMPT_LONGEST: Duration = Duration::from_secs(300);
 
-/// Requests for units that were made, by all folders.
-#[derive(Default)]
-pub(crate) struct Counters {
-    pub(crate) gets: AtomicU64,
-    pub(crate) get_bytes: AtomicU64,
-    pub(crate) puts: AtomicU64,
-    pub(crate) put_bytes: AtomicU64,
-    pub(crate) failed_puts: AtomicU64,
+/// The folder of a database's units, as heads of tables name it; [`path_of`] makes a path of it.
+pub(crate) fn units_text(database: &Path) -> String {
+    let name = "springbloom";
+    if database.as_ref().is_empty() { name.to_owned() } else { format!("{database}/{name}") }
+}
+
+/// The path of a folder that a head names. As SlateDB does with its tables, this escapes a second time what the database's path escapes.
+pub(crate) fn path_of(text: &str) -> Path {
+    Path::from(text)
 }
 
 /// The objects of one folder.
@@ -45,11 +40,9 @@ pub(crate) struct UnitObjects {
     store: Arc<dyn ObjectStore>,
     folder: Path,
     requests: Requests,
-    counters: Arc<Counters>,
     /// Units that were just built.
     fresh: Arc<Mutex<HashMap<u128, Bytes>>>,
     missing: Mutex<HashMap<u128, Missing>>,
-    writing: watch::Sender<Writes>,
 }
 
 /// Objects that are being written.
@@ -77,27 +70,21 @@ struct Missing {
 }
 
 impl UnitObjects {
-    pub(crate) fn new(
-        store: Arc<dyn ObjectStore>,
-        folder: &str,
-        requests: Requests,
-        counters: Arc<Counters>,
-        writing: watch::Sender<Writes>,
-    ) -> Self {
+    pub(crate) fn new(store: Arc<dyn ObjectStore>, folder: &str, requests: Requests) -> Self {
         let (fresh, missing) = Default::default();
-        Self { store, folder: path_of(folder), requests, counters, fresh, missing, writing }
+        Self { store, folder: path_of(folder), requests, fresh, missing }
     }
 
     /// Begins to write an object. Until it is there, this process reads the units from memory, and others do without.
     pub(crate) fn write(&self, name: UnitsName, units: Bytes) {
         self.fresh.lock().insert(name.id, units.clone());
         let fresh = Fresh { units: self.fresh.clone(), id: name.id };
-        let mut writing = Writing::begin(self.writing.clone(), self.counters.clone());
+        let mut writing = Writing::begin(self.requests.traffic.clone());
         let (store, path, requests) = (self.store.clone(), self.path(name), self.requests.clone());
         self.requests.spawn(async move {
             let begin = Instant::now();
             for attempt in 1.. {
-                writing.counters.puts.fetch_add(1, Relaxed);
+                writing.traffic.requested.lock().puts += 1;
                 let put = tokio::time::timeout(ATTEMPT_LONGEST, store.put(&path, units.clone().into()));
                 let error = match put.await {
                     Ok(Ok(_)) => {
@@ -134,12 +121,12 @@ impl UnitObjects {
         if self.missing.lock().get(&name.id).is_some_and(|missing| Instant::now() < missing.until) {
             return Err(UnitReadError::Gone);
         }
-        self.counters.gets.fetch_add(1, Relaxed);
+        self.requests.traffic.requested.lock().gets += 1;
         let (store, path, expected) = (self.store.clone(), self.path(name), span.end - span.start);
         let answer = self.requests.wait(async move { store.get_range(&path, span).await });
         match answer {
             Some(Ok(bytes)) if bytes.len() as u64 == expected => {
-                self.counters.get_bytes.fetch_add(expected, Relaxed);
+                self.requests.traffic.requested.lock().get_bytes += expected;
                 self.missing.lock().remove(&name.id);
                 Ok(bytes)
             }
@@ -162,25 +149,24 @@ impl UnitObjects {
 
 /// An object that is being written. Its runtime may end and drop it.
 struct Writing {
-    writing: watch::Sender<Writes>,
+    traffic: Arc<Traffic>,
     number: u64,
-    counters: Arc<Counters>,
     is_written: bool,
 }
 
 impl Writing {
-    fn begin(writing: watch::Sender<Writes>, counters: Arc<Counters>) -> Self {
+    fn begin(traffic: Arc<Traffic>) -> Self {
         let mut number = 0;
-        writing.send_modify(|writes| {
+        traffic.writing.send_modify(|writes| {
             number = writes.begun;
             writes.begun += 1;
             writes.under_way.insert(number);
         });
-        Self { writing, number, counters, is_written: false }
+        Self { traffic, number, is_written: false }
     }
 
     fn end(&mut self, bytes: usize) {
-        self.counters.put_bytes.fetch_add(bytes as u64, Relaxed);
+        self.traffic.requested.lock().put_bytes += bytes as u64;
         self.is_written = true;
     }
 }
@@ -188,9 +174,9 @@ impl Writing {
 impl Drop for Writing {
     fn drop(&mut self) {
         if !self.is_written {
-            self.counters.failed_puts.fetch_add(1, Relaxed);
+            self.traffic.requested.lock().failed_puts += 1;
         }
-        self.writing.send_modify(|writes| _ = writes.under_way.remove(&self.number));
+        self.traffic.writing.send_modify(|writes| _ = writes.under_way.remove(&self.number));
     }
 }
 

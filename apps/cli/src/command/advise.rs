@@ -13,10 +13,8 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use springbloom_console::Step;
-use springbloom_console::bad_input;
-use springbloom_console::output;
 use springbloom_console::sizes::{self, Size};
+use springbloom_console::{Step, bad_input, output};
 use springbloom_rocksdb::inspect::TableSummary;
 use springbloom_rocksdb::listed_tables::ListedTable;
 use springbloom_rocksdb::usage::{TableUsage, Usage};
@@ -80,10 +78,7 @@ impl Advise {
     /// tables that are damaged.
     pub(crate) fn run(&self) -> Result<()> {
         self.database.require_database()?;
-        let (usage, use_fault) = match self.database.saved_use() {
-            Ok(usage) => (usage, None),
-            Err(error) => (None, Some(error)),
-        };
+        let (usage, use_fault) = self.database.saved_use();
         let Tables { survey, read, used, damaged } = self.read_tables(usage.as_ref())?;
         let traced = self.cache_trace.as_deref().map(Traced::read).transpose()?;
         let indexes = self.measure_indexes(&survey, &read)?;
@@ -115,15 +110,15 @@ impl Advise {
             measured: measured.ok(),
             not_measured,
         };
-        output::report(|out| if self.json { report.write_json(out) } else { report.write_text(out) })?;
-        let folder = self.database.folder().display();
-        match (damaged.first(), use_fault) {
-            (Some(first), _) => {
-                bail!("{folder}: damaged tables were left out: {}, first: {first}", damaged.len())
-            }
-            (None, Some(error)) => Err(error),
-            (None, None) => Ok(()),
+        match self.json {
+            true => output::json(&report)?,
+            false => output::report(|out| report.write_text(out))?,
         }
+        let folder = self.database.folder().display();
+        if let Some(first) = damaged.first() {
+            bail!("{folder}: damaged tables were left out: {}, first: {first}", damaged.len());
+        }
+        use_fault.map_or(Ok(()), Err)
     }
 
     /// What the tables say of themselves, and their saved use, one after the other.
@@ -176,9 +171,7 @@ impl Advise {
     /// What was measured, or why it is not known.
     fn measured(&self, usage: Option<&Usage>, tables: &[TableUsage]) -> Result<Advice, String> {
         let usage = usage.ok_or("remembers no use")?;
-        if usage.visits_per_lookup().is_none() {
-            return Err("remembers no lookups".to_owned());
-        }
+        let visits_per_lookup = usage.visits_per_lookup().ok_or("remembers no lookups")?;
         let curve = usage.memory_curve(tables);
         if curve.points().len() < 2 {
             return Err("remembers no lookups of absent keys".to_owned());
@@ -186,7 +179,7 @@ impl Advise {
         let question = Question {
             budget_bytes: self.budget.map_or(usage.budget_bytes(), |budget| budget.bytes),
             target: self.target,
-            visits_per_lookup: usage.visits_per_lookup(),
+            visits_per_lookup,
             tables: tables.len(),
             remembered_tables: tables.iter().filter(|table| table.is_remembered).count(),
             wasted_reads_seen: usage.wasted_reads_seen(),

@@ -6,10 +6,8 @@ mod explanation;
 use std::{ffi::OsString, os::unix::ffi::OsStrExt};
 
 use anyhow::{Result, bail};
-use clap::{
-    Args,
-    builder::{OsStringValueParser, TypedValueParser},
-};
+use clap::Args;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use rocksdb::{DB, Options};
 use springbloom_console::{bad_input, output};
 use springbloom_rocksdb::inspect;
@@ -30,7 +28,7 @@ pub(crate) struct Explain {
     database: Database,
     /// The key: text, or 0x and hexadecimal digits
     #[arg(value_parser = OsStringValueParser::new().try_map(key_of))]
-    key: Key,
+    key: Box<[u8]>,
     /// Column family
     #[arg(long, value_name = "NAME", default_value = "default")]
     family: String,
@@ -39,18 +37,14 @@ pub(crate) struct Explain {
     json: bool,
 }
 
-/// Of a lookup.
-#[derive(Clone, Debug)]
-struct Key(Vec<u8>);
-
-fn key_of(text: OsString) -> Result<Key, String> {
-    let Some(digits) = text.as_bytes().strip_prefix(b"0x") else { return Ok(Key(text.as_bytes().into())) };
+fn key_of(text: OsString) -> Result<Box<[u8]>, String> {
+    let Some(digits) = text.as_bytes().strip_prefix(b"0x") else { return Ok(text.as_bytes().into()) };
     let digit = |&digit: &u8| Some(char::from(digit).to_digit(16)? as u8);
     let digits: Option<Vec<u8>> = digits.iter().map(digit).collect();
     let (pairs, []) = digits.as_deref().unwrap_or(&[0]).as_chunks::<2>() else {
         return Err("expected an even number of hexadecimal digits behind 0x".to_owned());
     };
-    Ok(Key(pairs.iter().map(|[high, low]| high << 4 | low).collect()))
+    Ok(pairs.iter().map(|[high, low]| high << 4 | low).collect())
 }
 
 impl Explain {
@@ -67,16 +61,13 @@ impl Explain {
         }
         let order = self.order(&tables)?;
         let tables_of_family = tables.len();
-        tables.retain(|table| table.spans(&self.key.0, order));
+        tables.retain(|table| table.spans(&self.key, order));
         tables.sort_by_key(ListedTable::age);
-        let (usage, use_fault) = match self.database.saved_use() {
-            Ok(usage) => (usage, None),
-            Err(error) => (None, Some(error)),
-        };
+        let (usage, use_fault) = self.database.saved_use();
         let (mut asked, mut gone) = (Vec::new(), Vec::new());
         for table in tables {
             let read = self.database.read(&table, |path| {
-                let report = inspect::key(path, &self.key.0, order)?;
+                let report = inspect::key(path, &self.key, order)?;
                 let used = usage.as_ref().map(|usage| usage.of_table(path)).transpose();
                 Ok((report, used.ok().flatten().flatten()))
             })?;
@@ -90,16 +81,17 @@ impl Explain {
         let log = Log::of_folder(self.database.folder()).ok().flatten();
         let options = log.as_ref().and_then(|log| log.families.get(&self.family));
         let explanation = Explanation::of(Lookup {
-            key: self.key.0.escape_ascii().to_string(),
+            key: self.key.escape_ascii().to_string(),
             column_family: self.family.clone(),
             tables_of_family,
             saved_seconds_ago: usage.and_then(|_| self.database.saved_ago()).map(|age| age.as_secs()),
             are_indexes_cached: options.and_then(|options| options.cache_index_and_filter_blocks),
             tables: asked,
         });
-        output::report(
-            |out| if self.json { explanation.write_json(out) } else { explanation.write_text(out) },
-        )?;
+        match self.json {
+            true => output::json(&explanation)?,
+            false => output::report(|out| explanation.write_text(out))?,
+        }
         let folder = self.database.folder().display();
         if let Some(table) = explanation.wrongly_rejected() {
             bail!(
@@ -149,7 +141,7 @@ mod tests {
     #[test]
     fn keys_are_bytes_or_hexadecimal() {
         let not_text = OsString::from_vec(vec![0xff, b'x']);
-        assert_eq!(key_of(not_text).expect("any bytes").0, b"\xffx");
+        assert_eq!(*key_of(not_text).expect("any bytes"), *b"\xffx");
         for (text, key) in [
             ("user17", &b"user17"[..]),
             ("", b""),
@@ -157,7 +149,7 @@ mod tests {
             ("0x00fF7c", b"\x00\xff|"),
             ("é", "é".as_bytes()),
         ] {
-            assert_eq!(key_of(text.into()).expect(text).0, key, "{text}");
+            assert_eq!(*key_of(text.into()).expect(text), *key, "{text}");
         }
         for text in ["0x1", "0xgg", "0x+1", "0x0é"] {
             assert!(

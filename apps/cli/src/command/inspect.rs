@@ -2,12 +2,9 @@
 
 mod inspection;
 
-use std::cell::RefCell;
-
 use anyhow::{Result, bail};
 use clap::Args;
-use springbloom_console::Step;
-use springbloom_console::output;
+use springbloom_console::{Step, output};
 use springbloom_rocksdb::inspect;
 use springbloom_rocksdb::listed_tables::ListedTable;
 
@@ -41,33 +38,29 @@ impl Inspect {
             );
         }
         // Read for its checksum alone.
-        self.database.saved_use().map(|_| ())
+        let (_, use_fault) = self.database.saved_use();
+        use_fault.map_or(Ok(()), Err)
     }
 
     /// Prints what the tables are, one after the other.
     fn report(&self, listed: &[ListedTable]) -> Result<Levels> {
         let step = Step::of("reading filter units", listed.len() as u64);
-        let (gone, forbidden) = (RefCell::new(Vec::new()), RefCell::new(None));
+        let (mut gone, mut forbidden) = (Vec::new(), None);
         let tables = listed.iter().filter_map(|table| {
             step.advance(1);
             match self.database.read(table, inspect::table) {
-                Ok(Read::Done(report)) => Some(Table::new(table, report)),
-                Ok(Read::Damaged(error)) => Some(Table::unreadable(table, &error)),
-                Ok(Read::Gone) => {
-                    gone.borrow_mut().push(table.clone());
-                    None
-                }
-                Err(error) => {
-                    forbidden.borrow_mut().get_or_insert(error);
-                    None
-                }
+                Ok(Read::Done(report)) => return Some(Table::new(table, report)),
+                Ok(Read::Damaged(error)) => return Some(Table::unreadable(table, &error)),
+                Ok(Read::Gone) => gone.push(table.clone()),
+                Err(error) => _ = forbidden.get_or_insert(error),
             }
+            None
         });
         let mut levels = Levels::default();
         output::report(|out| {
             if self.json { levels.write_json(tables, out) } else { levels.write_text(tables, out) }
         })?;
-        self.database.explain_gone(&gone.take())?;
-        forbidden.take().map_or(Ok(levels), Err)
+        self.database.explain_gone(&gone)?;
+        forbidden.map_or(Ok(levels), Err)
     }
 }

@@ -13,7 +13,6 @@
 mod fpr;
 mod stream;
 
-use crate::nibbles::Nibbles;
 use crate::{FilterError, KeyDigest};
 use stream::UnitStream;
 
@@ -23,14 +22,14 @@ const PROBES: [u8; 8] = [1, 1, 2, 3, 3, 4, 5, 5];
 /// Maximum number of probes of a stored unit.
 const MAX_PROBES: u8 = 8;
 
-/// Parameters of Bloom units: bits per key in the low half, probes in the high half.
+/// Parameters of Bloom units in one byte, because every segment in memory has a shape: bits per key in the low half, probes in the high one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct BloomShape(pub(crate) Nibbles);
+pub(crate) struct BloomShape(pub(crate) u8);
 
 impl BloomShape {
     /// `bits_per_key` must be in 1..=8.
     pub(crate) fn for_bits(bits_per_key: u8) -> Self {
-        Self(Nibbles::new(bits_per_key, PROBES[usize::from(bits_per_key) - 1]))
+        Self(bits_per_key | PROBES[usize::from(bits_per_key) - 1] << 4)
     }
 
     pub(crate) fn from_parameters(bits_per_key: u8, probes: u8) -> Result<Self, FilterError> {
@@ -40,15 +39,15 @@ impl BloomShape {
         if probes == 0 || probes > MAX_PROBES {
             return Err(FilterError::ShapeParameter { name: "probes", got: probes.into() });
         }
-        Ok(Self(Nibbles::new(bits_per_key, probes)))
+        Ok(Self(bits_per_key | probes << 4))
     }
 
     pub(crate) fn bits_per_key(self) -> u8 {
-        self.0.low()
+        self.0 & 15
     }
 
     pub(crate) fn probes(self) -> u8 {
-        self.0.high()
+        self.0 >> 4
     }
 
     pub(crate) fn unit_words(self, key_count: u32) -> u32 {

@@ -20,17 +20,17 @@ pub(super) struct Echelon {
     pub(super) results: Vec<[u32; WINDOW]>,
 }
 
-/// Buffers of an elimination, reused by the next one.
+/// Solves several systems and reuses its memory.
 #[derive(Debug, Default)]
-pub(super) struct Elimination {
+pub(crate) struct RibbonBuilder {
     pub(super) echelon: Echelon,
     arrangement: Arrangement,
     tables: Tables,
 }
 
-impl Elimination {
-    /// Bytes of the buffers.
-    pub(super) fn memory_bytes(&self) -> usize {
+impl RibbonBuilder {
+    /// Bytes that it keeps from build to build.
+    pub(crate) fn memory_bytes(&self) -> usize {
         let Self { echelon: Echelon { coefficients, results }, arrangement, tables: _ } = self;
         bytes_of(coefficients) + bytes_of(results) + arrangement.memory_bytes()
     }

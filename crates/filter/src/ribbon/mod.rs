@@ -1,7 +1,7 @@
 //! Ribbon filter units: one bit per key each, so that `n` resident units err at `2^-n` (Dillinger and Walzer, "Ribbon filter: practically
 //! smaller than Bloom and Xor", arXiv:2103.02515, the standard ribbon).
 //!
-//! A segment's keys are equations over GF(2). A key's [row](rows::Row) is a band of up to 128 random coefficients from a random start. The
+//! A segment's keys are equations over GF(2). A key's row is a band of up to 128 random coefficients from a random start. The
 //! row times the stored column is a bit of the key's fingerprint. All units share the rows and differ in the fingerprint bit, so the system
 //! is eliminated once and back-substituted for all columns together. Each column is one unit.
 //!
@@ -22,14 +22,13 @@ mod query;
 mod rows;
 mod solve;
 
+pub(crate) use eliminate::RibbonBuilder;
 pub(crate) use query::{LANES, RibbonProbe};
 use rows::{BAND, SEEDS};
 
 use multiversion::multiversion;
 
-use crate::limits::KEYS_MAX;
-use crate::nibbles::Nibbles;
-use crate::{FilterError, KeyDigest};
+use crate::{FilterError, KEYS_MAX, KeyDigest};
 
 /// Maximum number of keys of a system of a single word. Its rows are dense, so it is solvable with few spare slots.
 const MAX_KEYS_IN_A_WORD: u32 = 60;
@@ -37,26 +36,26 @@ const MAX_KEYS_IN_A_WORD: u32 = 60;
 /// Number of sizes. A try succeeds with a probability of about 0.9 at the first size, and more at each further size.
 const GROWTHS: u8 = 16;
 
-/// Parameters of ribbon units: the try that succeeded, with growth in the low half and seed in the high half.
+/// Parameters of ribbon units in one byte: the try that succeeded, with growth in the low half and seed in the high half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct RibbonShape(pub(crate) Nibbles);
+pub(crate) struct RibbonShape(pub(crate) u8);
 
 const _: () = assert!(SEEDS <= 16 && GROWTHS <= 16);
 
 impl RibbonShape {
     /// `growth` below [`GROWTHS`], `seed` below [`SEEDS`].
     fn new(growth: u8, seed: u8) -> Self {
-        Self(Nibbles::new(growth, seed))
+        Self(growth | seed << 4)
     }
 
     /// Growth of the system beyond the usual size, in sixteenths, below [`GROWTHS`].
     pub(crate) fn growth(self) -> u8 {
-        self.0.low()
+        self.0 & 15
     }
 
     /// Seed of the rows, below [`SEEDS`].
     pub(crate) fn seed(self) -> u8 {
-        self.0.high()
+        self.0 >> 4
     }
 
     pub(crate) fn from_parameters(growth: u8, seed: u8) -> Result<Self, FilterError> {
@@ -86,16 +85,7 @@ impl RibbonShape {
     }
 }
 
-/// Solves several systems and reuses its memory.
-#[derive(Debug, Default)]
-pub(crate) struct RibbonBuilder(eliminate::Elimination);
-
 impl RibbonBuilder {
-    /// Bytes that it keeps from build to build.
-    pub(crate) fn memory_bytes(&self) -> usize {
-        self.0.memory_bytes()
-    }
-
     /// Solves the system for `unit_count` columns. `None` if the first `tries` tries fail.
     ///
     /// Memory in addition to the result: 20 bytes per slot and 36 per key.
@@ -105,7 +95,6 @@ impl RibbonBuilder {
         unit_count: u8,
         tries: usize,
     ) -> Option<(RibbonShape, Vec<Vec<u8>>)> {
-        let Self(elimination) = self;
         let key_count = u32::try_from(digests.len()).ok().filter(|&keys| keys <= KEYS_MAX)?;
         let shapes =
             (0..GROWTHS).flat_map(|growth| (0..SEEDS).map(move |seed| RibbonShape::new(growth, seed)));
@@ -115,7 +104,7 @@ impl RibbonBuilder {
                 return Some((shape, vec![Vec::new(); unit_count.into()])); // no keys
             }
             let rows = rows::RowHasher::new(shape.seed(), unit_words);
-            solved(elimination, digests, rows, unit_words, unit_count).map(|units| (shape, units))
+            solved(self, digests, rows, unit_words, unit_count).map(|units| (shape, units))
         })
     }
 }
@@ -126,13 +115,13 @@ impl RibbonBuilder {
 /// compiled for the oldest processor.
 #[multiversion(targets("x86_64+avx2+bmi1+bmi2+lzcnt+popcnt"))]
 fn solved(
-    elimination: &mut eliminate::Elimination,
+    builder: &mut RibbonBuilder,
     digests: &[KeyDigest],
     rows: rows::RowHasher,
     unit_words: u32,
     unit_count: u8,
 ) -> Option<Vec<Vec<u8>>> {
-    elimination.eliminate(digests, rows, unit_words).then(|| solve::solve(&elimination.echelon, unit_count))
+    builder.eliminate(digests, rows, unit_words).then(|| solve::solve(&builder.echelon, unit_count))
 }
 
 /// Tries of a build: all seeds of all sizes.

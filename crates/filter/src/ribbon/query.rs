@@ -28,14 +28,14 @@ impl RibbonProbe {
     /// `unit_words` must not be 0.
     #[inline]
     pub(super) fn new(rows: RowHasher, unit_words: u32, digest: KeyDigest) -> Self {
-        let row = rows.row(digest);
-        let shift = row.start % 64;
-        let low = row.coefficients << shift;
-        let first = (row.start / 64) as u32;
+        let (start, coefficients) = (rows.start(digest), rows.coefficients(digest));
+        let shift = start % 64;
+        let low = coefficients << shift;
+        let first = (start / 64) as u32;
         // A word after the end has no coefficients, so any word may be read instead.
         let last = unit_words - 1;
         let window = Window {
-            masks: [low as u64, (low >> 64) as u64, (row.coefficients >> 1 >> (127 - shift)) as u64],
+            masks: [low as u64, (low >> 64) as u64, (coefficients >> 1 >> (127 - shift)) as u64],
             words: [first, (first + 1).min(last), (first + 2).min(last)],
         };
         Self { window, fingerprint: fingerprint(digest), unit_words }

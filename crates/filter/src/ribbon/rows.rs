@@ -34,14 +34,7 @@ const ROW_KEYS: [[(u64, u64); 2]; SEEDS as usize] = {
     keys
 };
 
-/// The left-hand side of a key's equation: coefficient `i` belongs to slot `start + i`. Coefficient 0 is 1.
-#[derive(Clone, Copy)]
-pub(super) struct Row {
-    pub(super) start: u64,
-    pub(super) coefficients: u128,
-}
-
-/// Makes the rows of one system.
+/// Makes the rows of one system: the left-hand sides of the keys' equations.
 #[derive(Clone, Copy)]
 pub(super) struct RowHasher {
     keys: [(u64, u64); 2],
@@ -70,18 +63,13 @@ impl RowHasher {
         smashed.saturating_sub(SMASH).min(self.starts - 1)
     }
 
-    /// Coefficients of the digest's row.
+    /// Coefficients of the digest's row: number `i` belongs to slot `start + i`. Number 0 is 1.
     #[inline(always)]
     pub(super) fn coefficients(self, digest: KeyDigest) -> u128 {
         let [start_key, coefficient_key] = self.keys;
         let low = fold(digest, coefficient_key) | 1;
         let high = fold(digest, start_key).wrapping_mul(SPREAD);
         (u128::from(high) << 64 | u128::from(low)) & self.band_mask
-    }
-
-    #[inline]
-    pub(super) fn row(self, digest: KeyDigest) -> Row {
-        Row { start: self.start(digest), coefficients: self.coefficients(digest) }
     }
 }
 

@@ -93,9 +93,9 @@ fn a_sparse_system_is_solved() {
         let digests = random_digests(&mut rng, keys);
         let shape = RibbonShape::new(GROWTHS - 1, 0);
         let unit_words = shape.unit_words(keys as u32);
-        let mut elimination = eliminate::Elimination::default();
-        assert!(elimination.eliminate(&digests, rows::RowHasher::new(0, unit_words), unit_words));
-        assert_eq!(solve::solve(&elimination.echelon, 32), oracle(&digests, shape), "{keys} keys");
+        let mut builder = RibbonBuilder::default();
+        assert!(builder.eliminate(&digests, rows::RowHasher::new(0, unit_words), unit_words));
+        assert_eq!(solve::solve(&builder.echelon, 32), oracle(&digests, shape), "{keys} keys");
     }
 }
 
@@ -117,11 +117,9 @@ fn oracle(digests: &[KeyDigest], shape: RibbonShape) -> Vec<Vec<u8>> {
     let mut matrix: Vec<(Vec<bool>, u32)> = digests
         .iter()
         .map(|&digest| {
-            let row = hasher.row(digest);
+            let (start, coefficients) = (hasher.start(digest), hasher.coefficients(digest));
             let mut dense = vec![false; slots];
-            (0..128)
-                .filter(|i| row.coefficients >> i & 1 == 1)
-                .for_each(|i| dense[row.start as usize + i] = true);
+            (0..128).filter(|i| coefficients >> i & 1 == 1).for_each(|i| dense[start as usize + i] = true);
             (dense, rows::fingerprint(digest))
         })
         .collect();

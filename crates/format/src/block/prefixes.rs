@@ -156,7 +156,7 @@ impl PrefixWriter {
         match self.order {
             Order::Sorted => (),
             Order::Unsorted(collected) => collected.write_to(&mut self.writer),
-            Order::GivenUp => return FinishedBlock::empty(),
+            Order::GivenUp => return FinishedBlock::default(),
         }
         self.writer.end()
     }

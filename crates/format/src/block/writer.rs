@@ -1,12 +1,12 @@
 //! Builds the block of one table from its keys in order.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, iter};
 
 use springbloom_filter::{GroupBuilder, KeyDigest, UnitSettings};
 
 use super::directory::{self, SegmentEntry};
-use super::finished::Rows;
 use super::{BlockHeader, Contents, FinishedBlock, HEADER_BYTES};
+use crate::checksum::{CHECKSUM_BYTES, Covers, checksum};
 
 /// Maximum number of keys in a segment. The last segment of a table may have a quarter more. Bounds the memory of the open segment (16
 /// bytes per key, and 56 more while its ribbon is solved) and the size of a unit (two device pages).
@@ -36,7 +36,8 @@ pub struct BlockWriter {
     /// Closed segments. The next segment's fence is in `fence_bytes` already.
     segments: Vec<SegmentEntry>,
     fence_bytes: Vec<u8>,
-    rows: Rows,
+    /// The stored form of the units of all closed segments, row by row.
+    rows: Vec<Vec<u8>>,
 }
 
 /// A full segment. It is closed when the next one has a quarter of its size. If the table ends before, the segments are merged.
@@ -99,7 +100,7 @@ impl BlockWriter {
             last_key: LastKey::default(),
             segments: Vec::new(),
             fence_bytes: Vec::new(),
-            rows: Rows::new(settings.unit_count()),
+            rows: vec![Vec::new(); settings.unit_count().into()],
         }
     }
 
@@ -127,7 +128,7 @@ impl BlockWriter {
             + self.fence_bytes.capacity()
             + self.last_key.other.capacity()
             + full
-            + self.rows.memory_bytes()
+            + self.rows.iter().map(Vec::capacity).sum::<usize>()
     }
 
     /// Adds an entry of `entry_bytes` bytes under `user_key`. Keys come in the table's order. Versions of one key are adjacent, count once
@@ -207,7 +208,7 @@ impl BlockWriter {
 
     /// The same, in pieces.
     pub fn end(self) -> FinishedBlock {
-        self.end_before(FinishedBlock::empty())
+        self.end_before(FinishedBlock::default())
     }
 
     /// The same, followed by the [block of prefixes](super::PrefixWriter), if that is not empty.
@@ -218,20 +219,19 @@ impl BlockWriter {
             return prefixes;
         };
         let directory = directory::encode(&self.segments, &self.fence_bytes, &self.last_key.get());
-        let head_bytes = HEADER_BYTES + directory.len();
         let prefix_bytes = prefixes.total_bytes();
+        let unit_count = self.rows.len() as u8;
+        let units = FinishedBlock(self.rows);
         let header = BlockHeader {
-            block_bytes: head_bytes as u64 + self.rows.total_bytes() + prefix_bytes,
+            block_bytes: (HEADER_BYTES + directory.len()) as u64 + units.total_bytes() + prefix_bytes,
             directory_bytes: directory.len() as u64,
             segment_count,
-            unit_count: self.rows.unit_count(),
+            unit_count,
             identity: self.identity,
             contents: if prefix_bytes == 0 { self.contents } else { Contents::KeysBeforePrefixes },
         };
-        let mut head = Vec::with_capacity(head_bytes);
-        head.extend_from_slice(&header.encode());
-        head.extend_from_slice(&directory);
-        FinishedBlock::new(head, self.rows).before(prefixes)
+        let head = [&header.encode()[..], &directory].concat();
+        FinishedBlock(iter::once(head).chain(units.0).chain(prefixes.0).collect())
     }
 
     /// The fence of a segment that begins with `user_key`. In byte order, it is the shortest prefix that is above the last key of the
@@ -247,7 +247,13 @@ impl BlockWriter {
     /// Closes a segment of the first `keys` digests.
     fn close_segment(&mut self, keys: usize, data_bytes: u64) {
         let built = self.units.build(&self.digests[..keys]);
-        self.rows.add(&built.units, self.identity, self.segments.len() as u32);
+        let (identity, segment) = (self.identity, self.segments.len() as u32);
+        for (row, (unit, bytes)) in self.rows.iter_mut().zip((0..).zip(&built.units)) {
+            row.reserve(bytes.len() + CHECKSUM_BYTES);
+            row.extend_from_slice(bytes);
+            let covers = Covers::Unit { identity, segment, unit };
+            row.extend_from_slice(&checksum(covers, bytes).to_le_bytes());
+        }
         // Only the end of the last fence can be out of range. `finish` then returns an empty block.
         let fence_end = self.fence_bytes.len() as u32;
         self.segments.push(SegmentEntry { data_bytes, shape: built.shape, fence_end });

@@ -11,9 +11,9 @@ use springbloom_rocksdb::MemoryCurve;
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Question {
     pub(crate) budget_bytes: u64,
-    /// Wasted reads per lookup (per visit, if it is not known how many visits a lookup makes).
+    /// Wasted reads per lookup.
     pub(crate) target: Option<f64>,
-    pub(crate) visits_per_lookup: Option<f64>,
+    pub(crate) visits_per_lookup: f64,
     pub(crate) tables: usize,
     /// Of them, those whose use is known.
     pub(crate) remembered_tables: usize,
@@ -38,8 +38,6 @@ pub(crate) struct Point {
 pub(crate) struct Advice {
     #[serde(flatten)]
     pub(crate) question: Question,
-    /// `lookup` or `visit`: what wasted reads are counted per.
-    pub(crate) per: &'static str,
     pub(crate) now: Point,
     /// Budgets from a sixteenth to sixteen times the current one.
     pub(crate) steps: Vec<Point>,
@@ -52,7 +50,7 @@ pub(crate) struct Advice {
 impl Advice {
     /// Reads the answers off the curve.
     pub(crate) fn new(curve: &MemoryCurve, question: Question) -> Self {
-        let factor = question.visits_per_lookup.unwrap_or(1.0);
+        let factor = question.visits_per_lookup;
         let at = |budget_bytes: u64| Point {
             budget_bytes,
             wasted_reads: curve.wasted_reads_per_visit(budget_bytes) * factor,
@@ -60,7 +58,6 @@ impl Advice {
         let end = curve.points().last().map_or(0, |point| point.budget_bytes);
         let now = question.budget_bytes;
         Self {
-            per: if question.visits_per_lookup.is_some() { "lookup" } else { "visit" },
             now: at(now),
             steps: steps(if now > 0 { now } else { end }).map(at).collect(),
             target_budget_bytes: question.target.and_then(|target| curve.budget_bytes_for(target / factor)),
@@ -71,7 +68,7 @@ impl Advice {
 
     /// The answers in words.
     pub(crate) fn write_text(&self, out: &mut impl Write) -> Result<()> {
-        let Question { tables, remembered_tables, wasted_reads_seen, .. } = self.question;
+        let Question { target, tables, remembered_tables, wasted_reads_seen, .. } = self.question;
         writeln!(out, "use is known of {remembered_tables} of {tables} tables with filter units")?;
         if wasted_reads_seen < WASTED_READS_MIN {
             writeln!(
@@ -89,25 +86,15 @@ impl Advice {
             let change = 100.0 * (point.wasted_reads / self.now.wasted_reads - 1.0);
             let change =
                 if change.is_finite() && change != 0.0 { format!("  {change:+.0}%") } else { String::new() };
-            writeln!(
-                out,
-                "{what:>14}  {budget:>12}  {:.5} wasted reads per {}{change}",
-                point.wasted_reads, self.per
-            )?;
+            let wasted_reads = point.wasted_reads;
+            writeln!(out, "{what:>14}  {budget:>12}  {wasted_reads:.5} wasted reads per lookup{change}")?;
         }
-        match (self.question.target, self.target_budget_bytes) {
+        match (target, self.target_budget_bytes) {
             (Some(target), Some(bytes)) => {
-                writeln!(
-                    out,
-                    "{:>14}  {:>12}  {target:.5} wasted reads per {}",
-                    "target",
-                    Size { bytes }.to_string(),
-                    self.per
-                )?;
+                let budget = Size { bytes }.to_string();
+                writeln!(out, "{:>14}  {budget:>12}  {target:.5} wasted reads per lookup", "target")?;
             }
-            (Some(target), None) => {
-                writeln!(out, "no budget reaches {target} wasted reads per {}", self.per)?
-            }
+            (Some(target), None) => writeln!(out, "no budget reaches {target} wasted reads per lookup")?,
             (None, _) => (),
         }
         Ok(())
@@ -138,7 +125,7 @@ mod tests {
         let question = Question {
             budget_bytes: 1 << 20,
             target: Some(0.1),
-            visits_per_lookup: None,
+            visits_per_lookup: 1.0,
             tables: 0,
             remembered_tables: 0,
             wasted_reads_seen: 0,

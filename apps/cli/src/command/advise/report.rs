@@ -4,14 +4,14 @@ use std::io::Write;
 
 use anyhow::Result;
 use serde::Serialize;
-use springbloom_console::TextTable;
 use springbloom_console::sizes::Size;
+use springbloom_console::{Column, TextTable};
 
 use super::advice::Advice;
 use super::indexes::Indexes;
 use super::log::{Log, Tickers};
 use super::modelled::Modelled;
-use super::survey::Survey;
+use super::survey::{Level, Survey};
 use super::traced::Traced;
 use super::verdict::{Answer, Verdict};
 
@@ -44,11 +44,6 @@ fn size(bytes: u64) -> String {
 }
 
 impl Report {
-    pub(crate) fn write_json(&self, out: &mut impl Write) -> Result<()> {
-        serde_json::to_writer_pretty(&mut *out, self)?;
-        Ok(writeln!(out)?)
-    }
-
     pub(crate) fn write_text(&self, out: &mut impl Write) -> Result<()> {
         self.write_levels(out)?;
         self.write_indexes(out)?;
@@ -71,33 +66,18 @@ impl Report {
     }
 
     fn write_levels(&self, out: &mut impl Write) -> Result<()> {
-        let header = [
-            "column family",
-            "level",
-            "tables",
-            "entries",
-            "files",
-            "filters",
-            "bits/entry",
-            "indexes",
-            "filter",
+        let columns: [Column<&Level>; _] = [
+            ("column family", |level| level.column_family.clone()),
+            ("level", |level| level.level.to_string()),
+            ("tables", |level| level.tables.to_string()),
+            ("entries", |level| level.entries.to_string()),
+            ("files", |level| size(level.file_bytes)),
+            ("filters", |level| size(level.filter_bytes)),
+            ("bits/entry", |level| format!("{:.1}", level.filter_bits_per_entry)),
+            ("indexes", |level| size(level.index_bytes)),
+            ("filter", |level| level.kinds_of_filters()),
         ];
-        let mut table = TextTable::new(header).with_names(1);
-        for level in self.database.levels.values() {
-            let policies: Vec<_> = level.filter_policies.iter().map(String::as_str).collect();
-            table.add_row([
-                level.column_family.clone(),
-                level.level.to_string(),
-                level.tables.to_string(),
-                level.entries.to_string(),
-                size(level.file_bytes),
-                size(level.filter_bytes),
-                format!("{:.1}", level.filter_bits_per_entry),
-                size(level.index_bytes),
-                if policies.is_empty() { "none".to_owned() } else { policies.join(", ") },
-            ]);
-        }
-        writeln!(out, "{table}\n")?;
+        writeln!(out, "{}\n", TextTable::of(&columns, self.database.levels.values()))?;
         let Survey { tables, entries, file_bytes, filter_bytes, index_bytes, .. } = self.database;
         let families = self.database.column_families();
         let [files, filters, indexes] = [file_bytes, filter_bytes, index_bytes].map(size);
@@ -194,21 +174,15 @@ impl Report {
 }
 
 fn write_tickers(tickers: &Tickers, out: &mut impl Write) -> Result<()> {
-    let mut told = Vec::new();
-    if let Some(lookups) = tickers.keys_read {
-        told.push(format!("{lookups} lookups"));
-    }
-    if let Some(useful) = tickers.filter_useful {
-        told.push(format!("{useful} reads saved by filters"));
-    }
-    if let Some(wasted) = tickers.wasted_reads() {
-        told.push(format!("{wasted} wasted in spite of them"));
-    }
-    if let Some(share) = tickers.hit_share() {
-        told.push(format!("{:.1}% of blocks found in the cache", 100.0 * share));
-    }
-    if let Some([data, index, filter]) = tickers.reads_per_lookup() {
-        told.push(format!("blocks read per lookup: data {data:.3}, index {index:.3}, filters {filter:.3}"));
-    }
+    let told = [
+        tickers.keys_read.map(|lookups| format!("{lookups} lookups")),
+        tickers.filter_useful.map(|useful| format!("{useful} reads saved by filters")),
+        tickers.wasted_reads().map(|wasted| format!("{wasted} wasted in spite of them")),
+        tickers.hit_share().map(|share| format!("{:.1}% of blocks found in the cache", 100.0 * share)),
+        tickers.reads_per_lookup().map(|[data, index, filter]| {
+            format!("blocks read per lookup: data {data:.3}, index {index:.3}, filters {filter:.3}")
+        }),
+    ];
+    let told: Vec<_> = told.into_iter().flatten().collect();
     Ok(writeln!(out, "LOG, since the database was opened: {}", told.join(", "))?)
 }

@@ -43,6 +43,13 @@ pub(crate) struct Survey {
     pub(crate) levels: BTreeMap<(String, i32), Level>,
 }
 
+impl Level {
+    pub(crate) fn kinds_of_filters(&self) -> String {
+        let policies: Vec<_> = self.filter_policies.iter().map(String::as_str).collect();
+        if policies.is_empty() { "none".to_owned() } else { policies.join(", ") }
+    }
+}
+
 fn as_list<S: serde::Serializer>(
     levels: &BTreeMap<(String, i32), Level>,
     serializer: S,

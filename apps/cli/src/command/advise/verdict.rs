@@ -4,9 +4,8 @@
 //! waste little. How often keys are looked up is not in a database, so some of it must be measured.
 
 use serde::Serialize;
-use springbloom_console::percent;
-use springbloom_console::proc;
 use springbloom_console::sizes::Size;
+use springbloom_console::{percent, proc};
 use springbloom_simulator::map::bookkeeping_bytes;
 
 use super::log::Log;
@@ -127,11 +126,8 @@ impl Verdict {
         self.answer = match is_short {
             _ if is_too_large => Answer::Needed,
             Some(true) if !is_frugal => Answer::Needed,
-            Some(true) => Answer::NotNeeded,
-            Some(false) => Answer::NotNeeded,
-            None if is_wasteful => Answer::Unknown,
-            None if is_frugal => Answer::NotNeeded,
-            None => Answer::Unknown,
+            None if !is_frugal => Answer::Unknown,
+            _ => Answer::NotNeeded,
         };
         let stock_bytes = (STOCK_BYTES_PER_ENTRY * survey.entries as f64) as u64;
         let has_few_bits = survey.tables_with_units == 0 && survey.filter_bytes < stock_bytes / 2;

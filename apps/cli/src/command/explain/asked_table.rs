@@ -1,6 +1,7 @@
 //! A table that a lookup asks, if it comes so far.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer, ser::SerializeMap};
+use serde_json::json;
 use springbloom_console::sizes::Size;
 use springbloom_rocksdb::Error;
 use springbloom_rocksdb::inspect::{Entry, KeyReport, Probe, Verdict};
@@ -16,105 +17,33 @@ pub(crate) enum Units {
 }
 
 /// What a table does with a lookup.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub(crate) struct AskedTable {
     name: String,
     level: i32,
     /// Absent if it cannot be read.
-    #[serde(flatten)]
-    found: Option<Found>,
+    report: Option<KeyReport>,
+    /// Of the key's segment; absent if it is not known.
+    resident_units: Option<u8>,
     /// Why it, or a part of its units, cannot be used, if so.
     error: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
-struct Found {
-    index_bytes: u64,
-    /// RocksDB's name; empty without a filter.
-    filter_policy: String,
-    has_prefix_units_only: bool,
-    /// Of the key's segment; absent without units over keys.
-    segment: Option<Segment>,
-    entry: &'static str,
-    /// Whether it holds the key, be it a deletion.
-    holds_key: bool,
-    /// Whether older tables are not asked.
-    ends_lookup: bool,
-    /// That are read unless a unit rejects the key.
-    index_blocks: u64,
-    data_blocks: u64,
-    #[serde(skip)]
-    is_range_deleted: bool,
-}
-
-#[derive(Debug, Serialize)]
-struct Segment {
-    number: u32,
-    of: u32,
-    units: u8,
-    /// Those before the first damaged one.
-    sound_units: u8,
-    /// Absent if it is not known.
-    resident_units: Option<u8>,
-    /// From 1; absent if all sound units let the key pass.
-    rejecting_unit: Option<u8>,
-}
-
-impl Segment {
-    fn of(probe: &Probe, used: Option<&TableUsage>) -> Self {
-        let used = used.filter(|used| used.is_remembered);
-        let used = used.and_then(|used| used.segments.get(probe.segment as usize));
-        Self {
-            number: probe.segment + 1,
-            of: probe.segments,
-            units: probe.units,
-            sound_units: probe.sound_units,
-            resident_units: used.map(|used| used.remembered.units.min(probe.sound_units)),
-            rejecting_unit: probe.rejecting_unit.map(|unit| unit + 1),
-        }
-    }
-
-    fn rejects(&self, units: Units) -> bool {
-        let asked = match units {
-            Units::None => 0,
-            Units::Resident => self.resident_units.unwrap_or(0),
-            Units::All => self.sound_units,
-        };
-        self.rejecting_unit.is_some_and(|unit| unit <= asked)
-    }
-}
-
 impl AskedTable {
     pub(crate) fn of(listed: &ListedTable, report: KeyReport, used: Option<&TableUsage>) -> Self {
-        let (segment, error) = match &report.verdict {
-            Verdict::NoUnits | Verdict::PrefixesOnly => (None, None),
-            Verdict::Damaged(error) => (None, Some(error.to_string())),
-            Verdict::Probed(probe) => {
-                let is_damaged = probe.sound_units < probe.units;
-                let damage =
-                    format!("unit {} of segment {} is damaged", probe.sound_units + 1, probe.segment + 1);
-                (Some(Segment::of(probe, used)), is_damaged.then_some(damage))
+        let (mut resident_units, mut error) = (None, None);
+        match &report.verdict {
+            Verdict::NoUnits | Verdict::PrefixesOnly => (),
+            Verdict::Damaged(damage) => error = Some(damage.to_string()),
+            Verdict::Probed(Probe { segment, units, sound_units, .. }) => {
+                let used = used.filter(|used| used.is_remembered);
+                let used = used.and_then(|used| used.segments.get(*segment as usize));
+                resident_units = used.map(|used| used.remembered.units.min(*sound_units));
+                error = (sound_units < units)
+                    .then(|| format!("unit {} of segment {} is damaged", sound_units + 1, segment + 1));
             }
-        };
-        let found = Found {
-            index_bytes: report.index_bytes,
-            filter_policy: report.filter_policy,
-            has_prefix_units_only: report.verdict == Verdict::PrefixesOnly,
-            segment,
-            entry: match report.entry {
-                Entry::Nothing => "not there",
-                Entry::Value => "value",
-                Entry::Deletion => "deletion",
-                Entry::Operand => "merge operand",
-                Entry::RangeDeletion => "range deletion",
-            },
-            holds_key: !matches!(report.entry, Entry::Nothing | Entry::RangeDeletion),
-            ends_lookup: report.ends_lookup,
-            index_blocks: report.index_blocks,
-            data_blocks: report.data_blocks,
-            is_range_deleted: report.entry == Entry::RangeDeletion,
-        };
-        Self { found: Some(found), error, ..Self::unread(listed) }
+        }
+        Self { report: Some(report), resident_units, error, ..Self::unread(listed) }
     }
 
     /// A table that cannot be read.
@@ -124,7 +53,7 @@ impl AskedTable {
 
     fn unread(listed: &ListedTable) -> Self {
         let name = listed.file_name().display().to_string();
-        Self { name, level: listed.level, found: None, error: None }
+        Self { name, level: listed.level, report: None, resident_units: None, error: None }
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -133,35 +62,46 @@ impl AskedTable {
 
     /// Its index, or the upper part of a partitioned one, is in memory as long as it is open.
     pub(crate) fn hold_index(&mut self) {
-        self.found.iter_mut().for_each(|found| found.index_blocks -= 1);
+        self.report.iter_mut().for_each(|report| report.index_blocks -= 1);
     }
 
-    fn segment(&self) -> Option<&Segment> {
-        self.found.as_ref()?.segment.as_ref()
+    /// The units of the key's segment.
+    fn probe(&self) -> Option<&Probe> {
+        match &self.report.as_ref()?.verdict {
+            Verdict::Probed(probe) => Some(probe),
+            _ => None,
+        }
     }
 
     fn rejects(&self, units: Units) -> bool {
-        self.segment().is_some_and(|segment| segment.rejects(units))
+        let Some(probe) = self.probe() else { return false };
+        let asked = match units {
+            Units::None => 0,
+            Units::Resident => self.resident_units.unwrap_or(0),
+            Units::All => probe.sound_units,
+        };
+        probe.rejecting_unit.is_some_and(|unit| unit < asked)
     }
 
     /// Blocks that a lookup asks for here.
     pub(crate) fn blocks(&self, units: Units) -> u64 {
-        let found = self.found.as_ref().filter(|_| !self.rejects(units));
-        found.map_or(0, |found| found.index_blocks + found.data_blocks)
+        let report = self.report.as_ref().filter(|_| !self.rejects(units));
+        report.map_or(0, |report| report.index_blocks + report.data_blocks)
     }
 
     /// Whether a lookup asks no older table. It fails at one that cannot be read, and sees deletions of ranges without reading a block.
     pub(crate) fn ends_lookup(&self, units: Units) -> bool {
-        let ends = |found: &Found| found.ends_lookup && (found.is_range_deleted || !self.rejects(units));
-        self.found.as_ref().is_none_or(ends)
+        self.report.as_ref().is_none_or(|report| {
+            report.ends_lookup && (report.entry == Entry::RangeDeletion || !self.rejects(units))
+        })
     }
 
     pub(crate) fn rejects_what_it_holds(&self) -> bool {
-        self.found.as_ref().is_some_and(|found| found.holds_key) && self.rejects(Units::All)
+        self.report.as_ref().is_some_and(|report| holds_key(report.entry)) && self.rejects(Units::All)
     }
 
     pub(crate) fn is_residence_known(&self) -> bool {
-        self.segment().is_none_or(|segment| segment.resident_units.is_some())
+        self.probe().is_none() || self.resident_units.is_some()
     }
 
     pub(crate) fn damage(&self) -> Option<String> {
@@ -170,41 +110,88 @@ impl AskedTable {
 
     /// Cells of its row; `is_asked` tells whether the lookup comes so far.
     pub(crate) fn row(&self, units: Units, is_asked: bool) -> [String; 7] {
-        let segment = self.segment();
-        let cell =
-            |of: fn(&Segment) -> Option<String>| segment.and_then(of).unwrap_or_else(|| "-".to_owned());
-        let index = self.found.as_ref().map(|found| Size { bytes: found.index_bytes }.to_string());
+        let cell = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+        let probe = self.probe();
         [
             self.name.clone(),
             self.level.to_string(),
-            index.unwrap_or_else(|| "-".to_owned()),
-            cell(|segment| Some(format!("{} of {}", segment.number, segment.of))),
-            cell(|segment| Some(segment.units.to_string())),
-            cell(|segment| segment.resident_units.map(|units| units.to_string())),
+            cell(self.report.as_ref().map(|report| Size { bytes: report.index_bytes }.to_string())),
+            cell(probe.map(|probe| format!("{} of {}", probe.segment + 1, probe.segments))),
+            cell(probe.map(|probe| probe.units.to_string())),
+            cell(self.resident_units.map(|units| units.to_string())),
             if is_asked { self.told(units) } else { "not asked: the lookup has ended".to_owned() },
         ]
     }
 
     /// What a lookup does here.
     fn told(&self, units: Units) -> String {
-        let Some(found) = &self.found else {
+        let Some(report) = &self.report else {
             return format!("fails: {}", self.error.as_deref().unwrap_or_default());
         };
-        let rejecting = found.segment.as_ref().and_then(|segment| segment.rejecting_unit);
-        let why = match rejecting {
-            Some(unit) if self.rejects(units) => {
-                let end = if found.is_range_deleted { ", a range deletion ends the lookup" } else { "" };
-                return format!("rejected by unit {unit}: not read{end}");
+        let KeyReport { index_blocks, data_blocks, entry, filter_policy, .. } = report;
+        let why = match &report.verdict {
+            Verdict::Probed(Probe { rejecting_unit: Some(unit), .. }) if self.rejects(units) => {
+                let is_deleted = *entry == Entry::RangeDeletion;
+                let end = if is_deleted { ", a range deletion ends the lookup" } else { "" };
+                return format!("rejected by unit {}: not read{end}", unit + 1);
             }
-            Some(unit) => format!("passes, unit {unit} would reject"),
-            None if found.segment.is_some() => "passes all units".to_owned(),
-            None if self.error.is_some() => "units are damaged".to_owned(),
-            None if found.has_prefix_units_only => "units over prefixes only, not asked here".to_owned(),
-            None if found.filter_policy.is_empty() => "no filter".to_owned(),
-            None => format!("no units; {} is not asked here", found.filter_policy),
+            Verdict::Probed(Probe { rejecting_unit: Some(unit), .. }) => {
+                format!("passes, unit {} would reject", unit + 1)
+            }
+            Verdict::Probed(_) => "passes all units".to_owned(),
+            Verdict::Damaged(_) => "units are damaged".to_owned(),
+            Verdict::PrefixesOnly => "units over prefixes only, not asked here".to_owned(),
+            Verdict::NoUnits if filter_policy.is_empty() => "no filter".to_owned(),
+            Verdict::NoUnits => format!("no units; {filter_policy} is not asked here"),
         };
-        let Found { index_blocks, data_blocks, entry, .. } = found;
         let index = if *index_blocks > 0 { format!("{index_blocks} index and ") } else { String::new() };
-        format!("{why}: reads {index}{data_blocks} data: {entry}")
+        format!("{why}: reads {index}{data_blocks} data: {}", text_of(*entry))
     }
+}
+
+impl Serialize for AskedTable {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_map(None)?;
+        fields.serialize_entry("name", &self.name)?;
+        fields.serialize_entry("level", &self.level)?;
+        if let Some(report) = &self.report {
+            let segment = self.probe().map(|probe| {
+                json!({
+                    "number": probe.segment + 1,
+                    "of": probe.segments,
+                    "units": probe.units,
+                    "sound_units": probe.sound_units,
+                    "resident_units": self.resident_units,
+                    "rejecting_unit": probe.rejecting_unit.map(|unit| unit + 1),
+                })
+            });
+            fields.serialize_entry("index_bytes", &report.index_bytes)?;
+            fields.serialize_entry("filter_policy", &report.filter_policy)?;
+            let has_prefix_units_only = report.verdict == Verdict::PrefixesOnly;
+            fields.serialize_entry("has_prefix_units_only", &has_prefix_units_only)?;
+            fields.serialize_entry("segment", &segment)?;
+            fields.serialize_entry("entry", text_of(report.entry))?;
+            fields.serialize_entry("holds_key", &holds_key(report.entry))?;
+            fields.serialize_entry("ends_lookup", &report.ends_lookup)?;
+            fields.serialize_entry("index_blocks", &report.index_blocks)?;
+            fields.serialize_entry("data_blocks", &report.data_blocks)?;
+        }
+        fields.serialize_entry("error", &self.error)?;
+        fields.end()
+    }
+}
+
+fn text_of(entry: Entry) -> &'static str {
+    match entry {
+        Entry::Nothing => "not there",
+        Entry::Value => "value",
+        Entry::Deletion => "deletion",
+        Entry::Operand => "merge operand",
+        Entry::RangeDeletion => "range deletion",
+    }
+}
+
+/// Be it a deletion.
+fn holds_key(entry: Entry) -> bool {
+    !matches!(entry, Entry::Nothing | Entry::RangeDeletion)
 }

@@ -74,11 +74,6 @@ impl Explanation {
         self.lookup.tables.iter().find_map(AskedTable::damage)
     }
 
-    pub(crate) fn write_json(&self, out: &mut impl Write) -> Result<()> {
-        serde_json::to_writer_pretty(&mut *out, self)?;
-        Ok(writeln!(out)?)
-    }
-
     pub(crate) fn write_text(&self, out: &mut impl Write) -> Result<()> {
         let Lookup { key, column_family, tables_of_family, saved_seconds_ago, are_indexes_cached, tables } =
             &self.lookup;

@@ -3,9 +3,12 @@ package org.springbloom.rocksdb;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
+import java.math.BigInteger;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Paths;
+import java.security.DigestInputStream;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.List;
@@ -121,20 +124,12 @@ final class LoadedRocksDB {
   }
 
   private static String sha256(InputStream content) throws IOException {
-    MessageDigest digest;
     try {
-      digest = MessageDigest.getInstance("SHA-256");
+      MessageDigest digest = MessageDigest.getInstance("SHA-256");
+      new DigestInputStream(content, digest).transferTo(OutputStream.nullOutputStream());
+      return String.format("%064x", new BigInteger(1, digest.digest()));
     } catch (NoSuchAlgorithmException error) {
       throw new IllegalStateException("every JVM has SHA-256", error);
     }
-    byte[] piece = new byte[1 << 16];
-    for (int size = content.read(piece); size >= 0; size = content.read(piece)) {
-      digest.update(piece, 0, size);
-    }
-    StringBuilder text = new StringBuilder();
-    for (byte b : digest.digest()) {
-      text.append(String.format("%02x", b));
-    }
-    return text.toString();
   }
 }

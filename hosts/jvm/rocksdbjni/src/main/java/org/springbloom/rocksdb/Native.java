@@ -22,6 +22,6 @@ final class Native {
   /** Below 0 while nothing was looked up. */
   static native double wastedReadsPerLookup(long budgetBytes);
 
-  /** 1 if the family is active, its tables with units, its tables without. */
+  /** 1 if the family is active, its tables with units, its tables without, the restart interval of new indexes. */
   static native long[] status(long database, long family) throws RocksDBException;
 }

@@ -67,7 +67,6 @@ public final class Springbloom {
     if (!family.isOwningHandle() && family.getNativeHandle() != database.getDefaultColumnFamily().getNativeHandle()) {
       throw new IllegalStateException("springbloom: the handle of the column family is closed");
     }
-    long[] values = Native.status(database.getNativeHandle(), family.getNativeHandle());
-    return new FamilyStatus(values[0] == 1, values[1], values[2], values[3]);
+    return new FamilyStatus(Native.status(database.getNativeHandle(), family.getNativeHandle()));
   }
 }
