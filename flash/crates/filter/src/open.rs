@@ -221,12 +221,9 @@ impl FlashFilter {
                 }
                 for update in updates_of(commit) {
                     if update.page >= geometry.page_count {
-                        return Err(FlashError::Damaged {
-                            name: name.clone(),
-                            part: "the write-ahead log",
-                            got: format!("an update of page {}", update.page),
-                            expected: format!("pages below {}", geometry.page_count),
-                        });
+                        let got = format!("an update of page {}", update.page);
+                        let expected = format!("pages below {}", geometry.page_count);
+                        return Err(FlashError::damaged(&name, "the write-ahead log", got, expected));
                     }
                     self.put(&mut writer, &state, update)?;
                     updates += 1;

@@ -114,12 +114,8 @@ impl Commits {
             Ok(())
         })?;
         let Some(acknowledged) = last else {
-            return Err(FlashError::Damaged {
-                name: wal.name().to_owned(),
-                part: "the write-ahead log",
-                got: "no commit of an index".to_owned(),
-                expected: "at least one".to_owned(),
-            });
+            let got = "no commit of an index";
+            return Err(FlashError::damaged(wal.name(), "the write-ahead log", got, "at least one"));
         };
         let commits = Commits { state: Mutex::new((wal, acknowledged)) };
         if storage.is_writable() && (!found.is_sound() || found.torn_blocks > 0) {

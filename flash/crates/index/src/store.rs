@@ -18,6 +18,9 @@ use crate::writer::Writer;
 
 pub(crate) const LOG_NAME: &str = "records";
 pub(crate) const BUCKETS_NAME: &str = "buckets";
+/// What is expected in place of a wrong checksum.
+const WRITTEN: &str = "what was written";
+
 /// A durable map from keys to values, on flash, with less than one byte of memory per key.
 ///
 /// One process may write an index, or any number of processes may read it. Within a process, any number of threads may look up keys while
@@ -209,15 +212,12 @@ impl FlashIndex {
     }
 
     pub(crate) fn damaged_bucket(&self, slot: u32, sector: usize) -> FlashError {
-        damaged(&self.buckets, "a bucket", format!("a wrong checksum in sector {sector} of slot {slot}"))
+        let got = format!("a wrong checksum in sector {sector} of slot {slot}");
+        FlashError::damaged(self.buckets.name(), "a bucket", got, WRITTEN)
     }
 
     pub(crate) fn damaged_page(&self, page: u64) -> FlashError {
-        damaged(&self.log.device, "the log", format!("a wrong checksum in page {page}"))
+        let got = format!("a wrong checksum in page {page}");
+        FlashError::damaged(self.log.device.name(), "the log", got, WRITTEN)
     }
-}
-
-fn damaged(device: &NamedDevice, part: &'static str, got: String) -> FlashError {
-    let (name, expected) = (device.name().to_owned(), "what was written".to_owned());
-    FlashError::Damaged { name, part, got, expected }
 }

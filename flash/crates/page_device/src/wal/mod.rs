@@ -119,12 +119,13 @@ impl Wal {
             if devices.iter().all(is_blank) {
                 return Err(incomplete(storage, "start of its log"));
             }
-            return Err(FlashError::Damaged {
-                name: format!("{} and {}", devices[0].name(), devices[1].name()),
-                part: "the write-ahead log",
-                got: "no valid start block".to_owned(),
-                expected: "one in either file".to_owned(),
-            });
+            let names = format!("{} and {}", devices[0].name(), devices[1].name());
+            return Err(FlashError::damaged(
+                &names,
+                "the write-ahead log",
+                "no valid start block",
+                "one in either file",
+            ));
         };
         devices[active].require_len(u64::from(start.blocks) * PAIR_BYTES)?;
         let (wanted_blocks, next_generation) = (start.blocks, start.generation + 1);
@@ -170,12 +171,8 @@ impl Wal {
         if self.start.contents.starts_with(kind.0) {
             return Ok(());
         }
-        Err(FlashError::Damaged {
-            name: self.name().to_owned(),
-            part: "the start of the write-ahead log",
-            got: format!("{} bytes of no known structure", self.start.contents.len()),
-            expected: kind.1.to_owned(),
-        })
+        let got = format!("{} bytes of no known structure", self.start.contents.len());
+        Err(FlashError::damaged(self.name(), "the start of the write-ahead log", got, kind.1))
     }
 
     /// Name of the valid segment's file.
