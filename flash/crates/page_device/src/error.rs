@@ -160,6 +160,12 @@ impl FlashError {
         FlashError::Damaged { name: name.to_owned(), part, got: got.into(), expected: expected.into() }
     }
 
+    /// Whether there is nothing where it was looked for.
+    pub fn is_missing(&self) -> bool {
+        matches!(self, FlashError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+            || matches!(self, FlashError::NotFound { .. })
+    }
+
     /// Whether a release with another format wrote it.
     pub fn is_other_version(&self) -> bool {
         matches!(self, FlashError::NewerVersion { .. } | FlashError::OlderVersion { .. })
