@@ -11,7 +11,6 @@ use springbloom_filter::KeyDigest;
 use crate::capacity::require_space_for;
 use crate::filter::{FlashFilter, State};
 use crate::geometry::{Layout, Update};
-use crate::header::FilterHeader;
 use crate::layer::{Layer, file_name};
 use crate::memory::MemoryPlan;
 use crate::settings::FilterSettings;
@@ -275,7 +274,11 @@ impl FlashFilter {
         let header = settings.header(settings.plan(own)?, first.salt ^ u64::from(number), number);
         let plan = MemoryPlan::new(&header.geometry, &self.buffer)?;
         require_space_for(&*self.storage, &header, &plan)?;
-        let grown = self.grow_to(&mut wal, &mut writer, &state, header, plan, watch);
+        let grown = Layer::create(&*self.storage, header, watch).and_then(|layer| {
+            state.newest().sync()?;
+            let layers = state.layers.iter().cloned().chain([Arc::new(layer)]).collect();
+            self.adopt(&mut wal, &mut writer, layers, plan)
+        });
         if let Err(FlashError::Stopped) = grown {
             // One that stays is in no chain, and the next one of its name replaces it.
             let _ = self.storage.remove(&file_name(number));
@@ -283,21 +286,6 @@ impl FlashFilter {
             writer.has_failed |= grown.is_err();
         }
         grown
-    }
-
-    fn grow_to(
-        &self,
-        wal: &mut Wal,
-        writer: &mut Writer,
-        state: &State,
-        header: FilterHeader,
-        plan: MemoryPlan,
-        watch: &mut Watch<'_>,
-    ) -> Result<(), FlashError> {
-        let mut layers = state.layers.clone();
-        layers.push(Arc::new(Layer::create(&*self.storage, header, watch)?));
-        state.newest().sync()?;
-        self.adopt(wal, writer, layers, plan)
     }
 
     /// Makes `layers` the chain. All keys are in pages. `plan` is for the last filter.
