@@ -124,7 +124,7 @@ impl Ring {
         plan: &mut dyn ReadPlan,
     ) {
         let buffer = self.buffer(slots * longest_bytes);
-        let piece = pieces(buffer.0, longest_bytes);
+        let piece = |slot: usize| buffer.0.wrapping_add(slot * longest_bytes);
         let are_registered = registers && self.register(buffer, files);
         let none = PlannedRead { tag: 0, is_other: false, span: Span { offset: 0, len_bytes: 0 } };
         // The plan, and the read in each slot.
@@ -216,11 +216,6 @@ impl Drop for Ring {
     fn drop(&mut self) {
         self.unregister();
     }
-}
-
-/// The address of each piece of `len` bytes.
-fn pieces(buffer: *mut u8, len: usize) -> impl Fn(usize) -> *mut u8 + Copy {
-    move |slot: usize| buffer.wrapping_add(slot * len)
 }
 
 pub(crate) fn keep_first(first: &mut io::Result<()>, this: io::Result<()>) {
