@@ -95,11 +95,6 @@ impl Wal {
         Ok(wal)
     }
 
-    /// Names of the files of a log.
-    pub fn file_names() -> impl Iterator<Item = String> {
-        NAMES.into_iter().map(str::to_owned)
-    }
-
     /// Whether there are files of a log, readable or not.
     pub fn exists(storage: &dyn Storage) -> bool {
         let is_missing = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
