@@ -195,7 +195,7 @@ mod tests {
 
     fn header(layout: Layout) -> FilterHeader {
         let settings = FilterSettings::new(12_345, 0.01).layout(layout).growing(true);
-        settings.header(settings.plan(3).unwrap(), 42, 3)
+        settings.header(3, 42, 3).unwrap()
     }
 
     #[test]

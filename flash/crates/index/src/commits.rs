@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use springbloom_page_device::{
-    FlashError, INDEX_KIND, SET_KIND, Storage, Wal, WalReport, Watch, u16_at, u32_at, u64_at,
+    FlashError, INDEX_KIND, Storage, Wal, WalReport, Watch, u16_at, u32_at, u64_at,
 };
 
 use crate::record::{INDEX_PAGE_BYTES, PAGE_HEAD_BYTES};
@@ -107,7 +107,7 @@ impl Commits {
     /// Opens the log and reads its last commit. If a block has lost one of its copies and `storage` is writable, the log is written again.
     pub(crate) fn open(storage: &Arc<dyn Storage>) -> Result<Commits, FlashError> {
         let mut wal = Wal::open(&**storage)?;
-        wal.require_kind(storage.describe(""), INDEX_KIND, SET_KIND)?;
+        wal.require_kind(storage.describe(""), INDEX_KIND)?;
         let mut last = None;
         let found = wal.replay(&mut |commit| {
             last = Acknowledged::decode(commit);

@@ -152,22 +152,17 @@ impl Wal {
         &self.start.contents
     }
 
-    /// Refuses the log of another structure. `kind` and `other` are the first bytes of the contents and the name of this structure and of
-    /// the other. `folder` is for the message.
-    pub fn require_kind(
-        &self,
-        folder: String,
-        kind: (&[u8; 8], &'static str),
-        other: (&[u8; 8], &'static str),
-    ) -> Result<(), FlashError> {
-        if self.start.contents.starts_with(other.0) {
-            return Err(FlashError::WrongKind { name: folder, got: other.1, expected: kind.1 });
-        }
-        if self.start.contents.starts_with(kind.0) {
+    /// Refuses the log of another structure than `kind`, [`SET_KIND`] or [`INDEX_KIND`]. `folder` is for the message.
+    pub fn require_kind(&self, folder: String, kind: (&[u8; 8], &'static str)) -> Result<(), FlashError> {
+        let known = [SET_KIND, INDEX_KIND].into_iter().find(|known| self.start.contents.starts_with(known.0));
+        let Some((_, got)) = known else {
+            let got = format!("{} bytes of no known structure", self.start.contents.len());
+            return Err(FlashError::damaged(self.name(), "the start of the write-ahead log", got, kind.1));
+        };
+        if got == kind.1 {
             return Ok(());
         }
-        let got = format!("{} bytes of no known structure", self.start.contents.len());
-        Err(FlashError::damaged(self.name(), "the start of the write-ahead log", got, kind.1))
+        Err(FlashError::WrongKind { name: folder, got, expected: kind.1 })
     }
 
     /// Name of the valid segment's file.
