@@ -128,7 +128,7 @@ impl FlashIndex {
         wants_values: bool,
     ) -> Result<Vec<Option<Found>>, FlashError> {
         keys.iter().try_for_each(|key| check_lengths(key, &[], self.settings.zone_pages))?;
-        let names: Vec<KeyName<'_>> = keys.iter().map(|key| self.name(key)).collect();
+        let names: Vec<KeyName<'_>> = keys.iter().map(|key| KeyName::of(key, self.salt)).collect();
         self.search_names(&names, wants_values)
     }
 

@@ -41,10 +41,6 @@ pub struct FlashIndex {
 }
 
 impl FlashIndex {
-    pub(crate) fn name<'k>(&self, key: &'k [u8]) -> KeyName<'k> {
-        KeyName::of(key, self.salt)
-    }
-
     pub(crate) fn check_lengths(&self, key: &[u8], value: &[u8]) -> Result<(), FlashError> {
         check_lengths(key, value, self.settings.zone_pages)
     }
@@ -93,7 +89,7 @@ impl FlashIndex {
         value: Option<&[u8]>,
         watch: &mut Watch<'_>,
     ) -> Result<u64, FlashError> {
-        let name = self.name(key);
+        let name = KeyName::of(key, self.salt);
         let digest = name.digest(self.salt);
         self.mark_open(writer)?;
         let page = self.log.append(&name, key, value)?;
