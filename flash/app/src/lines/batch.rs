@@ -128,7 +128,7 @@ mod tests {
     fn a_line_without_end_takes_no_memory() {
         let mut batch = Batch::default();
         let mut input = LineReader::new(Box::new(io::BufReader::new(io::repeat(b'x'))), "keys", b'\n');
-        assert!(matches!(batch.fill(&mut input, BATCH_LINES, &is_usable), Err(_)));
+        assert!(batch.fill(&mut input, BATCH_LINES, &is_usable).is_err());
         assert!(batch.bytes.capacity() <= 2 * LINE_BYTES_MAX + 4, "{}", batch.bytes.capacity());
     }
 }
