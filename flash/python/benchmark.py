@@ -33,25 +33,32 @@ def fingerprints(numbers, size=20):
     return [hashlib.blake2b(n.to_bytes(8, "little"), digest_size=size).digest() for n in numbers]
 
 
-class Set:
+class Store:
+    """What most stores do alike with what they have opened, `it`."""
+
+    def ask(self, keys):
+        return [key in self.it for key in keys]
+
+    def close(self):
+        self.it.close()
+
+
+class Set(Store):
     """In memory alone: nothing is there after the process."""
 
-    known = set()
+    it = set()
 
     def __init__(self, folder, keys):
         pass
 
     def add(self, keys):
-        self.known.update(keys)
-
-    def ask(self, keys):
-        return [key in self.known for key in keys]
+        self.it.update(keys)
 
     def close(self):
         pass
 
 
-class Filter:
+class Filter(Store):
     settings = {}
 
     def __init__(self, folder, keys):
@@ -66,11 +73,8 @@ class Filter:
     def ask(self, keys):
         return self.it.contains_many(keys)
 
-    def close(self):
-        self.it.close()
 
-
-class Index:
+class Index(Store):
     settings = {}
     value_bytes = 0
 
@@ -86,15 +90,12 @@ class Index:
     def ask(self, keys):
         return [value is not None for value in self.it.get_many(keys)]
 
-    def close(self):
-        self.it.close()
-
 
 class ChunkIndex(Index):
     value_bytes = 8
 
 
-class Borghash:
+class Borghash(Store):
     """The index of borg 2: in memory, read from a file and written to it as a whole."""
 
     def __init__(self, folder, keys):
@@ -118,7 +119,7 @@ class Borghash:
         self.it.write(self.file)
 
 
-class Dbm:
+class Dbm(Store):
     def __init__(self, folder, keys):
         import dbm.gnu
 
@@ -128,12 +129,6 @@ class Dbm:
         for key in keys:
             self.it[key] = b""
         self.it.sync()
-
-    def ask(self, keys):
-        return [key in self.it for key in keys]
-
-    def close(self):
-        self.it.close()
 
 
 class Ndbm(Dbm):
@@ -149,7 +144,7 @@ class Ndbm(Dbm):
             self.it[key] = b"1"  # An empty value counts as absent.
 
 
-class Sqlite:
+class Sqlite(Store):
     def __init__(self, folder, keys):
         import sqlite3
 
@@ -170,9 +165,6 @@ class Sqlite:
             found.update(key for (key,) in self.it.execute(f"select key from seen where key in ({marks})", part))
         return [key in found for key in keys]
 
-    def close(self):
-        self.it.close()
-
 
 class ScrapyDraft(Sqlite):
     """What scrapy/scrapy#7952 drafts, made again: a table in SQLite that is asked for one fingerprint after the other."""
@@ -186,7 +178,7 @@ class ScrapyDraft(Sqlite):
         return [self.it.execute("select 1 from seen where key = ?", (key,)).fetchone() is not None for key in keys]
 
 
-class Lmdb:
+class Lmdb(Store):
     def __init__(self, folder, keys):
         import lmdb
 
@@ -200,11 +192,8 @@ class Lmdb:
         with self.it.begin() as transaction:
             return [transaction.get(key) is not None for key in keys]
 
-    def close(self):
-        self.it.close()
 
-
-class Plyvel:
+class Plyvel(Store):
     """LevelDB, with its Bloom filter of 10 bits."""
 
     def __init__(self, folder, keys):
@@ -220,11 +209,8 @@ class Plyvel:
     def ask(self, keys):
         return [self.it.get(key) is not None for key in keys]
 
-    def close(self):
-        self.it.close()
 
-
-class Rocksdict:
+class Rocksdict(Store):
     """RocksDB, with a Bloom filter of 10 bits."""
 
     def __init__(self, folder, keys):
@@ -248,11 +234,8 @@ class Rocksdict:
     def ask(self, keys):
         return [value is not None for value in self.it[keys]]
 
-    def close(self):
-        self.it.close()
 
-
-class Diskcache:
+class Diskcache(Store):
     def __init__(self, folder, keys):
         import diskcache
 
@@ -263,14 +246,11 @@ class Diskcache:
             for key in keys:
                 self.it[key] = b""
 
-    def ask(self, keys):
-        return [key in self.it for key in keys]
-
     def close(self):
         self.it.cache.close()
 
 
-class Mapped:
+class Mapped(Store):
     """A Bloom filter in a mapped file, at a rate of 1%."""
 
     def __init__(self, folder, keys):
@@ -284,14 +264,8 @@ class Mapped:
         self.it.update(keys)
         self.it.sync()
 
-    def ask(self, keys):
-        return [key in self.it for key in keys]
 
-    def close(self):
-        self.it.close()
-
-
-class Rbloom:
+class Rbloom(Store):
     """A Bloom filter in memory, at a rate of 1%, saved when it is closed."""
 
     def __init__(self, folder, keys):
@@ -304,9 +278,6 @@ class Rbloom:
 
     def add(self, keys):
         self.it.update(keys)
-
-    def ask(self, keys):
-        return [key in self.it for key in keys]
 
     def close(self):
         self.it.save(self.file)

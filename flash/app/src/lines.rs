@@ -14,7 +14,6 @@ use anyhow::{Context, Result};
 use clap::Args;
 use springbloom_console::Step;
 
-use batch::Filled;
 use reader::LineReader;
 use taken::Stopped;
 
@@ -79,9 +78,9 @@ impl LineOptions {
                 }
                 step.advance(batch.len() as u64);
                 match filled {
-                    Filled::Full => {}
-                    Filled::End => break,
-                    Filled::Stopped(stopped) => return Ok(Taken { lines, stopped: Some(stopped) }),
+                    Ok(true) => {}
+                    Ok(false) => break,
+                    Err(stopped) => return Ok(Taken { lines, stopped: Some(stopped) }),
                 }
             }
         }

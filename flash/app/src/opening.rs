@@ -1,6 +1,5 @@
 //! Opening and closing a set or an index.
 
-use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -95,17 +94,11 @@ impl<S, M: Copy> Kind<S, M> {
             FlashError::Incomplete { .. } => {
                 bad_input(format!("{error}, or see `springflash {kind} repair --help`"))
             }
-            _ if is_missing(&error) => {
+            _ if error.is_missing() => {
                 let folder = folder.display();
                 bad_input(format!("{folder} holds no {kind}; create one with `springflash {kind} create`"))
             }
             _ => explain(error),
         }
     }
-}
-
-/// Whether the error says that a file is not there.
-fn is_missing(error: &FlashError) -> bool {
-    matches!(error, FlashError::Io { source, .. } if source.kind() == ErrorKind::NotFound)
-        || matches!(error, FlashError::NotFound { .. })
 }

@@ -32,17 +32,6 @@ create_exception!(
     "It was opened before this process was forked; open it again here."
 );
 
-pub(crate) fn export(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    let py = module.py();
-    module.add("FlashError", py.get_type::<FlashError>())?;
-    module.add("FullError", py.get_type::<FullError>())?;
-    module.add("InUseError", py.get_type::<InUseError>())?;
-    module.add("DamagedError", py.get_type::<DamagedError>())?;
-    module.add("ReadOnlyError", py.get_type::<ReadOnlyError>())?;
-    module.add("ClosedError", py.get_type::<ClosedError>())?;
-    module.add("ForkedError", py.get_type::<ForkedError>())
-}
-
 /// The exception for a folder that is locked.
 #[pyfunction]
 pub(crate) fn _in_use(py: Python<'_>, folder: PathBuf) -> PyErr {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use springbloom_filter::KeyDigest;
-use springbloom_flash_filter::{Access, BufferSettings, FileStorage, FilterSettings, FlashFilter, WhenFull};
+use springbloom_flash_filter::{BufferSettings, FileStorage, FilterSettings, FlashFilter, WhenFull};
 
 use crate::attention::Progress;
 use crate::error::FullError;
@@ -50,19 +50,14 @@ impl Filter {
             py,
             folder,
             mode,
-            [
-                &|folder, watch| {
-                    FlashFilter::open_watched(FileStorage::shared(folder, Access::Read)?, buffer, watch)
-                },
-                &|folder, watch| {
-                    FlashFilter::open_watched(FileStorage::shared(folder, Access::Write)?, buffer, watch)
-                },
-                &|folder, watch| {
-                    FileStorage::make(folder, |storage| {
-                        FlashFilter::create_watched(storage, &settings, buffer, watch)
-                    })
-                },
-            ],
+            &|folder, access, watch| {
+                FlashFilter::open_watched(FileStorage::shared(folder, access)?, buffer, watch)
+            },
+            &|folder, watch| {
+                FileStorage::make(folder, |storage| {
+                    FlashFilter::create_watched(storage, &settings, buffer, watch)
+                })
+            },
             FlashFilter::close_watched,
             &progress,
         )?;

@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use parking_lot::RwLock;
+use parking_lot::{MappedRwLockReadGuard, RwLock, RwLockReadGuard};
 use pyo3::prelude::*;
-use springbloom_flash_filter::{FlashError, Watch};
+use springbloom_flash_filter::{Access, FlashError, Watch};
 
 use crate::attention::{PAUSE, Progress, attended, is_waiting};
 use crate::error::Fault;
+use crate::opened::Closes;
 use crate::spare::require_spare;
 
 /// What is open in a folder. `T` is used by any number of threads, and closed by one.
@@ -20,8 +21,10 @@ pub(crate) struct Handle<T> {
     open: RwLock<Option<T>>,
 }
 
-/// Opens a folder in one way.
-type Open<'o, T> = &'o (dyn Fn(&Path, &mut Watch<'_>) -> Result<T, FlashError> + Sync);
+/// Opens what is in a folder.
+type Open<'o, T> = &'o (dyn Fn(&Path, Access, &mut Watch<'_>) -> Result<T, FlashError> + Sync);
+/// Makes it there.
+type Make<'o, T> = &'o (dyn Fn(&Path, &mut Watch<'_>) -> Result<T, FlashError> + Sync);
 type Close<T> = fn(T, &mut Watch<'_>) -> Result<(), FlashError>;
 
 impl<T: Send + Sync> Handle<T> {
@@ -30,22 +33,32 @@ impl<T: Send + Sync> Handle<T> {
         py: Python<'_>,
         folder: PathBuf,
         mode: &str,
-        [read, write, make]: [Open<'_, T>; 3],
+        open: Open<'_, T>,
+        make: Make<'_, T>,
         close: Close<T>,
         progress: &Progress,
     ) -> PyResult<Arc<Handle<T>>> {
         let opened = attended(py, progress, &[], |watch| {
             require_spare()?;
-            let opened = match mode {
-                "r" => read(&folder, watch),
-                "w" => write(&folder, watch),
+            Ok(match mode {
+                "r" => open(&folder, Access::Read, watch),
+                "w" => open(&folder, Access::Write, watch),
                 "x" => make(&folder, watch),
-                _ => match write(&folder, watch) {
-                    Err(error) if is_missing(&error) => made(&folder, make, write, watch),
+                _ => match open(&folder, Access::Write, watch) {
+                    // What else is in the folder, `make` refuses.
+                    Err(error) if error.is_missing() => match make(&folder, watch) {
+                        // Another process may have made it meanwhile.
+                        Err(refused @ FlashError::NotEmpty { .. }) => {
+                            match open(&folder, Access::Write, watch) {
+                                Err(error) if error.is_missing() => Err(refused),
+                                opened => opened,
+                            }
+                        }
+                        made => made,
+                    },
                     opened => opened,
                 },
-            };
-            Ok(opened?)
+            }?)
         });
         let opened = opened.map_err(|fault| fault.raised(py, &folder))?;
         Ok(Arc::new(Handle { folder, process: std::process::id(), close, open: RwLock::new(Some(opened)) }))
@@ -57,13 +70,7 @@ impl<T: Send + Sync> Handle<T> {
         py: Python<'_>,
         work: impl FnOnce(&T) -> Result<R, FlashError> + Send,
     ) -> PyResult<R> {
-        let done = self.usable().and_then(|()| {
-            py.detach(|| match &*self.open.read() {
-                Some(open) => Ok(work(open)?),
-                None => Err(Fault::Closed),
-            })
-        });
-        done.map_err(|fault| fault.raised(py, &self.folder))
+        self.guarded(py, || py.detach(|| Ok(work(&*opened(self.open.read())?)?)))
     }
 
     /// The same for work that takes long.
@@ -73,13 +80,8 @@ impl<T: Send + Sync> Handle<T> {
         progress: &Progress,
         work: impl FnOnce(&T, &mut Watch<'_>) -> Result<R, FlashError> + Send,
     ) -> PyResult<R> {
-        let done = self.usable().and_then(|()| {
-            attended(py, progress, &[self.address()], |watch| match &*self.open.read() {
-                Some(open) => Ok(work(open, watch)?),
-                None => Err(Fault::Closed),
-            })
-        });
-        done.map_err(|fault| fault.raised(py, &self.folder))
+        let work = |watch: &mut Watch<'_>| Ok(work(&*opened(self.open.read())?, watch)?);
+        self.guarded(py, || attended(py, progress, &[self.address()], work))
     }
 
     /// The same with what another handle has open.
@@ -90,38 +92,18 @@ impl<T: Send + Sync> Handle<T> {
         progress: &Progress,
         work: impl FnOnce(&T, &T, &mut Watch<'_>) -> Result<(), FlashError> + Send,
     ) -> PyResult<()> {
-        other.usable().map_err(|fault| fault.raised(py, &other.folder))?;
+        other.guarded(py, || Ok(()))?;
         // The second one passes threads that wait to close `other`: they may wait for one that has read it, and now waits for `self`.
-        let done = self.usable().and_then(|()| {
-            attended(py, progress, &[self.address(), other.address()], |watch| {
-                match (&*self.open.read(), &*other.open.read_recursive()) {
-                    (Some(open), Some(other)) => Ok(work(open, other, watch)?),
-                    _ => Err(Fault::Closed),
-                }
-            })
-        });
-        done.map_err(|fault| fault.raised(py, &self.folder))
+        let work = |watch: &mut Watch<'_>| {
+            let (open, other) = (opened(self.open.read())?, opened(other.open.read_recursive())?);
+            Ok(work(&open, &other, watch)?)
+        };
+        self.guarded(py, || attended(py, progress, &[self.address(), other.address()], work))
     }
 
-    /// Waits for the calls of other threads, then closes. Does nothing if it is closed. It stays open only if what ends it early comes
-    /// while it waits.
-    pub(crate) fn close(&self, py: Python<'_>, progress: &Progress) -> PyResult<()> {
-        let done = self.usable().and_then(|()| {
-            attended(py, progress, &[self.address()], |watch| {
-                let mut open = loop {
-                    match self.open.try_write_for(PAUSE) {
-                        Some(open) => break open,
-                        None => watch.advance(0)?,
-                    }
-                };
-                Ok(open.take().map_or(Ok(()), |open| (self.close)(open, watch))?)
-            })
-        });
-        done.map_err(|fault| fault.raised(py, &self.folder))
-    }
-
-    pub(crate) fn is_closed(&self, py: Python<'_>) -> PyResult<bool> {
-        let done = self.usable_here().map(|()| py.detach(|| self.open.read().is_none()));
+    /// Does `work` if the handle is usable, with memory for a call.
+    fn guarded<R>(&self, py: Python<'_>, work: impl FnOnce() -> Result<R, Fault>) -> PyResult<R> {
+        let done = self.usable_here().and_then(|()| Ok(require_spare()?)).and_then(|()| work());
         done.map_err(|fault| fault.raised(py, &self.folder))
     }
 
@@ -138,11 +120,34 @@ impl<T: Send + Sync> Handle<T> {
             () => Ok(()),
         }
     }
+}
 
-    /// The same, with memory for a call.
-    fn usable(&self) -> Result<(), Fault> {
-        self.usable_here()?;
-        Ok(require_spare()?)
+/// What is open, unless it is closed.
+fn opened<T>(open: RwLockReadGuard<'_, Option<T>>) -> Result<MappedRwLockReadGuard<'_, T>, Fault> {
+    RwLockReadGuard::try_map(open, Option::as_ref).map_err(|_| Fault::Closed)
+}
+
+impl<T: Send + Sync> Closes for Handle<T> {
+    fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn is_closed(&self, py: Python<'_>) -> PyResult<bool> {
+        let done = self.usable_here().map(|()| py.detach(|| self.open.read().is_none()));
+        done.map_err(|fault| fault.raised(py, &self.folder))
+    }
+
+    fn close(&self, py: Python<'_>, progress: &Progress) -> PyResult<()> {
+        let close = |watch: &mut Watch<'_>| {
+            let mut open = loop {
+                match self.open.try_write_for(PAUSE) {
+                    Some(open) => break open,
+                    None => watch.advance(0)?,
+                }
+            };
+            Ok(open.take().map_or(Ok(()), |open| (self.close)(open, watch))?)
+        };
+        self.guarded(py, || attended(py, progress, &[self.address()], close))
     }
 }
 
@@ -157,26 +162,4 @@ impl<T> Drop for Handle<T> {
             let _ = (self.close)(open, &mut Watch::none());
         }
     }
-}
-
-/// Makes what could not be opened as it is missing. What else is in the folder, `make` refuses.
-fn made<T>(
-    folder: &Path,
-    make: Open<'_, T>,
-    write: Open<'_, T>,
-    watch: &mut Watch<'_>,
-) -> Result<T, FlashError> {
-    match make(folder, watch) {
-        Err(FlashError::NotEmpty { name, got }) => match write(folder, watch) {
-            // Another process may have made it meanwhile.
-            Err(error) if is_missing(&error) => Err(FlashError::NotEmpty { name, got }),
-            opened => opened,
-        },
-        made => made,
-    }
-}
-
-fn is_missing(error: &FlashError) -> bool {
-    matches!(error, FlashError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound)
-        || matches!(error, FlashError::NotFound { .. })
 }

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use springbloom_flash_index::{Access, FileStorage, FlashIndex, IndexMemory, IndexSettings};
+use springbloom_flash_index::{FileStorage, FlashIndex, IndexMemory, IndexSettings};
 
 use crate::attention::Progress;
 use crate::handle::Handle;
@@ -68,15 +68,10 @@ impl Index {
             py,
             folder,
             mode,
-            [
-                &|folder, watch| {
-                    FlashIndex::open_watched(FileStorage::shared(folder, Access::Read)?, memory, watch)
-                },
-                &|folder, watch| {
-                    FlashIndex::open_watched(FileStorage::shared(folder, Access::Write)?, memory, watch)
-                },
-                &|folder, _| FlashIndex::create(folder, settings, memory),
-            ],
+            &|folder, access, watch| {
+                FlashIndex::open_watched(FileStorage::shared(folder, access)?, memory, watch)
+            },
+            &|folder, _| FlashIndex::create(folder, settings, memory),
             FlashIndex::close_watched,
             &progress,
         )?;

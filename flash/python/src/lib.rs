@@ -20,7 +20,10 @@ mod _springflash {
     use super::*;
 
     #[pymodule_export]
-    use super::error::{_in_use, _no_locks};
+    use super::error::{
+        _in_use, _no_locks, ClosedError, DamagedError, FlashError, ForkedError, FullError, InUseError,
+        ReadOnlyError,
+    };
     #[pymodule_export]
     use super::filter::Filter;
     #[pymodule_export]
@@ -32,7 +35,6 @@ mod _springflash {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-        error::export(module)
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

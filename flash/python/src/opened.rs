@@ -12,24 +12,12 @@ use crate::handle::Handle;
 pub(crate) struct Opened(Arc<dyn Closes>);
 
 /// A handle of any structure.
-trait Closes: Send + Sync {
+pub(crate) trait Closes: Send + Sync {
     fn folder(&self) -> &Path;
     fn is_closed(&self, py: Python<'_>) -> PyResult<bool>;
+    /// Waits for the calls of other threads, then closes. Does nothing if it is closed. It stays open only if what ends it early comes
+    /// while it waits.
     fn close(&self, py: Python<'_>, progress: &Progress) -> PyResult<()>;
-}
-
-impl<T: Send + Sync> Closes for Handle<T> {
-    fn folder(&self) -> &Path {
-        &self.folder
-    }
-
-    fn is_closed(&self, py: Python<'_>) -> PyResult<bool> {
-        Handle::is_closed(self, py)
-    }
-
-    fn close(&self, py: Python<'_>, progress: &Progress) -> PyResult<()> {
-        Handle::close(self, py, progress)
-    }
 }
 
 impl Opened {

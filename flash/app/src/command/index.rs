@@ -91,26 +91,22 @@ struct Repair {
 }
 
 impl Index {
-    /// Runs the subcommand.
-    ///
-    /// # Errors
-    /// Those of the subcommand.
     pub(crate) fn run(&self) -> Result<ExitCode> {
         match &self.action {
             Action::Put(put) => return put.run(),
             Action::Get(get) => return get.run(),
             Action::Delete(delete) => return delete.run(),
-            Action::Plan(plan) => plan.run()?,
-            Action::Create(create) => create.run()?,
-            Action::Info(info) => info.run()?,
-            Action::Verify(verify) => verify.run()?,
-            Action::Compact(compact) => compact.run()?,
+            Action::Plan(plan) => plan.run(),
+            Action::Create(create) => create.run(),
+            Action::Info(info) => info.run(),
+            Action::Verify(verify) => verify.run(),
+            Action::Compact(compact) => compact.run(),
             Action::Repair(repair) => match &repair.to {
-                None => repair.in_place()?,
-                Some(to) => repair.salvage(to)?,
+                None => repair.in_place(),
+                Some(to) => repair.salvage(to),
             },
         }
-        Ok(ExitCode::SUCCESS)
+        .map(|()| ExitCode::SUCCESS)
     }
 }
 

@@ -38,20 +38,17 @@ enum Action {
 }
 
 impl Set {
-    /// Runs the subcommand.
-    ///
-    /// # Errors
-    /// Those of the subcommand.
     pub(crate) fn run(&self) -> Result<ExitCode> {
         match &self.action {
+            Action::Add(add) => return add.run(),
+            Action::Check(check) => return check.run(),
             Action::Plan(plan) => plan.run(),
             Action::Create(create) => create.run(),
-            Action::Add(add) => add.run(),
-            Action::Check(check) => check.run(),
             Action::Info(info) => info.run(),
             Action::Verify(verify) => verify.run(),
             Action::Merge(merge) => merge.run(),
             Action::Repair(repair) => repair.run(),
         }
+        .map(|()| ExitCode::SUCCESS)
     }
 }

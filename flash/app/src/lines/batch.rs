@@ -1,23 +1,12 @@
 //! Batches of lines, bounded in lines and in bytes.
 
-use super::reader::{LINE_BYTES_MAX, LineReader, Next, place};
+use super::reader::{LineReader, place};
 use super::taken::Stopped;
 
 /// Lines processed together: enough to keep a device busy, few enough to show progress.
 pub(crate) const BATCH_LINES: usize = 8192;
 /// A batch ends with the line that reaches this.
 const BATCH_BYTES: usize = 4 << 20;
-
-/// How a batch ended.
-#[derive(Debug)]
-pub(super) enum Filled {
-    /// It is full, and there may be more.
-    Full,
-    /// With the input.
-    End,
-    /// Before what cannot be used.
-    Stopped(Stopped),
-}
 
 /// A batch of lines, without their ends.
 #[derive(Default)]
@@ -49,32 +38,28 @@ impl Batch {
         (0..self.len()).map(|n| self.line(n))
     }
 
-    /// Replaces the contents by the next lines, at most `lines_max`, up to one that `check` finds unusable.
+    /// Replaces the contents by the next lines, at most `lines_max`, up to one that `check` finds unusable. Returns whether there may be
+    /// more.
     pub(super) fn fill(
         &mut self,
         input: &mut LineReader<'_>,
         lines_max: usize,
         check: &dyn Fn(&[u8]) -> Result<(), String>,
-    ) -> Filled {
+    ) -> Result<bool, Stopped> {
         self.bytes.clear();
         self.ends.clear();
         input.name.clone_into(&mut self.name);
         self.first = input.number + 1;
         while self.len() < lines_max && self.bytes.len() < BATCH_BYTES {
             let start = self.bytes.len();
-            let checked = match input.next_line(&mut self.bytes) {
-                Ok(Next::Line) => check(&self.bytes[start..]),
-                Ok(Next::TooLong) => Err(format!("the line is longer than {LINE_BYTES_MAX} bytes")),
-                Ok(Next::End) => return Filled::End,
-                Err(error) => return Filled::Stopped(Stopped::Unreadable(self.name.clone(), error)),
-            };
-            if let Err(wrong) = checked {
-                let place = self.place(self.len());
-                return Filled::Stopped(Stopped::BadLine(format!("{place}: {wrong}")));
+            if !input.next_line(&mut self.bytes)? {
+                return Ok(false);
             }
+            check(&self.bytes[start..])
+                .map_err(|wrong| Stopped::BadLine(format!("{}: {wrong}", self.place(self.len()))))?;
             self.ends.push(self.bytes.len());
         }
-        Filled::Full
+        Ok(true)
     }
 }
 
@@ -82,6 +67,7 @@ impl Batch {
 mod tests {
     use std::io::{self, Cursor};
 
+    use super::super::reader::LINE_BYTES_MAX;
     use super::*;
 
     fn reader(input: &[u8], separator: u8) -> LineReader<'_> {
@@ -104,7 +90,7 @@ mod tests {
         ] {
             let mut batch = Batch::default();
             let filled = batch.fill(&mut reader(input, separator), BATCH_LINES, &is_usable);
-            assert!(matches!(filled, Filled::End), "{filled:?}");
+            assert!(matches!(filled, Ok(false)), "{filled:?}");
             assert_eq!(batch.lines().collect::<Vec<_>>(), expected);
         }
     }
@@ -113,9 +99,9 @@ mod tests {
     fn a_bad_line_ends_the_batch_before_it() {
         let mut input = reader(b"a\nb\nc\nbad\nd\n", b'\n');
         let mut batch = Batch::default();
-        assert!(matches!(batch.fill(&mut input, 2, &is_usable), Filled::Full));
+        assert!(matches!(batch.fill(&mut input, 2, &is_usable), Ok(true)));
         let filled = batch.fill(&mut input, 2, &is_usable);
-        let Filled::Stopped(Stopped::BadLine(line)) = filled else { panic!("{filled:?}") };
+        let Err(Stopped::BadLine(line)) = filled else { panic!("{filled:?}") };
         assert_eq!(line, "keys, line 4: it is bad");
         assert_eq!(batch.lines().collect::<Vec<_>>(), [b"c"]);
         assert_eq!(batch.place(0), "keys, line 3");
@@ -127,7 +113,7 @@ mod tests {
             let input = [vec![b'x'; line_bytes], b"\n".to_vec()].concat().repeat(lines);
             let mut reader = reader(&input, b'\n');
             let (mut batch, mut sizes) = (Batch::default(), Vec::new());
-            while let Filled::Full = batch.fill(&mut reader, BATCH_LINES, &is_usable) {
+            while let Ok(true) = batch.fill(&mut reader, BATCH_LINES, &is_usable) {
                 sizes.push(batch.len());
             }
             sizes.push(batch.len());
@@ -142,7 +128,7 @@ mod tests {
     fn a_line_without_end_takes_no_memory() {
         let mut batch = Batch::default();
         let mut input = LineReader::new(Box::new(io::BufReader::new(io::repeat(b'x'))), "keys", b'\n');
-        assert!(matches!(batch.fill(&mut input, BATCH_LINES, &is_usable), Filled::Stopped(_)));
+        assert!(batch.fill(&mut input, BATCH_LINES, &is_usable).is_err());
         assert!(batch.bytes.capacity() <= 2 * LINE_BYTES_MAX + 4, "{}", batch.bytes.capacity());
     }
 }

@@ -1,17 +1,11 @@
 //! Lines one after the other, never more of one in memory than a line may have.
 
-use std::io::{self, BufRead, Read};
+use std::io::{BufRead, Read};
+
+use super::taken::Stopped;
 
 /// Longest line, without its end.
 pub(super) const LINE_BYTES_MAX: usize = 1 << 20;
-
-/// Result of reading a line.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Next {
-    Line,
-    TooLong,
-    End,
-}
 
 /// Reads lines and counts them.
 pub(super) struct LineReader<'i> {
@@ -32,13 +26,15 @@ impl<'i> LineReader<'i> {
         LineReader { input, name, separator, number: 0 }
     }
 
-    /// Appends the next line to `bytes`, without its end. Of one that is too long, only the beginning is read.
-    pub(super) fn next_line(&mut self, bytes: &mut Vec<u8>) -> io::Result<Next> {
+    /// Appends the next line to `bytes`, without its end. Of one that is too long, only the beginning is read. Returns whether there is one.
+    pub(super) fn next_line(&mut self, bytes: &mut Vec<u8>) -> Result<bool, Stopped> {
         let start = bytes.len();
         let end_bytes = if self.separator == b'\n' { b"\r\n".len() } else { 1 };
         let mut limited = (&mut *self.input).take((LINE_BYTES_MAX + end_bytes) as u64);
-        if limited.read_until(self.separator, bytes)? == 0 {
-            return Ok(Next::End);
+        match limited.read_until(self.separator, bytes) {
+            Ok(0) => return Ok(false),
+            Ok(_) => {}
+            Err(error) => return Err(Stopped::Unreadable(self.name.to_owned(), error)),
         }
         self.number += 1;
         if bytes.last() == Some(&self.separator) {
@@ -47,6 +43,10 @@ impl<'i> LineReader<'i> {
                 bytes.pop();
             }
         }
-        Ok(if bytes.len() - start <= LINE_BYTES_MAX { Next::Line } else { Next::TooLong })
+        if bytes.len() - start > LINE_BYTES_MAX {
+            let place = place(self.name, self.number);
+            return Err(Stopped::BadLine(format!("{place}: the line is longer than {LINE_BYTES_MAX} bytes")));
+        }
+        Ok(true)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use springbloom_page_device::{FlashError, Storage, Wal, Watch, copy_devices, copy_folder};
+use springbloom_page_device::{FlashError, Storage, Watch, copy_devices, copy_folder};
 
 use crate::filter::FlashFilter;
 use crate::layer::file_name;
@@ -31,9 +31,8 @@ impl FlashFilter {
         let wal = self.wal.lock();
         wal.check_alive()?;
         let _writer = if is_writable { self.sound_writer()? } else { self.writer.lock() };
-        let layers =
-            self.state().layers.iter().map(|layer| file_name(layer.header.layer)).collect::<Vec<_>>();
-        let names: Vec<String> = layers.into_iter().chain(Wal::file_names()).collect();
+        let names: Vec<String> =
+            self.state().layers.iter().map(|layer| file_name(layer.header.layer)).collect();
         copy_devices(&*self.storage, to, &names, watch)
     }
 }

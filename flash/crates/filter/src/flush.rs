@@ -1,5 +1,7 @@
 //! Flushes pending updates: reads, changes and writes groups of pages (BloomFlash section III-E).
 
+use std::ops::Range;
+
 use crate::filter::{FlashFilter, State};
 use crate::layer::Layer;
 use crate::pending::Pending;
@@ -10,10 +12,7 @@ use springbloom_page_device::{AlignedBuf, FlashError, Watch};
 const GAP_PAGES_MAX: u32 = 1;
 
 /// Contiguous pages that are read, changed and written together.
-struct Run {
-    first_page: u32,
-    pages: u32,
-}
+type Run = Range<u32>;
 
 impl FlashFilter {
     /// Flushes all pending updates, and tells `watch` how many. What it ends early leaves the others pending.
@@ -53,27 +52,24 @@ impl FlashFilter {
         let mut reads: Vec<(u64, &mut [u8])> = runs
             .iter()
             .zip(&mut pieces)
-            .map(|(run, piece)| (layer.header.page_offset(run.first_page), &mut **piece))
+            .map(|(run, piece)| (layer.header.page_offset(run.start), &mut **piece))
             .collect();
         layer.device.read_into(&mut reads).map_err(layer.device.error("read"))?;
         let (mut pages_written, mut ones_added) = (0, 0);
         for (run, piece) in runs.iter().zip(&mut pieces) {
             ones_added += apply(layer, pending, run, piece);
-            pages_written += u64::from(run.pages);
+            pages_written += run.len() as u64;
         }
         {
             let _writing = layer.writing.lock();
             let writes: Vec<(u64, &[u8])> = runs
                 .iter()
                 .zip(&pieces)
-                .map(|(run, piece)| (layer.header.page_offset(run.first_page), &**piece))
+                .map(|(run, piece)| (layer.header.page_offset(run.start), &**piece))
                 .collect();
             layer.device.write_each(&writes)?;
         }
-        for run in &runs {
-            (run.first_page..run.first_page + run.pages)
-                .for_each(|page| self.cache.forget(layer.page_name(page)));
-        }
+        runs.iter().cloned().flatten().for_each(|page| self.cache.forget(layer.page_name(page)));
         groups.iter().for_each(|group| pending.clear(*group));
         layer.add_ones(ones_added);
         let counters = &self.counters;
@@ -91,15 +87,12 @@ fn runs_of(pages: &[u32], pending: &Pending) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     for &page in pages {
         let joins = |run: &Run| {
-            let end = run.first_page + run.pages;
-            let is_in_same_group = pending.group_of(page) == pending.group_of(end - 1);
-            page == end || (page <= end + GAP_PAGES_MAX && is_in_same_group)
+            let is_in_same_group = pending.group_of(page) == pending.group_of(run.end - 1);
+            page == run.end || (page <= run.end + GAP_PAGES_MAX && is_in_same_group)
         };
         match runs.last_mut() {
-            Some(run) if joins(run) => {
-                run.pages = page + 1 - run.first_page;
-            }
-            _ => runs.push(Run { first_page: page, pages: 1 }),
+            Some(run) if joins(run) => run.end = page + 1,
+            _ => runs.push(page..page + 1),
         }
     }
     runs
@@ -110,7 +103,7 @@ fn cut<'a>(scratch: &'a mut [u8], runs: &[Run], page_bytes: usize) -> Vec<&'a mu
     let mut rest = scratch;
     runs.iter()
         .map(|run| {
-            let (piece, after) = std::mem::take(&mut rest).split_at_mut(run.pages as usize * page_bytes);
+            let (piece, after) = std::mem::take(&mut rest).split_at_mut(run.len() * page_bytes);
             rest = after;
             piece
         })
@@ -121,7 +114,7 @@ fn cut<'a>(scratch: &'a mut [u8], runs: &[Run], page_bytes: usize) -> Vec<&'a mu
 fn apply(layer: &Layer, pending: &Pending, run: &Run, piece: &mut [u8]) -> u64 {
     let geometry = &layer.header.geometry;
     let mut added = 0;
-    for (page, bytes) in (run.first_page..).zip(piece.chunks_mut(geometry.page_bytes as usize)) {
+    for (page, bytes) in run.clone().zip(piece.chunks_mut(geometry.page_bytes as usize)) {
         let before = layer.codec.ones(bytes);
         let damaged = pending.with_values(page, |values| {
             layer.codec.set(u64::from(page), bytes, values.flat_map(|value| geometry.bits_of(value)))

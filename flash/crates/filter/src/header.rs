@@ -107,8 +107,7 @@ impl FilterHeader {
         let sum = sum(block);
         if stored != sum {
             let (got, expected) = (format!("{stored:016x}"), format!("{sum:016x}"));
-            let part = "the header's checksum";
-            return Err(FlashError::Damaged { name: name.to_owned(), part, got, expected });
+            return Err(FlashError::damaged(name, "the header's checksum", got, expected));
         }
         FilterHeader::decode_fields(name, block)
     }
@@ -133,17 +132,11 @@ impl FilterHeader {
         if got < OLDEST_VERSION {
             return Err(FlashError::OlderVersion { name: name.to_owned(), got, expected });
         }
-        let damaged = |part: &'static str, got: String, expected: &str| FlashError::Damaged {
-            name: name.to_owned(),
-            part,
-            got,
-            expected: expected.to_owned(),
-        };
         let flags = u32_at(fields, 60);
         let layout = match fields[12] {
             0 => Layout::Hierarchical,
             1 => Layout::TwoChoices,
-            other => return Err(damaged("the layout", other.to_string(), "0 or 1")),
+            other => return Err(FlashError::damaged(name, "the layout", other.to_string(), "0 or 1")),
         };
         let header = FilterHeader {
             geometry: Geometry {
@@ -173,7 +166,8 @@ impl FilterHeader {
         if is_sane {
             Ok(header)
         } else {
-            Err(damaged("a parameter", format!("{header:?}"), "parameters within their ranges"))
+            let got = format!("{header:?}");
+            Err(FlashError::damaged(name, "a parameter", got, "parameters within their ranges"))
         }
     }
 
@@ -201,7 +195,7 @@ mod tests {
 
     fn header(layout: Layout) -> FilterHeader {
         let settings = FilterSettings::new(12_345, 0.01).layout(layout).growing(true);
-        settings.header(settings.plan(3).unwrap(), 42, 3)
+        settings.header(3, 42, 3).unwrap()
     }
 
     #[test]

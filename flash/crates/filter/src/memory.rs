@@ -53,16 +53,6 @@ pub(crate) struct MemoryPlan {
     pub(crate) fixed_bytes: u64,
 }
 
-/// Memory of the parts other than pending updates.
-#[derive(Clone, Copy)]
-struct Shares {
-    flush_groups: u64,
-    tail_updates: u64,
-    lookup_keys: u64,
-    /// Whether the budget includes the buffers of lookups. If it is too small, they come on top.
-    has_lookups: bool,
-}
-
 impl MemoryPlan {
     pub(crate) fn new(geometry: &Geometry, buffer: &BufferSettings) -> Result<MemoryPlan, FlashError> {
         let pages = geometry.page_count;
@@ -80,56 +70,44 @@ impl MemoryPlan {
         let shape = PendingShape::for_updates(pages, about_updates);
         let tables_bytes = shape.fixed_bytes() + FlushOrder::memory_bytes(groups) + loads_bytes + cache_bytes;
         let update_bytes = size_of::<Update>() as u64;
-        let fixed_bytes = |shares: Shares| {
-            let scratch_bytes =
-                AlignedBuf::memory_bytes_for((shares.flush_groups * group_bytes) as usize) as u64;
+        let plan = |flush_groups: u64, tail_updates: u64, lookup_keys: u64, has_lookups: bool| {
+            let scratch_bytes = AlignedBuf::memory_bytes_for((flush_groups * group_bytes) as usize) as u64;
             let read_bytes =
                 AlignedBuf::memory_bytes_for((LOOKUP_PAGES * u64::from(geometry.page_bytes)) as usize) as u64;
-            let lookup_bytes =
-                if shares.has_lookups { read_bytes + shares.lookup_keys * LOOKUP_KEY_BYTES } else { 0 };
-            tables_bytes + scratch_bytes + shares.tail_updates * update_bytes + lookup_bytes
-        };
-        let plan = |shares: Shares, pending_bytes_max, updates_max| MemoryPlan {
-            flush_groups: shares.flush_groups as u32,
-            tail_updates: shares.tail_updates as usize,
-            shape,
-            pending_bytes_max,
-            updates_max,
-            cache_pages: cache_pages as usize,
-            lookup_keys: shares.lookup_keys as usize,
-            fixed_bytes: fixed_bytes(shares),
-        };
-        let most = Shares {
-            flush_groups: FLUSH_GROUPS_MAX,
-            tail_updates: TAIL_UPDATES_MAX,
-            lookup_keys: LOOKUP_KEYS_MAX,
-            has_lookups: true,
+            let lookup_bytes = if has_lookups { read_bytes + lookup_keys * LOOKUP_KEY_BYTES } else { 0 };
+            MemoryPlan {
+                flush_groups: flush_groups as u32,
+                tail_updates: tail_updates as usize,
+                shape,
+                pending_bytes_max: u64::MAX,
+                updates_max: u64::MAX,
+                cache_pages: cache_pages as usize,
+                lookup_keys: lookup_keys as usize,
+                fixed_bytes: tables_bytes + scratch_bytes + tail_updates * update_bytes + lookup_bytes,
+            }
         };
         let bytes = match buffer.memory {
             MemorySize::Bytes(bytes) => bytes,
             MemorySize::CacheSizeFactor(factor) => {
-                return Ok(plan(most, u64::MAX, factor_updates(factor)));
+                let most = plan(FLUSH_GROUPS_MAX, TAIL_UPDATES_MAX, LOOKUP_KEYS_MAX, true);
+                return Ok(most.limited_to(factor_updates(factor)));
             }
         };
-        let ample = Shares {
-            flush_groups: (bytes / SHARE / group_bytes).clamp(1, FLUSH_GROUPS_MAX),
-            tail_updates: (bytes / SHARE / update_bytes).clamp(TAIL_UPDATES_MIN, TAIL_UPDATES_MAX),
-            lookup_keys: (bytes / LOOKUP_SHARE / LOOKUP_KEY_BYTES).clamp(LOOKUP_KEYS_MIN, LOOKUP_KEYS_MAX),
-            has_lookups: true,
-        };
-        let scarce = Shares {
-            flush_groups: 1,
-            tail_updates: TAIL_UPDATES_MIN,
-            lookup_keys: LOOKUP_KEYS_MIN,
-            has_lookups: false,
-        };
-        for shares in [ample, scarce] {
-            let rest = bytes.checked_sub(fixed_bytes(shares));
-            if let Some(pending_bytes) = rest.filter(|rest| *rest >= PENDING_BYTES_MIN) {
-                return Ok(plan(shares, pending_bytes, pending_bytes / 8));
+        let ample = plan(
+            (bytes / SHARE / group_bytes).clamp(1, FLUSH_GROUPS_MAX),
+            (bytes / SHARE / update_bytes).clamp(TAIL_UPDATES_MIN, TAIL_UPDATES_MAX),
+            (bytes / LOOKUP_SHARE / LOOKUP_KEY_BYTES).clamp(LOOKUP_KEYS_MIN, LOOKUP_KEYS_MAX),
+            true,
+        );
+        // If the budget is too small for the buffers of lookups, they come on top.
+        let scarce = plan(1, TAIL_UPDATES_MIN, LOOKUP_KEYS_MIN, false);
+        for plan in [ample, scarce] {
+            let rest = bytes.checked_sub(plan.fixed_bytes);
+            if let Some(pending_bytes_max) = rest.filter(|rest| *rest >= PENDING_BYTES_MIN) {
+                return Ok(MemoryPlan { pending_bytes_max, updates_max: pending_bytes_max / 8, ..plan });
             }
         }
-        let expected_bytes = fixed_bytes(scarce) + PENDING_BYTES_MIN;
+        let expected_bytes = scarce.fixed_bytes + PENDING_BYTES_MIN;
         Err(FlashError::BudgetTooSmall { got_bytes: bytes, expected_bytes })
     }
 

@@ -91,7 +91,7 @@ impl FlashFilter {
     ) -> Result<(), FlashError> {
         ours.set_ones(counts.0.max(ours.ones()).max(theirs.ones()));
         writer.recovered(counts.1);
-        self.checkpoint_held(wal, writer)?;
+        self.checkpoint(wal, writer)?;
         let taken = ours.take_over(theirs, true, &mut |pages, is_written| {
             writer.has_failed |= !is_written;
             let count = pages.len();
@@ -103,7 +103,7 @@ impl FlashFilter {
             Err(FlashError::Stopped) => ours.estimate_fill()?,
             Err(_) => return taken.map(drop),
         }
-        self.checkpoint_held(wal, writer)?;
+        self.checkpoint(wal, writer)?;
         taken.map(drop)
     }
 

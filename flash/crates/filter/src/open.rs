@@ -5,17 +5,16 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock};
 use springbloom_page_device::{
-    Access, FileStorage, FlashError, GroupCommit, INDEX_KIND, SET_KIND, Storage, Wal, Watch, or_incomplete,
-    require_empty,
+    Access, FileStorage, FlashError, GroupCommit, SET_KIND, Storage, Wal, Watch, or_incomplete, require_empty,
 };
 
 use crate::capacity::require_space_for;
 use crate::filter::{FlashFilter, State};
-use crate::header::FILTER_VERSION;
+use crate::header::{FILTER_VERSION, FilterHeader};
 use crate::layer::{Layer, file_name};
 use crate::memory::MemoryPlan;
 use crate::page_cache::PageCache;
-use crate::settings::{BufferSettings, FilterSettings, LayerPlan};
+use crate::settings::{BufferSettings, FilterSettings};
 use crate::state::{Chain, snapshot_updates_max, updates_of};
 use crate::stats::Counters;
 use crate::writer::Writer;
@@ -65,9 +64,8 @@ impl FlashFilter {
         buffer: BufferSettings,
         watch: &mut Watch<'_>,
     ) -> Result<FlashFilter, FlashError> {
-        let (plan, memory) = check(settings, &buffer)?;
+        let (header, memory) = check(settings, &buffer)?;
         require_empty(&*storage)?;
-        let header = settings.header(plan, rand::random(), 0);
         require_space_for(&*storage, &header, &memory)?;
         let layer = Layer::create(&*storage, header, watch)?;
         let chain = Chain { insertions: 0, pending_updates: 0, is_stamped: true, layers: vec![(header, 0)] };
@@ -81,8 +79,7 @@ impl FlashFilter {
     /// # Errors
     /// Those of [`FlashFilter::create`] for these settings.
     pub fn disk_bytes(settings: &FilterSettings, buffer: BufferSettings) -> Result<u64, FlashError> {
-        let (plan, memory) = check(settings, &buffer)?;
-        let header = settings.header(plan, 0, 0);
+        let (header, memory) = check(settings, &buffer)?;
         Ok(header.file_bytes().saturating_add(memory.log_bytes(&header.geometry)))
     }
 
@@ -184,12 +181,7 @@ impl FlashFilter {
         if is_clean {
             return Ok(());
         }
-        let flushed = {
-            let mut wal = self.wal.lock();
-            let mut writer = self.sound_writer()?;
-            self.flush_held(&mut wal, &mut writer, watch)
-        };
-        match flushed {
+        match self.flush_watched(watch) {
             Err(stopped @ FlashError::Stopped) => self.commit().and(Err(stopped)),
             flushed => flushed,
         }
@@ -221,12 +213,9 @@ impl FlashFilter {
                 }
                 for update in updates_of(commit) {
                     if update.page >= geometry.page_count {
-                        return Err(FlashError::Damaged {
-                            name: name.clone(),
-                            part: "the write-ahead log",
-                            got: format!("an update of page {}", update.page),
-                            expected: format!("pages below {}", geometry.page_count),
-                        });
+                        let got = format!("an update of page {}", update.page);
+                        let expected = format!("pages below {}", geometry.page_count);
+                        return Err(FlashError::damaged(&name, "the write-ahead log", got, expected));
                     }
                     self.put(&mut writer, &state, update)?;
                     updates += 1;
@@ -243,7 +232,7 @@ impl FlashFilter {
         }
         let is_small = wal.reserve(plan.log_blocks(&geometry));
         if is_small || wal.has_commits() || !report.is_sound() || !is_stamped {
-            self.checkpoint(&mut wal)?;
+            self.checkpoint(&mut wal, &mut *self.sound_writer()?)?;
             self.writer.lock().plan = plan.limited_to(snapshot_updates_max(&wal));
         }
         Ok(())
@@ -262,14 +251,17 @@ pub(crate) fn open_log(storage: &dyn Storage) -> Result<Wal, FlashError> {
         }
     }
     let wal = Wal::open(storage)?;
-    wal.require_kind(storage.describe(""), SET_KIND, INDEX_KIND)?;
+    wal.require_kind(storage.describe(""), SET_KIND)?;
     Ok(wal)
 }
 
-/// The first filter of a chain and its memory plan, if the settings are valid.
-fn check(settings: &FilterSettings, buffer: &BufferSettings) -> Result<(LayerPlan, MemoryPlan), FlashError> {
+/// The first filter of a new chain and its memory plan, if the settings are valid.
+fn check(
+    settings: &FilterSettings,
+    buffer: &BufferSettings,
+) -> Result<(FilterHeader, MemoryPlan), FlashError> {
     buffer.check()?;
-    let plan = settings.plan(0)?;
-    let memory = MemoryPlan::new(&plan.geometry, buffer)?;
-    Ok((plan, memory))
+    let header = settings.header(0, rand::random(), 0)?;
+    let memory = MemoryPlan::new(&header.geometry, buffer)?;
+    Ok((header, memory))
 }

@@ -155,30 +155,28 @@ impl PendingShape {
 }
 
 struct Waiting {
-    shape: PendingShape,
     /// First chunk of each chain, by page.
     heads: Vec<u32>,
     pool: Pool,
 }
 
 impl Waiting {
-    fn contains(&self, update: Update) -> bool {
-        let chain = self.heads[self.shape.chain_of(update)];
+    fn contains(&self, shape: PendingShape, update: Update) -> bool {
+        let chain = self.heads[shape.chain_of(update)];
         self.pool.chain(chain).any(|values| values.contains(&update.value))
     }
 
     /// The pending values for `page`, in pieces.
-    fn values_of(&self, page: u32) -> impl Iterator<Item = &[u64]> {
-        self.heads[self.shape.chains_of(page)].iter().flat_map(|first| self.pool.chain(*first))
+    fn values_of(&self, shape: PendingShape, page: u32) -> impl Iterator<Item = &[u64]> {
+        self.heads[shape.chains_of(page)].iter().flat_map(|first| self.pool.chain(*first))
     }
 }
 
 /// The pending updates of one filter, by page. Pages are flushed in groups.
 pub(crate) struct Pending {
     waiting: RwLock<Waiting>,
-    page_count: u32,
+    shape: PendingShape,
     group_pages: u32,
-    chunk_bytes: u64,
     updates: AtomicU64,
     chunks: AtomicU64,
 }
@@ -199,20 +197,17 @@ impl Pending {
         let mut heads = reserved(shape.chains() as usize, BUDGET)?;
         heads.resize(shape.chains() as usize, NONE);
         let pool = Pool { words, chunk_values: shape.chunk_values, free: NONE };
-        let waiting = Waiting { shape, heads, pool };
-        let (page_count, chunk_bytes) = (shape.page_count, shape.chunk_bytes());
         Ok(Pending {
-            waiting: RwLock::new(waiting),
-            page_count,
+            waiting: RwLock::new(Waiting { heads, pool }),
+            shape,
             group_pages,
-            chunk_bytes,
             updates: AtomicU64::new(0),
             chunks: AtomicU64::new(0),
         })
     }
 
     pub(crate) fn groups(&self) -> u32 {
-        self.page_count.div_ceil(self.group_pages)
+        self.shape.page_count.div_ceil(self.group_pages)
     }
 
     pub(crate) fn group_of(&self, page: u32) -> u32 {
@@ -221,7 +216,7 @@ impl Pending {
 
     fn pages_of(&self, group: u32) -> std::ops::Range<u32> {
         let first = group * self.group_pages;
-        first..self.page_count.min(first.saturating_add(self.group_pages))
+        first..self.shape.page_count.min(first.saturating_add(self.group_pages))
     }
 
     /// Number of pending updates.
@@ -231,22 +226,22 @@ impl Pending {
 
     /// Memory of the pending updates, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
-        self.chunks.load(Ordering::Relaxed) * self.chunk_bytes
+        self.chunks.load(Ordering::Relaxed) * self.shape.chunk_bytes()
     }
 
     /// Whether `update` is pending. Does not wait for I/O.
     pub(crate) fn contains(&self, update: Update) -> bool {
-        self.len() > 0 && self.waiting.read().contains(update)
+        self.len() > 0 && self.waiting.read().contains(self.shape, update)
     }
 
     /// Adds `update`. Returns `false` if it is pending already.
     pub(crate) fn insert(&self, update: Update) -> bool {
         let mut waiting = self.waiting.write();
-        if waiting.contains(update) {
+        if waiting.contains(self.shape, update) {
             return false;
         }
-        let Waiting { shape, heads, pool } = &mut *waiting;
-        let head = &mut heads[shape.chain_of(update)];
+        let Waiting { heads, pool } = &mut *waiting;
+        let head = &mut heads[self.shape.chain_of(update)];
         if *head == NONE || pool.head(*head).len as usize == pool.chunk_values {
             *head = pool.take(*head);
             self.chunks.fetch_add(1, Ordering::Relaxed);
@@ -259,7 +254,7 @@ impl Pending {
     /// The pages of `group` with pending updates, in order.
     pub(crate) fn dirty_pages(&self, group: u32) -> Vec<u32> {
         let waiting = self.waiting.read();
-        self.pages_of(group).filter(|page| waiting.values_of(*page).next().is_some()).collect()
+        self.pages_of(group).filter(|page| waiting.values_of(self.shape, *page).next().is_some()).collect()
     }
 
     /// Passes the pending values for `page` to a function.
@@ -269,7 +264,7 @@ impl Pending {
         visit: impl FnOnce(&mut dyn Iterator<Item = u64>) -> T,
     ) -> T {
         let waiting = self.waiting.read();
-        visit(&mut waiting.values_of(page).flat_map(|values| values.iter().copied()))
+        visit(&mut waiting.values_of(self.shape, page).flat_map(|values| values.iter().copied()))
     }
 
     /// The pending updates of `group`, by page.
@@ -277,7 +272,7 @@ impl Pending {
         let waiting = self.waiting.read();
         let mut updates = Vec::new();
         for page in self.pages_of(group) {
-            for values in waiting.values_of(page) {
+            for values in waiting.values_of(self.shape, page) {
                 updates.extend(values.iter().map(|value| Update { page, value: *value }));
             }
         }
@@ -287,8 +282,8 @@ impl Pending {
     /// Removes the updates of `group`, whose pages have been written.
     pub(crate) fn clear(&self, group: u32) {
         let mut waiting = self.waiting.write();
-        let Waiting { shape, heads, pool } = &mut *waiting;
-        for chain in self.pages_of(group).flat_map(|page| shape.chains_of(page)) {
+        let Waiting { heads, pool } = &mut *waiting;
+        for chain in self.pages_of(group).flat_map(|page| self.shape.chains_of(page)) {
             let mut head = std::mem::replace(&mut heads[chain], NONE);
             while head != NONE {
                 let Head { len, next } = pool.head(head);

@@ -84,29 +84,14 @@ impl FilterSettings {
         }
     }
 
-    /// The header of filter number `layer`.
-    pub(crate) fn header(&self, plan: LayerPlan, salt: u64, layer: u32) -> FilterHeader {
-        let LayerPlan { geometry, capacity_keys, fpr } = plan;
-        FilterHeader {
-            geometry,
-            salt,
-            capacity_keys,
-            fpr,
-            chain_fpr: self.fpr,
-            layer,
-            grows: self.grows,
-            is_logged: self.is_logged,
-            is_copy: false,
-        }
-    }
-
-    /// Shape, capacity and rate of filter number `layer`.
-    pub(crate) fn plan(&self, layer: u32) -> Result<LayerPlan, FlashError> {
+    /// The header of filter number `layer` of a chain with this salt. Its shape, capacity and rate are those after `smaller` filters that
+    /// were not copied.
+    pub(crate) fn header(&self, smaller: u32, salt: u64, layer: u32) -> Result<FilterHeader, FlashError> {
         self.check()?;
-        let (capacity_keys, fpr) = if self.grows {
+        let (capacity_keys, mut fpr) = if self.grows {
             (
-                self.capacity_keys.saturating_mul(1 << layer.min(40)),
-                self.fpr / f64::from(2u32.pow(layer.min(30) + 1)),
+                self.capacity_keys.saturating_mul(1 << smaller.min(40)),
+                self.fpr / f64::from(2u32.pow(smaller.min(30) + 1)),
             )
         } else {
             (self.capacity_keys, self.fpr)
@@ -117,19 +102,30 @@ impl FilterSettings {
         let page_bits = f64::from(geometry.bits_per_page());
         if let Some(bits_per_key) = self.bits_per_key {
             geometry.page_count = page_count(capacity_keys as f64 * bits_per_key / page_bits, capacity_keys)?;
-            return Ok(LayerPlan { geometry, capacity_keys, fpr: expected_fpr(&geometry, capacity_keys) });
+            fpr = expected_fpr(&geometry, capacity_keys);
+        } else {
+            // The rate of a balanced filter gives a lower bound of the size. A few steps add the cost of imbalance.
+            let per_lookup = if self.layout == Layout::TwoChoices { fpr / 2.0 } else { fpr };
+            let k = f64::from(probes);
+            let bits = -(capacity_keys as f64) * k / f64::ln_1p(-per_lookup.powf(1.0 / k));
+            geometry.page_count = page_count(bits / page_bits, capacity_keys)?;
+            while expected_fpr(&geometry, capacity_keys) > fpr {
+                let more = geometry.page_count / 1000 + 1;
+                geometry.page_count =
+                    page_count(f64::from(geometry.page_count) + f64::from(more), capacity_keys)?;
+            }
         }
-        // The rate of a balanced filter gives a lower bound of the size. A few steps add the cost of imbalance.
-        let per_lookup = if self.layout == Layout::TwoChoices { fpr / 2.0 } else { fpr };
-        let k = f64::from(probes);
-        let bits = -(capacity_keys as f64) * k / f64::ln_1p(-per_lookup.powf(1.0 / k));
-        geometry.page_count = page_count(bits / page_bits, capacity_keys)?;
-        while expected_fpr(&geometry, capacity_keys) > fpr {
-            let more = geometry.page_count / 1000 + 1;
-            geometry.page_count =
-                page_count(f64::from(geometry.page_count) + f64::from(more), capacity_keys)?;
-        }
-        Ok(LayerPlan { geometry, capacity_keys, fpr })
+        Ok(FilterHeader {
+            geometry,
+            salt,
+            capacity_keys,
+            fpr,
+            chain_fpr: self.fpr,
+            layer,
+            grows: self.grows,
+            is_logged: self.is_logged,
+            is_copy: false,
+        })
     }
 
     fn check(&self) -> Result<(), FlashError> {
@@ -162,14 +158,6 @@ impl FilterSettings {
         }
         Ok(())
     }
-}
-
-/// One filter of a chain before it is built.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct LayerPlan {
-    pub(crate) geometry: Geometry,
-    pub(crate) capacity_keys: u64,
-    pub(crate) fpr: f64,
 }
 
 fn best_probes(fpr: f64, layout: Layout) -> u8 {
@@ -246,7 +234,7 @@ mod tests {
         for layout in [Layout::Hierarchical, Layout::TwoChoices] {
             for fpr in [0.1, 0.0156, 0.001, 1e-6] {
                 for capacity in [1, 1000, 1_000_000, 100_000_000] {
-                    let plan = FilterSettings::new(capacity, fpr).layout(layout).plan(0).unwrap();
+                    let plan = FilterSettings::new(capacity, fpr).layout(layout).header(0, 0, 0).unwrap();
                     let reached = expected_fpr(&plan.geometry, capacity);
                     assert!(reached <= fpr, "{layout:?} {capacity} keys: {reached} of {fpr}");
                     if plan.geometry.page_count > 100 {
@@ -262,7 +250,8 @@ mod tests {
     #[test]
     fn a_chain_doubles_and_its_rates_add_up_to_less_than_asked_for() {
         let settings = FilterSettings::new(10_000, 0.01).growing(true);
-        let plans: Vec<LayerPlan> = (0..12).map(|layer| settings.plan(layer).unwrap()).collect();
+        let plans: Vec<FilterHeader> =
+            (0..12).map(|layer| settings.header(layer, 0, layer).unwrap()).collect();
         assert!(plans.windows(2).all(|p| p[1].capacity_keys == 2 * p[0].capacity_keys));
         let total: f64 = plans.iter().map(|p| expected_fpr(&p.geometry, p.capacity_keys)).sum();
         assert!(total <= 0.01, "{total}");
@@ -282,7 +271,7 @@ mod tests {
             FilterSettings::with_bits_per_key(10, 0.0, 6),
             FilterSettings::with_bits_per_key(10, 8.0, 6).growing(true),
         ] {
-            assert!(matches!(wrong.plan(0), Err(FlashError::InvalidSetting { .. })), "{wrong:?}");
+            assert!(matches!(wrong.header(0, 0, 0), Err(FlashError::InvalidSetting { .. })), "{wrong:?}");
         }
     }
 }

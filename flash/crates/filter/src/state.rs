@@ -50,11 +50,9 @@ impl Chain {
     /// Decodes [`Chain::encode`]. Total.
     pub(crate) fn decode(wal: &Wal) -> Result<Chain, FlashError> {
         let bytes = wal.contents();
-        let damaged = |got: String| FlashError::Damaged {
-            name: wal.name().to_owned(),
-            part: "the start of the write-ahead log",
-            got,
-            expected: "1 to 48 filters, numbered from 0".to_owned(),
+        let damaged = |got: String| {
+            let part = "the start of the write-ahead log";
+            FlashError::damaged(wal.name(), part, got, "1 to 48 filters, numbered from 0")
         };
         let layers = bytes.get(FIELDS_BYTES..).unwrap_or_default();
         let count = layers.len() / LAYER_BYTES;

@@ -28,7 +28,7 @@ impl VerifyReport {
 }
 
 /// One filter of the chain.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LayerReport {
     /// Name of its file.
     pub name: String,
@@ -66,12 +66,7 @@ impl Layer {
         let mut report = LayerReport {
             name: self.device.name().to_owned(),
             has_sound_header: self.has_sound_header()?,
-            damaged_sectors: 0,
-            saturated_sectors: 0,
-            unreadable_pages: 0,
-            faulty_pages: Vec::new(),
-            fill: 0.0,
-            fpr: 0.0,
+            ..LayerReport::default()
         };
         let (mut ones, mut page_fprs) = (0.0, 0.0);
         for first in (0..geometry.page_count).step_by(BATCH_PAGES as usize) {

@@ -11,7 +11,6 @@ use springbloom_filter::KeyDigest;
 use crate::capacity::require_space_for;
 use crate::filter::{FlashFilter, State};
 use crate::geometry::{Layout, Update};
-use crate::header::FilterHeader;
 use crate::layer::{Layer, file_name};
 use crate::memory::MemoryPlan;
 use crate::settings::FilterSettings;
@@ -123,7 +122,11 @@ impl FlashFilter {
             (std::mem::take(&mut writer.tail), writer.appended)
         };
         let has_room = wal.has_room_for(blocks_for(batch.len() as u64));
-        let committed = if has_room { commit(wal, &batch) } else { self.checkpoint(wal) };
+        let committed = if has_room {
+            commit(wal, &batch)
+        } else {
+            self.sound_writer().and_then(|mut writer| self.checkpoint(wal, &mut writer))
+        };
         let mut writer = self.writer.lock();
         writer.has_failed |= committed.is_err();
         // Reuses the memory, unless another thread has started the next tail.
@@ -139,9 +142,13 @@ impl FlashFilter {
 
     /// Writes every pending update to its page. On return all pages are durable and the log is empty.
     pub fn flush(&self) -> Result<(), FlashError> {
+        self.flush_watched(&mut Watch::none())
+    }
+
+    pub(crate) fn flush_watched(&self, watch: &mut Watch<'_>) -> Result<(), FlashError> {
         let mut wal = self.wal.lock();
         let mut writer = self.sound_writer()?;
-        self.flush_held(&mut wal, &mut writer, &mut Watch::none())
+        self.flush_held(&mut wal, &mut writer, watch)
     }
 
     /// The same with both locks held. What `watch` ends early leaves all updates in memory or in pages, and the log as it is.
@@ -153,17 +160,11 @@ impl FlashFilter {
     ) -> Result<(), FlashError> {
         self.require_sound(writer)?;
         self.flush_all(writer, &self.state(), watch)?;
-        self.checkpoint_held(wal, writer)
+        self.checkpoint(wal, writer)
     }
 
     /// Starts a new generation of the log with the pending updates.
-    pub(crate) fn checkpoint(&self, wal: &mut Wal) -> Result<(), FlashError> {
-        let mut writer = self.sound_writer()?;
-        self.checkpoint_held(wal, &mut writer)
-    }
-
-    /// The same with the writer's lock held.
-    pub(crate) fn checkpoint_held(&self, wal: &mut Wal, writer: &mut Writer) -> Result<(), FlashError> {
+    pub(crate) fn checkpoint(&self, wal: &mut Wal, writer: &mut Writer) -> Result<(), FlashError> {
         let state = self.state();
         let restarted = start_generation(wal, &state, writer.insertions);
         writer.has_failed |= restarted.is_err();
@@ -269,13 +270,16 @@ impl FlashFilter {
         }
         let first = state.first();
         let number = state.layers.len() as u32;
-        let settings = FilterSettings::of_chain(first);
         // Copies of other filters do not count: each of its own has twice the capacity of the one before.
         let own = state.layers.iter().filter(|layer| !layer.header.is_copy).count() as u32;
-        let header = settings.header(settings.plan(own)?, first.salt ^ u64::from(number), number);
+        let header = FilterSettings::of_chain(first).header(own, first.salt ^ u64::from(number), number)?;
         let plan = MemoryPlan::new(&header.geometry, &self.buffer)?;
         require_space_for(&*self.storage, &header, &plan)?;
-        let grown = self.grow_to(&mut wal, &mut writer, &state, header, plan, watch);
+        let grown = Layer::create(&*self.storage, header, watch).and_then(|layer| {
+            state.newest().sync()?;
+            let layers = state.layers.iter().cloned().chain([Arc::new(layer)]).collect();
+            self.adopt(&mut wal, &mut writer, layers, plan)
+        });
         if let Err(FlashError::Stopped) = grown {
             // One that stays is in no chain, and the next one of its name replaces it.
             let _ = self.storage.remove(&file_name(number));
@@ -283,21 +287,6 @@ impl FlashFilter {
             writer.has_failed |= grown.is_err();
         }
         grown
-    }
-
-    fn grow_to(
-        &self,
-        wal: &mut Wal,
-        writer: &mut Writer,
-        state: &State,
-        header: FilterHeader,
-        plan: MemoryPlan,
-        watch: &mut Watch<'_>,
-    ) -> Result<(), FlashError> {
-        let mut layers = state.layers.clone();
-        layers.push(Arc::new(Layer::create(&*self.storage, header, watch)?));
-        state.newest().sync()?;
-        self.adopt(wal, writer, layers, plan)
     }
 
     /// Makes `layers` the chain. All keys are in pages. `plan` is for the last filter.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use springbloom_page_device::{
-    FlashError, INDEX_KIND, SET_KIND, Storage, Wal, WalReport, Watch, u16_at, u32_at, u64_at,
+    FlashError, INDEX_KIND, Storage, Wal, WalReport, Watch, u16_at, u32_at, u64_at,
 };
 
 use crate::record::{INDEX_PAGE_BYTES, PAGE_HEAD_BYTES};
@@ -107,19 +107,15 @@ impl Commits {
     /// Opens the log and reads its last commit. If a block has lost one of its copies and `storage` is writable, the log is written again.
     pub(crate) fn open(storage: &Arc<dyn Storage>) -> Result<Commits, FlashError> {
         let mut wal = Wal::open(&**storage)?;
-        wal.require_kind(storage.describe(""), INDEX_KIND, SET_KIND)?;
+        wal.require_kind(storage.describe(""), INDEX_KIND)?;
         let mut last = None;
         let found = wal.replay(&mut |commit| {
             last = Acknowledged::decode(commit);
             Ok(())
         })?;
         let Some(acknowledged) = last else {
-            return Err(FlashError::Damaged {
-                name: wal.name().to_owned(),
-                part: "the write-ahead log",
-                got: "no commit of an index".to_owned(),
-                expected: "at least one".to_owned(),
-            });
+            let got = "no commit of an index";
+            return Err(FlashError::damaged(wal.name(), "the write-ahead log", got, "at least one"));
         };
         let commits = Commits { state: Mutex::new((wal, acknowledged)) };
         if storage.is_writable() && (!found.is_sound() || found.torn_blocks > 0) {

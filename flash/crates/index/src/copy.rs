@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use springbloom_page_device::{FlashError, Storage, Wal, Watch, copy_devices, copy_folder};
+use springbloom_page_device::{FlashError, Storage, Watch, copy_devices, copy_folder};
 
 use crate::manifest;
 use crate::pending_file;
@@ -31,7 +31,7 @@ impl FlashIndex {
         let _writer = self.writer.lock();
         self.log.device.check_alive()?;
         let files = [LOG_NAME, BUCKETS_NAME, pending_file::NAME, prefilter_file::NAME];
-        let names = files.into_iter().chain(manifest::NAMES).map(str::to_owned).chain(Wal::file_names());
+        let names = files.into_iter().chain(manifest::NAMES).map(str::to_owned);
         copy_devices(&*self.storage, to, &names.collect::<Vec<_>>(), watch)
     }
 }

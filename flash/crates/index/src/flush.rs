@@ -39,10 +39,7 @@ pub(crate) struct Outcome {
 }
 
 /// Sectors to write: offset on the device and bytes.
-#[derive(Default)]
-pub(crate) struct Writes {
-    pieces: Vec<(u64, AlignedBuf)>,
-}
+pub(crate) type Writes = Vec<(u64, AlignedBuf)>;
 
 impl FlashIndex {
     /// Flushes a batch if pending entries exceed their memory. Finishes the round if it has become too long.
@@ -257,14 +254,13 @@ impl FlashIndex {
             encode(bucket.key(self.salt), number, run, sector);
         }
         let end = first_sector + sectors;
-        writes.pieces.push((self.span_of(bucket, first_sector..end).offset, bytes));
+        writes.push((self.span_of(bucket, first_sector..end).offset, bytes));
     }
 
     pub(crate) fn write_buckets(&self, writer: &mut Writer, writes: Writes) -> Result<(), FlashError> {
         self.mark_open(writer)?;
         let len_bytes = u64::from(writer.bucket_slots) * self.bucket_bytes() as u64;
-        let pieces: Vec<(u64, &[u8])> =
-            writes.pieces.iter().map(|(offset, bytes)| (*offset, &**bytes)).collect();
+        let pieces: Vec<(u64, &[u8])> = writes.iter().map(|(offset, bytes)| (*offset, &**bytes)).collect();
         let written = self.buckets.grow(len_bytes).and_then(|()| self.buckets.write_each(&pieces));
         written.inspect_err(|_| self.log.device.mark_failed())?;
         self.counters.bucket_bytes_written.add(pieces.iter().map(|(_, bytes)| bytes.len() as u64).sum());

@@ -14,7 +14,7 @@ use springbloom_filter::KeyDigest;
 
 use crate::bucket::matches;
 use crate::halves::Halves;
-use crate::partitions::{Bucket, BucketPart};
+use crate::partitions::{Bucket, BucketPart, Known};
 use crate::prefilter::Prefilter;
 use crate::record::{INDEX_PAGE_BYTES, KeyName, Page, check_lengths};
 use crate::record_log::{PageFault, PagePlace};
@@ -52,16 +52,11 @@ impl Found {
 struct Search<'k> {
     name: KeyName<'k>,
     digest: KeyDigest,
-    depth: u8,
-    /// The partition has a bucket but no pre-filter yet.
-    lacks_filter: bool,
-    /// The bucket of the partition when the search started. It is read after all pages in memory.
-    known_bucket: Option<Bucket>,
-    bucket: Option<BucketPart>,
+    /// What was in memory when the search started. Its part of the bucket, until that is asked for, is read after all pages in memory.
+    known: Known,
     /// Pages that may hold the record, newest last.
     pages: Vec<u64>,
-    /// There are pending entries for pages older than `oldest_page`.
-    has_older: bool,
+    /// The oldest page that was taken. There may be pending entries for older ones: see [`Known::has_older`].
     oldest_page: u64,
     /// Value of the counter `zones_reclaimed` when the search started.
     reclaimed: u64,
@@ -133,7 +128,7 @@ impl FlashIndex {
         wants_values: bool,
     ) -> Result<Vec<Option<Found>>, FlashError> {
         keys.iter().try_for_each(|key| check_lengths(key, &[], self.settings.zone_pages))?;
-        let names: Vec<KeyName<'_>> = keys.iter().map(|key| self.name(key)).collect();
+        let names: Vec<KeyName<'_>> = keys.iter().map(|key| KeyName::of(key, self.salt)).collect();
         self.search_names(&names, wants_values)
     }
 
@@ -173,12 +168,8 @@ impl FlashIndex {
         let searches = names.iter().map(|name| Search {
             name: *name,
             digest: name.digest(self.salt),
-            depth: 0,
-            lacks_filter: false,
-            known_bucket: None,
-            bucket: None,
+            known: Known::default(),
             pages: Vec::new(),
-            has_older: false,
             oldest_page: u64::MAX,
             reclaimed: 0,
             restarts: 0,
@@ -244,10 +235,8 @@ impl Searches<'_, '_> {
             for i in which.clone() {
                 let search = &mut self.searches[i];
                 search.pages.clear();
-                let known = table.look(search.digest, u64::MAX, &mut search.pages);
-                (search.depth, search.known_bucket, search.bucket, search.lacks_filter) =
-                    (known.depth, known.bucket, known.part, !known.has_filter);
-                (search.has_older, search.reclaimed) = (known.has_older, reclaimed);
+                search.known = table.look(search.digest, u64::MAX, &mut search.pages);
+                search.reclaimed = reclaimed;
                 search.oldest_page = search.pages.first().copied().unwrap_or(u64::MAX);
             }
         }
@@ -269,14 +258,14 @@ impl Searches<'_, '_> {
     fn take_older(&mut self, i: usize) -> bool {
         let search = &mut self.searches[i];
         let known = self.index.table.read().look(search.digest, search.oldest_page, &mut search.pages);
-        search.has_older = known.has_older;
+        search.known.has_older = known.has_older;
         search.oldest_page = search.pages.first().copied().unwrap_or(search.oldest_page);
-        (known.depth, known.bucket) == (search.depth, search.known_bucket)
+        (known.depth, known.bucket) == (search.known.depth, search.known.bucket)
     }
 
     /// Requests the next read of a search that has not found its record.
     fn go_on(&mut self, i: usize) {
-        while self.searches[i].pages.is_empty() && self.searches[i].has_older {
+        while self.searches[i].pages.is_empty() && self.searches[i].known.has_older {
             if !self.take_older(i) {
                 return self.start_over(i);
             }
@@ -284,7 +273,7 @@ impl Searches<'_, '_> {
         let search = &mut self.searches[i];
         let target = match search.pages.pop() {
             Some(page) => Target::Page(page),
-            None => match search.bucket.take() {
+            None => match search.known.part.take() {
                 Some(part) => Target::Bucket(part),
                 None => return,
             },
@@ -316,7 +305,7 @@ impl Searches<'_, '_> {
             let read = match &bytes {
                 Ok(bytes) => {
                     let key = bucket.key(index.salt);
-                    matches(key, first, bytes, search.digest, search.depth, &mut search.pages)
+                    matches(key, first, bytes, search.digest, search.known.depth, &mut search.pages)
                         .map_err(|sector| index.damaged_bucket(bucket.slot, sector))
                 }
                 Err(e) => Err(index.buckets.error("read")(e.kind().into())),
@@ -337,7 +326,7 @@ impl Searches<'_, '_> {
         // was read.
         if let (Ok(bytes), Some(i)) = (bytes, first_waiting)
             && let search = &self.searches[i]
-            && search.lacks_filter
+            && !search.known.has_filter
             && !has_matches
             && let Some(filter) = index.filter_of(bucket, bytes)
         {
@@ -390,7 +379,7 @@ impl Searches<'_, '_> {
                     return;
                 }
             };
-            let has_all = search.bucket.is_none() && !search.has_older;
+            let has_all = search.known.part.is_none() && !search.known.has_older;
             let older_pages = has_all.then(|| std::mem::take(&mut search.pages));
             search.found = Some(Found { page: number, offset: record.offset, value, older_pages });
         }

@@ -126,23 +126,18 @@ impl Manifest {
         let magic: [u8; 8] = field(bytes, 0);
         if magic != INDEX_MAGIC {
             let (got, expected) = (format!("{magic:02x?} at its beginning"), format!("{INDEX_MAGIC:02x?}"));
-            return Err(FlashError::Damaged { name: name.to_owned(), part: "the manifest", got, expected });
+            return Err(FlashError::damaged(name, "the manifest", got, expected));
         }
         let body_bytes = u32_at(bytes, 12) as usize;
         let body = bytes[HEAD_BYTES..].get(..body_bytes).ok_or_else(|| truncated(HEAD_BYTES + body_bytes))?;
         let (stored, sum) = (u64_at(bytes, 16), sum(&bytes[8..16], body));
-        let damaged = |part, got: String, expected: &str| FlashError::Damaged {
-            name: name.to_owned(),
-            part,
-            got,
-            expected: expected.to_owned(),
-        };
         if stored != sum {
             let got = u32_at(bytes, 8);
             if got < FIRST_KEYED_VERSION && stored == KeyDigest::of(body).lo {
                 return Err(FlashError::OlderVersion { name: name.to_owned(), got, expected: INDEX_VERSION });
             }
-            return Err(damaged("the manifest's checksum", format!("{stored:016x}"), &format!("{sum:016x}")));
+            let (got, expected) = (format!("{stored:016x}"), format!("{sum:016x}"));
+            return Err(FlashError::damaged(name, "the manifest's checksum", got, expected));
         }
         // Checked after the checksum, so that a flipped bit is reported as damage and not as another version.
         let (got, expected) = (u32_at(bytes, 8), INDEX_VERSION);
@@ -153,11 +148,13 @@ impl Manifest {
             return Err(FlashError::OlderVersion { name: name.to_owned(), got, expected });
         }
         let manifest = Reader { rest: body }.manifest(got);
-        let manifest =
-            manifest.ok_or_else(|| damaged("the manifest", "too few bytes".to_owned(), "every field"))?;
+        let manifest = manifest
+            .ok_or_else(|| FlashError::damaged(name, "the manifest", "too few bytes", "every field"))?;
         match manifest.fault() {
             None => Ok(manifest),
-            Some(part) => Err(damaged(part, "an impossible value".to_owned(), "values within their ranges")),
+            Some(part) => {
+                Err(FlashError::damaged(name, part, "an impossible value", "values within their ranges"))
+            }
         }
     }
 
@@ -208,12 +205,9 @@ impl Manifest {
         if (manifest.salt, manifest.sequence) == (salt, sequence) {
             return Ok(manifest);
         }
-        Err(FlashError::Damaged {
-            name: storage.describe(file_of(sequence)),
-            part: "the manifest",
-            got: format!("number {} of the index {:016x}", manifest.sequence, manifest.salt),
-            expected: format!("number {sequence} of the index {salt:016x}, which the write-ahead log names"),
-        })
+        let got = format!("number {} of the index {:016x}", manifest.sequence, manifest.salt);
+        let expected = format!("number {sequence} of the index {salt:016x}, which the write-ahead log names");
+        Err(FlashError::damaged(&storage.describe(file_of(sequence)), "the manifest", got, expected))
     }
 
     /// The newest readable manifest, for salvage. It may be an outdated one.

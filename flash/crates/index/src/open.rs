@@ -113,14 +113,9 @@ impl FlashIndex {
         let buckets =
             open_device(&*storage, BUCKETS_NAME, u64::from(manifest.bucket_slots) * bucket_bytes as u64)?;
         let empty = || {
-            Partitions::from_ordered(&manifest.partitions, manifest.settings.front_sectors()).ok_or_else(
-                || FlashError::Damaged {
-                    name: storage.describe("manifest"),
-                    part: "the directory",
-                    got: "partitions that do not cover every key once".to_owned(),
-                    expected: "partitions that do".to_owned(),
-                },
-            )
+            let built = Partitions::from_ordered(&manifest.partitions, manifest.settings.front_sectors());
+            let (name, got) = (storage.describe("manifest"), "partitions that do not cover every key once");
+            built.ok_or_else(|| FlashError::damaged(&name, "the directory", got, "partitions that do"))
         };
         let mut partitions = empty()?;
         let has_pending_file = pending_file::read(&*storage, &manifest, &mut partitions, watch)?;

@@ -81,7 +81,7 @@ pub(crate) struct Part {
 }
 
 /// The state in memory for a digest.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Known {
     pub(crate) depth: u8,
     pub(crate) bucket: Option<Bucket>,

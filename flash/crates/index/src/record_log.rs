@@ -381,10 +381,6 @@ impl RecordLog {
 
 /// The error for an acknowledged page that cannot be read.
 pub(crate) fn lost_page(name: &str, page: u64) -> FlashError {
-    FlashError::Damaged {
-        name: name.to_owned(),
-        part: "the log",
-        got: format!("an acknowledged page {page} that cannot be read"),
-        expected: "every acknowledged page".to_owned(),
-    }
+    let got = format!("an acknowledged page {page} that cannot be read");
+    FlashError::damaged(name, "the log", got, "every acknowledged page")
 }

@@ -113,12 +113,9 @@ fn what_is_known(
         return Ok(Known { salt: manifest.salt, settings: manifest.settings, zones, end });
     }
     let Some((salt, acknowledged)) = commits else {
-        return Err(FlashError::Damaged {
-            name: from.describe(""),
-            part: "the index",
-            got: "neither a write-ahead log nor a manifest that can be read".to_owned(),
-            expected: "one of them: without its salt, no page can be told from damage".to_owned(),
-        });
+        let got = "neither a write-ahead log nor a manifest that can be read";
+        let expected = "one of them: without its salt, no page can be told from damage";
+        return Err(FlashError::damaged(&from.describe(""), "the index", got, expected));
     };
     // Zones have the size given by the last readable manifest, or the size that fits the pages found.
     let older = Manifest::newest(&**from)?.filter(|manifest| manifest.salt == salt);

@@ -18,6 +18,9 @@ use crate::writer::Writer;
 
 pub(crate) const LOG_NAME: &str = "records";
 pub(crate) const BUCKETS_NAME: &str = "buckets";
+/// What is expected in place of a wrong checksum.
+const WRITTEN: &str = "what was written";
+
 /// A durable map from keys to values, on flash, with less than one byte of memory per key.
 ///
 /// One process may write an index, or any number of processes may read it. Within a process, any number of threads may look up keys while
@@ -38,10 +41,6 @@ pub struct FlashIndex {
 }
 
 impl FlashIndex {
-    pub(crate) fn name<'k>(&self, key: &'k [u8]) -> KeyName<'k> {
-        KeyName::of(key, self.salt)
-    }
-
     pub(crate) fn check_lengths(&self, key: &[u8], value: &[u8]) -> Result<(), FlashError> {
         check_lengths(key, value, self.settings.zone_pages)
     }
@@ -90,7 +89,7 @@ impl FlashIndex {
         value: Option<&[u8]>,
         watch: &mut Watch<'_>,
     ) -> Result<u64, FlashError> {
-        let name = self.name(key);
+        let name = KeyName::of(key, self.salt);
         let digest = name.digest(self.salt);
         self.mark_open(writer)?;
         let page = self.log.append(&name, key, value)?;
@@ -209,15 +208,12 @@ impl FlashIndex {
     }
 
     pub(crate) fn damaged_bucket(&self, slot: u32, sector: usize) -> FlashError {
-        damaged(&self.buckets, "a bucket", format!("a wrong checksum in sector {sector} of slot {slot}"))
+        let got = format!("a wrong checksum in sector {sector} of slot {slot}");
+        FlashError::damaged(self.buckets.name(), "a bucket", got, WRITTEN)
     }
 
     pub(crate) fn damaged_page(&self, page: u64) -> FlashError {
-        damaged(&self.log.device, "the log", format!("a wrong checksum in page {page}"))
+        let got = format!("a wrong checksum in page {page}");
+        FlashError::damaged(self.log.device.name(), "the log", got, WRITTEN)
     }
-}
-
-fn damaged(device: &NamedDevice, part: &'static str, got: String) -> FlashError {
-    let (name, expected) = (device.name().to_owned(), "what was written".to_owned());
-    FlashError::Damaged { name, part, got, expected }
 }

@@ -106,7 +106,7 @@ mod tests {
         index.put(b"key", b"value").unwrap();
         index.compact(&mut Watch::none()).unwrap();
         assert!(index.verify(&mut Watch::none()).unwrap().is_sound());
-        let digest = index.name(b"other").digest(index.salt);
+        let digest = crate::record::KeyName::of(b"other", index.salt).digest(index.salt);
         index.table.write().push(digest, 12);
         index.writer.lock().pending_entries += 1;
         index.compact(&mut Watch::none()).unwrap();

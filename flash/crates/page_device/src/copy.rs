@@ -11,7 +11,7 @@ use crate::{AlignedBuf, FileStorage, FlashError, NamedDevice, Storage, Watch, re
 /// Bytes read and written at a time.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// Copies the devices `names` of `from`, a structure with a log, to `to`, which must be empty. Those that are not there are left out.
+/// Copies the log of a structure and its devices `names` from `from` to `to`, which must be empty. Those that are not there are left out.
 /// Durable on return. The caller sees to it that nobody writes `from`. Tells `watch` the bytes.
 ///
 /// The start of the log is written last. What is interrupted before has none, and does not open.
@@ -23,7 +23,7 @@ pub fn copy_devices(
 ) -> Result<(), FlashError> {
     require_empty(to)?;
     let (mut found, mut bytes) = (Vec::new(), 0);
-    for name in names {
+    for name in names.iter().map(String::as_str).chain(NAMES) {
         match NamedDevice::open(from, name) {
             Ok(device) => {
                 bytes += device.len_bytes();
@@ -37,7 +37,7 @@ pub fn copy_devices(
     watch.expect(bytes);
     let mut starts = Vec::new();
     for (name, device) in found {
-        let (len, is_log) = (device.len_bytes(), NAMES.contains(&name.as_str()));
+        let (len, is_log) = (device.len_bytes(), NAMES.contains(&name));
         let first = if is_log { PAIR_BYTES.min(len) } else { 0 };
         let copy = NamedDevice::create(to, name, len)?;
         copy_range(&device, &copy, first..len, watch)?;

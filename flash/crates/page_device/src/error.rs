@@ -150,6 +150,22 @@ impl FlashError {
         move |source| FlashError::Io { action, name: name.to_owned(), source }
     }
 
+    /// `part` of the file `name` is not as it was written.
+    pub fn damaged(
+        name: &str,
+        part: &'static str,
+        got: impl Into<String>,
+        expected: impl Into<String>,
+    ) -> FlashError {
+        FlashError::Damaged { name: name.to_owned(), part, got: got.into(), expected: expected.into() }
+    }
+
+    /// Whether there is nothing where it was looked for.
+    pub fn is_missing(&self) -> bool {
+        matches!(self, FlashError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+            || matches!(self, FlashError::NotFound { .. })
+    }
+
     /// Whether a release with another format wrote it.
     pub fn is_other_version(&self) -> bool {
         matches!(self, FlashError::NewerVersion { .. } | FlashError::OlderVersion { .. })

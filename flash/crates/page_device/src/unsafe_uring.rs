@@ -4,6 +4,7 @@
 //! borrowed for longer. `drive` returns, or unwinds, only when every submitted operation has completed.
 #![allow(unsafe_code)]
 
+use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -122,58 +123,43 @@ impl Ring {
         longest_bytes: usize,
         plan: &mut dyn ReadPlan,
     ) {
-        struct Planned<'p, P> {
-            plan: &'p mut dyn ReadPlan,
-            files: [&'p Arc<File>; 2],
-            /// Whether files and buffer are registered.
-            are_registered: bool,
-            longest_bytes: usize,
-            piece: P,
-            /// The read in each slot.
-            reads: Vec<PlannedRead>,
-        }
-        impl<P: Fn(usize) -> *mut u8> Operations for Planned<'_, P> {
-            fn next(&mut self, slot: usize) -> Option<(usize, squeue::Entry)> {
-                loop {
-                    let read = self.plan.next_read()?;
-                    let PlannedRead { tag, is_other, span } = read;
-                    if span.len_bytes > self.longest_bytes {
-                        self.plan.arrived(tag, Err(io::ErrorKind::InvalidInput.into()));
-                        continue;
-                    }
-                    self.reads[slot] = read;
-                    let (file, piece, len) =
-                        (usize::from(is_other), (self.piece)(slot), span.len_bytes as u32);
-                    let read = if self.are_registered {
-                        let file = types::Fixed(file as u32);
-                        opcode::ReadFixed::new(file, piece, len, 0).offset(span.offset).build()
-                    } else {
-                        opcode::Read::new(types::Fd(self.files[file].as_raw_fd()), piece, len)
-                            .offset(span.offset)
-                            .build()
-                    };
-                    return Some((tag, read));
-                }
-            }
-
-            fn done(&mut self, _: usize, slot: usize, outcome: i32) {
-                let PlannedRead { tag, is_other, span } = self.reads[slot];
-                let (at, file) = ((self.piece)(slot), self.files[usize::from(is_other)]);
-                // SAFETY: the slot's piece is `longest_bytes` long, and the span is not longer: see `next`. The operation has completed.
-                let bytes = unsafe {
-                    let outcome = read_if_undone(outcome, file, span.offset, at, span.len_bytes);
-                    arrived(at, span.len_bytes, outcome)
-                };
-                self.plan.arrived(tag, bytes);
-            }
-        }
         let buffer = self.buffer(slots * longest_bytes);
-        let piece = pieces(buffer.0, longest_bytes);
+        let piece = |slot: usize| buffer.0.wrapping_add(slot * longest_bytes);
         let are_registered = registers && self.register(buffer, files);
         let none = PlannedRead { tag: 0, is_other: false, span: Span { offset: 0, len_bytes: 0 } };
-        let reads = vec![none; slots];
-        let mut planned = Planned { plan, files, are_registered, longest_bytes, piece, reads };
-        self.is_refused |= drive(&mut self.ring, slots, &mut planned);
+        // The plan, and the read in each slot.
+        let (plan, reads) = (RefCell::new(plan), vec![Cell::new(none); slots]);
+        let mut next = |slot: usize| {
+            loop {
+                let read = plan.borrow_mut().next_read()?;
+                let PlannedRead { tag, is_other, span } = read;
+                if span.len_bytes > longest_bytes {
+                    plan.borrow_mut().arrived(tag, Err(io::ErrorKind::InvalidInput.into()));
+                    continue;
+                }
+                reads[slot].set(read);
+                let (file, at, len) = (usize::from(is_other), piece(slot), span.len_bytes as u32);
+                let read = if are_registered {
+                    let file = types::Fixed(file as u32);
+                    opcode::ReadFixed::new(file, at, len, 0).offset(span.offset).build()
+                } else {
+                    let file = types::Fd(files[file].as_raw_fd());
+                    opcode::Read::new(file, at, len).offset(span.offset).build()
+                };
+                return Some((tag, read));
+            }
+        };
+        let mut done = |_: usize, slot: usize, outcome: i32| {
+            let PlannedRead { tag, is_other, span } = reads[slot].get();
+            let (at, file) = (piece(slot), files[usize::from(is_other)]);
+            // SAFETY: the slot's piece is `longest_bytes` long, and the span is not longer: see `next`. The operation has completed.
+            let bytes = unsafe {
+                let outcome = read_if_undone(outcome, file, span.offset, at, span.len_bytes);
+                arrived(at, span.len_bytes, outcome)
+            };
+            plan.borrow_mut().arrived(tag, bytes);
+        };
+        self.is_refused |= drive(&mut self.ring, slots, &mut next, &mut done);
     }
 
     /// See [`crate::PageDevice::read_into`].
@@ -182,20 +168,18 @@ impl Ring {
         let targets: Vec<(u64, *mut u8, usize)> =
             reads.iter_mut().map(|(offset, bytes)| (*offset, bytes.as_mut_ptr(), bytes.len())).collect();
         let mut first_error = Ok(());
-        let mut operations = Counted {
-            left: 0..targets.len(),
-            entry: |op: usize, _| {
-                let (offset, bytes, len) = targets[op];
-                opcode::Read::new(fd, bytes, len as u32).offset(offset).build()
-            },
-            done: |op: usize, _, outcome| {
-                let (offset, bytes, len) = targets[op];
-                // SAFETY: the target is borrowed by this call alone, and its operation has completed.
-                let outcome = unsafe { read_if_undone(outcome, file, offset, bytes, len) };
-                keep_first(&mut first_error, whole(outcome, len));
-            },
+        let read = |(op, &(offset, bytes, len)): (usize, &(u64, *mut u8, usize))| {
+            (op, opcode::Read::new(fd, bytes, len as u32).offset(offset).build())
         };
-        self.is_refused |= drive(&mut self.ring, QUEUE_DEPTH.min(targets.len()), &mut operations);
+        let mut left = targets.iter().enumerate().map(read);
+        let mut done = |op: usize, _, outcome| {
+            let (offset, bytes, len) = targets[op];
+            // SAFETY: the target is borrowed by this call alone, and its operation has completed.
+            let outcome = unsafe { read_if_undone(outcome, file, offset, bytes, len) };
+            keep_first(&mut first_error, whole(outcome, len));
+        };
+        let slots = QUEUE_DEPTH.min(targets.len());
+        self.is_refused |= drive(&mut self.ring, slots, &mut |_| left.next(), &mut done);
         first_error
     }
 
@@ -203,22 +187,20 @@ impl Ring {
     pub(crate) fn write_each(&mut self, file: &File, writes: &[(u64, &[u8])]) -> io::Result<()> {
         let fd = types::Fd(file.as_raw_fd());
         let (mut first_error, mut parts) = (Ok(()), Vec::new());
-        let mut operations = Counted {
-            left: 0..writes.len(),
-            entry: |op: usize, _| {
-                let (offset, bytes) = writes[op];
-                opcode::Write::new(fd, bytes.as_ptr(), bytes.len() as u32).offset(offset).build()
-            },
-            done: |op: usize, _, outcome: i32| {
-                let len = writes[op].1.len();
-                match usize::try_from(outcome) {
-                    Ok(moved) if moved < len => parts.push((op, moved)),
-                    Err(_) if is_undone(outcome) => parts.push((op, 0)),
-                    _ => keep_first(&mut first_error, whole(outcome, len)),
-                }
-            },
+        let write = |(op, (offset, bytes)): (usize, &(u64, &[u8]))| {
+            (op, opcode::Write::new(fd, bytes.as_ptr(), bytes.len() as u32).offset(*offset).build())
         };
-        self.is_refused |= drive(&mut self.ring, QUEUE_DEPTH.min(writes.len()), &mut operations);
+        let mut left = writes.iter().enumerate().map(write);
+        let mut done = |op: usize, _, outcome: i32| {
+            let len = writes[op].1.len();
+            match usize::try_from(outcome) {
+                Ok(moved) if moved < len => parts.push((op, moved)),
+                Err(_) if is_undone(outcome) => parts.push((op, 0)),
+                _ => keep_first(&mut first_error, whole(outcome, len)),
+            }
+        };
+        let slots = QUEUE_DEPTH.min(writes.len());
+        self.is_refused |= drive(&mut self.ring, slots, &mut |_| left.next(), &mut done);
         // The kernel may write a part, or nothing for lack of a worker. Writing the rest succeeds, or tells why that was all: a full
         // disk, say.
         for (op, moved) in parts {
@@ -234,11 +216,6 @@ impl Drop for Ring {
     fn drop(&mut self) {
         self.unregister();
     }
-}
-
-/// The address of each piece of `len` bytes.
-fn pieces(buffer: *mut u8, len: usize) -> impl Fn(usize) -> *mut u8 + Copy {
-    move |slot: usize| buffer.wrapping_add(slot * len)
 }
 
 pub(crate) fn keep_first(first: &mut io::Result<()>, this: io::Result<()>) {
@@ -293,43 +270,23 @@ unsafe fn arrived<'b>(piece: *const u8, len: usize, outcome: i32) -> io::Result<
     whole(outcome, len).map(|()| bytes)
 }
 
-/// The operations of one call of [`drive`].
-trait Operations {
-    /// Number and description of the next operation, for slot `slot`. `None` if there is none now.
-    fn next(&mut self, slot: usize) -> Option<(usize, squeue::Entry)>;
-    /// An operation has completed.
-    fn done(&mut self, op: usize, slot: usize, code: i32);
-}
-
-/// A known list of operations, by number.
-struct Counted<E, D> {
-    left: std::ops::Range<usize>,
-    entry: E,
-    done: D,
-}
-
-impl<E: FnMut(usize, usize) -> squeue::Entry, D: FnMut(usize, usize, i32)> Operations for Counted<E, D> {
-    fn next(&mut self, slot: usize) -> Option<(usize, squeue::Entry)> {
-        self.left.next().map(|op| (op, (self.entry)(op, slot)))
-    }
-
-    fn done(&mut self, op: usize, slot: usize, code: i32) {
-        (self.done)(op, slot, code);
-    }
-}
+/// Gives the number and the description of the next operation, for a slot. `None` if there is none now.
+type Next<'n> = dyn FnMut(usize) -> Option<(usize, squeue::Entry)> + 'n;
+/// Receives the number of an operation that has completed, its slot and its outcome.
+type Done<'d> = dyn FnMut(usize, usize, i32) + 'd;
 
 /// Runs operations with at most `slots` in flight, until there is no next one and all have completed. Returns whether the kernel refused
 /// the ring: what it did not take has then the outcome of what was not tried, and the ring must not be used again.
-fn drive(ring: &mut IoUring, slots: usize, operations: &mut dyn Operations) -> bool {
+fn drive(ring: &mut IoUring, slots: usize, next: &mut Next<'_>, done: &mut Done<'_>) -> bool {
     let mut flight = Flight { ring, ops: vec![None; slots], in_flight: 0, is_refused: false };
     let mut free: Vec<usize> = (0..slots).rev().collect();
     let mut completed: Vec<(usize, usize, i32)> = Vec::with_capacity(slots);
     loop {
         while let Some(&slot) = free.last()
-            && let Some((op, entry)) = operations.next(slot)
+            && let Some((op, entry)) = next(slot)
         {
             if flight.is_refused {
-                operations.done(op, slot, NOT_TRIED);
+                done(op, slot, NOT_TRIED);
                 continue;
             }
             let described = entry.user_data(slot as u64);
@@ -346,7 +303,7 @@ fn drive(ring: &mut IoUring, slots: usize, operations: &mut dyn Operations) -> b
         }
         flight.wait(&mut completed);
         for (op, slot, code) in completed.drain(..) {
-            operations.done(op, slot, code);
+            done(op, slot, code);
             free.push(slot);
         }
     }

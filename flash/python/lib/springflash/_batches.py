@@ -9,6 +9,9 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import Any
 
+#: Receives the items done and their total, if that is known.
+Progress = Callable[[int, int | None], object]
+
 #: Keys of a batch. The interpreter runs other threads during a batch, and signal handlers after it.
 BATCH_KEYS = 8192
 #: Bytes of a batch, so that long items take no more memory.
@@ -78,6 +81,14 @@ class Column:
             return _arrow_batches(self.arrow, self.items)
         return ((batch, len(batch)) for (batch,) in together(self.items))
 
+    def told(self, progress: Progress | None) -> Iterator[tuple[Any, int]]:
+        """Batches, each with the number of items before it. Calls `progress` after each."""
+        return _told(self, progress, self.count)
+
+    def lists(self, progress: Progress | None) -> Iterator[tuple[list[Any], int]]:
+        """The same, in lists of items as Python has them."""
+        return _told(((batch, len(batch)) for (batch,) in together(each(self))), progress, self.count)
+
     def answers(self, parts: Iterable[bytes]) -> Any:
         """Truth values, a byte each, as what selects in the keys: a list, or an array of bool."""
         return self._answers(list(map(bool, b"".join(parts))))
@@ -93,13 +104,13 @@ def _numpy_answers(answers: list[bool]) -> Any:
     return sys.modules["numpy"].array(answers, dtype=bool)
 
 
-def pairs(keys: Any, values: Any) -> tuple[Iterator[tuple[Any, Any, int]], int | None]:
-    """Batches of keys and values, with the number of pairs, and how many there are."""
+def pairs(keys: Any, values: Any, progress: Progress | None) -> Iterator[tuple[Any, int]]:
+    """Batches of keys with their values, each with the number of pairs before it. Calls `progress` after each."""
     columns = Column(keys, "keys"), Column(values, "values")
     counts = columns[0].count, columns[1].count
     if None not in counts and counts[0] != counts[1]:
         raise ValueError(f"{counts[0]} keys with {counts[1]} values, expected as many")
-    return ((ours, theirs, len(ours)) for ours, theirs in together(*map(each, columns))), counts[0]
+    return _told(((batch, len(batch[0])) for batch in together(*map(each, columns))), progress, counts[0])
 
 
 def unchanging(item: Any) -> Any:
@@ -117,10 +128,13 @@ def each(column: Column) -> Iterator[Any]:
     return iter(column.items)
 
 
-def told(progress: Callable[[int, int | None], object] | None, done: int, total: int | None) -> None:
-    """Calls `progress`, if there is one."""
-    if progress is not None:
-        progress(done, total)
+def _told(batches: Iterable[tuple[Any, int]], progress: Progress | None, total: int | None) -> Iterator[tuple[Any, int]]:
+    done = 0
+    for batch, count in batches:
+        yield batch, done
+        done += count
+        if progress is not None:
+            progress(done, total)
 
 
 def together(*columns: Iterable[Any]) -> Iterator[list[list[Any]]]:

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple
 
-from ._batches import Column, told
+from ._batches import Column, Progress
 from ._closes import Closes
 from ._springflash import Filter, FullError
 
@@ -13,7 +13,6 @@ Key = bytes | str | bytearray | memoryview
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 Mode = Literal["r", "w", "c", "x"]
 WhenFull = Literal["raise", "grow", "overfill"]
-Progress = Callable[[int, int | None], object]
 
 
 _CAPACITY = "a new filter needs the number of distinct keys that it is for, such as capacity=1e6"
@@ -152,16 +151,12 @@ class FlashFilter(Filter, Closes):
         8,192 keys; ``total`` is None for an iterator. Raises :exc:`FullError`, whose ``added`` says how many keys of the call are in the
         filter. An exception keeps the earlier batches in the filter, and maybe a part of its own.
         """
-        column = Column(keys, "keys")
-        done = 0
-        for batch, count in column:
+        for batch, done in Column(keys, "keys").told(progress):
             try:
                 self._add_batch(batch)
             except FullError as error:
                 error.added += done
                 raise
-            done += count
-            told(progress, done, column.count)
 
     def add_new_many(self, keys: Iterable[Key], progress: Progress | None = None) -> Any:
         """Adds keys and tells which of them are new, in order: a list of bool, or an array of bool if the keys are one.
@@ -174,16 +169,13 @@ class FlashFilter(Filter, Closes):
         """
         column = Column(keys, "keys")
         parts: list[bytes] = []
-        done = 0
-        for batch, count in column:
+        for batch, done in column.told(progress):
             try:
                 parts.append(self._add_new_batch(batch))
             except FullError as error:
                 error.added += done
                 error.new = column.answers([*parts, error.new])
                 raise
-            done += count
-            told(progress, done, column.count)
         return column.answers(parts)
 
     def contains_many(self, keys: Iterable[Key], progress: Progress | None = None) -> Any:
@@ -192,13 +184,7 @@ class FlashFilter(Filter, Closes):
         False is certain. Cost: one page of 4 KiB per key and filter, many in flight; keys of one page share a read.
         """
         column = Column(keys, "keys")
-        parts: list[bytes] = []
-        done = 0
-        for batch, count in column:
-            parts.append(self._contains_batch(batch))
-            done += count
-            told(progress, done, column.count)
-        return column.answers(parts)
+        return column.answers(self._contains_batch(batch) for batch, _ in column.told(progress))
 
     def copy(self, path: Path, progress: Progress | None = None) -> None:
         """Makes a durable copy in a folder that is empty or absent, with all keys that were added before. Adding waits for it.

@@ -4,9 +4,9 @@ import itertools
 from collections.abc import ItemsView, Iterable, Iterator, Mapping, MutableMapping, ValuesView
 from typing import Any, NamedTuple
 
-from ._batches import Column, pairs, together, told, unchanging
+from ._batches import Column, Progress, pairs, together, unchanging
 from ._closes import Closes
-from ._filter import Key, Mode, Path, Progress, absolute, check_mode, memory_bytes, whole
+from ._filter import Key, Mode, Path, absolute, check_mode, memory_bytes, whole
 from ._springflash import Index
 
 _MISSING: Any = object()
@@ -102,21 +102,15 @@ class FlashIndex(Index, Closes, MutableMapping[bytes, bytes]):
 
     def get_many(self, keys: Iterable[Key], progress: Progress | None = None) -> list[bytes | None]:
         """The values of keys, in order, None for absent ones. Keys are as in :meth:`FlashFilter.add_many`. Many reads are in flight."""
-        column = Column(keys, "keys")
         values: list[bytes | None] = []
-        for batch, _ in column:
+        for batch, _ in Column(keys, "keys").told(progress):
             values += self._get_batch(batch)
-            told(progress, len(values), column.count)
         return values
 
     def put_many(self, keys: Iterable[Key], values: Iterable[Key], progress: Progress | None = None) -> None:
         """Sets the values of keys: two columns of the same length. An exception keeps the earlier batches in the index."""
-        batches, total = pairs(keys, values)
-        done = 0
-        for ours, theirs, count in batches:
+        for (ours, theirs), _ in pairs(keys, values, progress):
             self._put_batch(ours, theirs)
-            done += count
-            told(progress, done, total)
 
     def setdefault_many(
         self, keys: Iterable[Key], values: Iterable[Key], progress: Progress | None = None
@@ -127,11 +121,9 @@ class FlashIndex(Index, Closes, MutableMapping[bytes, bytes]):
         earlier batches in the index and loses their answers: a second call finds their keys known. Values that name their writer, as a
         place does, tell a repeated key from one that a failed call put.
         """
-        batches, total = pairs(keys, values)
         old: list[bytes | None] = []
-        for ours, theirs, _ in batches:
+        for (ours, theirs), _ in pairs(keys, values, progress):
             old += self._setdefault_batch(ours, theirs)
-            told(progress, len(old), total)
         return old
 
     def update(self, other: Any = (), /, **more: Any) -> None:

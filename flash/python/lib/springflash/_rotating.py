@@ -14,10 +14,10 @@ from pathlib import Path as Folder
 from typing import Any
 
 from ._ages import CLOCK, NEXT_CLOCK, Ages
-from ._batches import Column, each, together, told
+from ._batches import Column, Progress
 from ._closes import Closes
 from ._files import FolderLock, fault, sync
-from ._filter import FilterInfo, FlashFilter, Key, Path, Progress, absolute, memory_bytes, rate, shown, whole
+from ._filter import FilterInfo, FlashFilter, Key, Path, absolute, memory_bytes, rate, shown, whole
 from ._springflash import ClosedError, ForkedError, FullError, InUseError
 
 #: Before the name of a generation until it is made, and from its removal until it is gone.
@@ -222,13 +222,9 @@ class RotatingFilter(Closes):
 
         Raises :exc:`FullError` if the disk has no room for a generation.
         """
-        column = Column(keys, "keys")
-        done = 0
-        for (batch,) in together(each(column)):
+        for batch, done in Column(keys, "keys").lists(progress):
             with self._lock:
                 self._add_batch(batch, done)
-            done += len(batch)
-            told(progress, done, column.count)
 
     def add_new(self, key: Key) -> bool:
         """Adds a key, as :meth:`add` does, and tells whether it is new, as :meth:`FlashFilter.add_new` does."""
@@ -238,17 +234,16 @@ class RotatingFilter(Closes):
         """Adds keys, as :meth:`add_many` does, and tells which no generation had, as :meth:`FlashFilter.add_new_many` does."""
         column = Column(keys, "keys")
         new = bytearray()
-        for (batch,) in together(each(column)):
+        for batch, done in column.lists(progress):
             with self._lock:
                 known, seen = self._contains_batch(batch), set[bytes]()
                 answers = bytes(not is_known and _is_first(seen, key) for key, is_known in zip(batch, known))
                 try:
-                    self._add_batch(batch, len(new))
+                    self._add_batch(batch, done)
                 except FullError as full:
-                    full.new = column.answers([bytes(new), answers[: full.added - len(new)]])
+                    full.new = column.answers([bytes(new), answers[: full.added - done]])
                     raise
             new += answers
-            told(progress, len(new), column.count)
         return column.answers([bytes(new)])
 
     def _add_batch(self, rest: list[Key], done: int) -> None:
@@ -279,10 +274,9 @@ class RotatingFilter(Closes):
         """For each key, in order, whether it may be in a generation, as :meth:`FlashFilter.contains_many` tells. False is certain."""
         column = Column(keys, "keys")
         answers = bytearray()
-        for (batch,) in together(each(column)):
+        for batch, _ in column.lists(progress):
             with self._lock:
                 answers += bytes(self._contains_batch(batch))
-            told(progress, len(answers), column.count)
         return column.answers([bytes(answers)])
 
     def _contains_batch(self, keys: list[Key]) -> list[bool]:

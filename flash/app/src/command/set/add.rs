@@ -41,15 +41,6 @@ pub(crate) struct Add {
     /// Add and print keys one by one instead of in batches, for pipes that stay open
     #[arg(long)]
     line_buffered: bool,
-    #[command(flatten)]
-    when_full: WhenFullOptions,
-    #[command(flatten)]
-    memory: MemoryOptions,
-}
-
-/// What to do when the set is full
-#[derive(Args, Debug)]
-struct WhenFullOptions {
     /// When the set is full, add a filter of twice the size, and let the set grow from then on. The false positive rate ends below
     /// 1.5 times the one that the set was made for
     #[arg(long)]
@@ -57,22 +48,18 @@ struct WhenFullOptions {
     /// When the set is full, continue: the false positive rate rises with every key, and is reported at the end
     #[arg(long, conflicts_with = "grow")]
     over_capacity: bool,
-}
-
-impl WhenFullOptions {
-    fn choice(&self) -> WhenFull {
-        match (self.grow, self.over_capacity) {
-            (true, _) => WhenFull::Grow,
-            (_, true) => WhenFull::Exceed,
-            _ => WhenFull::Refuse,
-        }
-    }
+    #[command(flatten)]
+    memory: MemoryOptions,
 }
 
 impl Add {
     pub(super) fn run(&self) -> Result<ExitCode> {
         let filter = SET.open(&self.set, self.memory.settings()?)?;
-        filter.set_when_full(self.when_full.choice());
+        filter.set_when_full(match (self.grow, self.over_capacity) {
+            (true, _) => WhenFull::Grow,
+            (_, true) => WhenFull::Exceed,
+            _ => WhenFull::Refuse,
+        });
         // Without a log, committing a batch would write all of its pages.
         let is_logged = filter.info().layers.iter().all(|layer| layer.header.is_logged);
         let mut output = self.print_new.then(|| self.keys.output());

@@ -1,7 +1,6 @@
 //! `springflash set create`: a new, empty set.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::Args;
@@ -33,7 +32,7 @@ pub(crate) struct Create {
 }
 
 impl Create {
-    pub(super) fn run(&self) -> Result<ExitCode> {
+    pub(super) fn run(&self) -> Result<()> {
         let settings = FilterSettings::new(self.capacity, self.fpr).growing(self.grow);
         let memory = self.memory.settings()?;
         folder::require_parent(&self.set)?;
@@ -55,6 +54,6 @@ impl Create {
             header.capacity_keys,
             header.chain_fpr
         ));
-        Ok(ExitCode::SUCCESS)
+        Ok(())
     }
 }

@@ -2,7 +2,6 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
@@ -27,15 +26,14 @@ pub(crate) struct Info {
 }
 
 impl Info {
-    pub(super) fn run(&self) -> Result<ExitCode> {
+    pub(super) fn run(&self) -> Result<()> {
         let filter = SET.open_to_read(&self.set, self.memory.settings()?)?;
         let (info, is_full) = (filter.info(), filter.is_full());
         if self.json {
-            output::json(&document(&info, is_full))?;
+            output::json(&document(&info, is_full))
         } else {
-            output::report(|out| print(&info, is_full, out))?;
+            output::report(|out| print(&info, is_full, out))
         }
-        Ok(ExitCode::SUCCESS)
     }
 }
 

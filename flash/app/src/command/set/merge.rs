@@ -1,7 +1,6 @@
 //! `springflash set merge`: adds all keys of some sets to another.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
@@ -32,7 +31,7 @@ pub(crate) struct Merge {
 }
 
 impl Merge {
-    pub(super) fn run(&self) -> Result<ExitCode> {
+    pub(super) fn run(&self) -> Result<()> {
         let filter = SET.open(&self.set, self.memory.settings()?)?;
         if self.over_capacity {
             filter.set_when_full(WhenFull::Exceed);
@@ -59,7 +58,6 @@ impl Merge {
                 _ => explain(error),
             })?;
         }
-        close(filter, &self.set)?;
-        Ok(ExitCode::SUCCESS)
+        close(filter, &self.set)
     }
 }

@@ -1,7 +1,6 @@
 //! `springflash set plan`: what a set would take, before it is made.
 
 use std::io::Write;
-use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
@@ -34,34 +33,32 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn run(&self) -> Result<ExitCode> {
+    pub(super) fn run(&self) -> Result<()> {
         let settings = FilterSettings::new(self.keys, self.fpr);
         let disk_bytes = FlashFilter::disk_bytes(&settings, self.memory.settings()?).map_err(explain)?;
         let (add_seconds, check_seconds) =
             (self.keys as f64 / KEYS_PER_SECOND, self.keys as f64 / LOOKUPS_PER_SECOND);
         if self.json {
-            output::json(&json!({
+            return output::json(&json!({
                 "keys": self.keys,
                 "fpr": self.fpr,
                 "disk_bytes": disk_bytes,
                 "memory_bytes": self.memory.bytes(),
                 "add_seconds": add_seconds,
                 "check_seconds": check_seconds,
-            }))?;
-        } else {
-            let (disk, memory) = (Size { bytes: disk_bytes }, Size { bytes: self.memory.bytes() });
-            let bits = 8.0 * disk_bytes as f64 / self.keys as f64;
-            output::report(|out| {
-                Ok(writeln!(
-                    out,
-                    "disk: {disk}, {bits:.1} bits per key\n\
+            }));
+        }
+        let (disk, memory) = (Size { bytes: disk_bytes }, Size { bytes: self.memory.bytes() });
+        let bits = 8.0 * disk_bytes as f64 / self.keys as f64;
+        output::report(|out| {
+            Ok(writeln!(
+                out,
+                "disk: {disk}, {bits:.1} bits per key\n\
                      memory: {memory} while it is open (--memory)\n\
                      adding all keys: about {add_seconds:.0} seconds; checking as many: about {check_seconds:.0} seconds\n\
                      The seconds follow from rates measured with ten million keys on one machine with two cores and an SSD. More keys \
                      for the same memory take longer."
-                )?)
-            })?;
-        }
-        Ok(ExitCode::SUCCESS)
+            )?)
+        })
     }
 }

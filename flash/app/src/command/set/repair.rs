@@ -1,7 +1,6 @@
 //! `springflash set repair`: what can be had of a damaged set.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
 use clap::Args;
@@ -28,12 +27,11 @@ pub(crate) struct Repair {
 }
 
 impl Repair {
-    pub(super) fn run(&self) -> Result<ExitCode> {
+    pub(super) fn run(&self) -> Result<()> {
         match &self.to {
-            None => self.repair()?,
-            Some(to) => self.salvage(to)?,
+            None => self.repair(),
+            Some(to) => self.salvage(to),
         }
-        Ok(ExitCode::SUCCESS)
     }
 
     fn repair(&self) -> Result<()> {

@@ -2,9 +2,8 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::Args;
 use springbloom_console::output;
 use springbloom_flash_filter::VerifyReport;
@@ -26,17 +25,16 @@ pub(crate) struct Verify {
 }
 
 impl Verify {
-    pub(super) fn run(&self) -> Result<ExitCode> {
+    pub(super) fn run(&self) -> Result<()> {
         let filter = SET.open_to_read(&self.set, self.memory.settings()?)?;
         let report = filter.verify(&mut drawn("verifying")).map_err(explain)?;
         output::report(|out| print(&report, out))?;
-        if report.is_sound() {
-            return Ok(ExitCode::SUCCESS);
-        }
-        anyhow::bail!(
+        ensure!(
+            report.is_sound(),
             "{} is damaged: no key is lost, but the false positive rate is higher; see `springflash set repair --help`",
             self.set.display()
-        )
+        );
+        Ok(())
     }
 }
 

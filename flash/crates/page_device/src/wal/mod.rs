@@ -95,11 +95,6 @@ impl Wal {
         Ok(wal)
     }
 
-    /// Names of the files of a log.
-    pub fn file_names() -> impl Iterator<Item = String> {
-        NAMES.into_iter().map(str::to_owned)
-    }
-
     /// Whether there are files of a log, readable or not.
     pub fn exists(storage: &dyn Storage) -> bool {
         let is_missing = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
@@ -119,12 +114,13 @@ impl Wal {
             if devices.iter().all(is_blank) {
                 return Err(incomplete(storage, "start of its log"));
             }
-            return Err(FlashError::Damaged {
-                name: format!("{} and {}", devices[0].name(), devices[1].name()),
-                part: "the write-ahead log",
-                got: "no valid start block".to_owned(),
-                expected: "one in either file".to_owned(),
-            });
+            let names = format!("{} and {}", devices[0].name(), devices[1].name());
+            return Err(FlashError::damaged(
+                &names,
+                "the write-ahead log",
+                "no valid start block",
+                "one in either file",
+            ));
         };
         devices[active].require_len(u64::from(start.blocks) * PAIR_BYTES)?;
         let (wanted_blocks, next_generation) = (start.blocks, start.generation + 1);
@@ -156,26 +152,17 @@ impl Wal {
         &self.start.contents
     }
 
-    /// Refuses the log of another structure. `kind` and `other` are the first bytes of the contents and the name of this structure and of
-    /// the other. `folder` is for the message.
-    pub fn require_kind(
-        &self,
-        folder: String,
-        kind: (&[u8; 8], &'static str),
-        other: (&[u8; 8], &'static str),
-    ) -> Result<(), FlashError> {
-        if self.start.contents.starts_with(other.0) {
-            return Err(FlashError::WrongKind { name: folder, got: other.1, expected: kind.1 });
-        }
-        if self.start.contents.starts_with(kind.0) {
+    /// Refuses the log of another structure than `kind`, [`SET_KIND`] or [`INDEX_KIND`]. `folder` is for the message.
+    pub fn require_kind(&self, folder: String, kind: (&[u8; 8], &'static str)) -> Result<(), FlashError> {
+        let known = [SET_KIND, INDEX_KIND].into_iter().find(|known| self.start.contents.starts_with(known.0));
+        let Some((_, got)) = known else {
+            let got = format!("{} bytes of no known structure", self.start.contents.len());
+            return Err(FlashError::damaged(self.name(), "the start of the write-ahead log", got, kind.1));
+        };
+        if got == kind.1 {
             return Ok(());
         }
-        Err(FlashError::Damaged {
-            name: self.name().to_owned(),
-            part: "the start of the write-ahead log",
-            got: format!("{} bytes of no known structure", self.start.contents.len()),
-            expected: kind.1.to_owned(),
-        })
+        Err(FlashError::WrongKind { name: folder, got, expected: kind.1 })
     }
 
     /// Name of the valid segment's file.

@@ -180,12 +180,8 @@ impl Wal {
     }
 
     fn lost(&self, index: u32) -> FlashError {
-        FlashError::Damaged {
-            name: self.name().to_owned(),
-            part: "the write-ahead log",
-            got: format!("an acknowledged commit at block {index} that cannot be read"),
-            expected: "one intact copy of each of its blocks".to_owned(),
-        }
+        let got = format!("an acknowledged commit at block {index} that cannot be read");
+        FlashError::damaged(self.name(), "the write-ahead log", got, "one intact copy of each of its blocks")
     }
 }
 
