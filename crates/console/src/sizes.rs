@@ -50,7 +50,7 @@ pub fn whole_within<T: TryFrom<u64>>(
     move |text| {
         let number = count(text).ok().filter(|number| range.contains(number));
         number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| match (range.start(), range.end()) {
-            (least, &u64::MAX) => format!("expected a whole number of at least {least}"),
+            (least, &u64::MAX) => format!("expected a whole number of at least {least} and less than 2^64"),
             (least, most) => format!("expected a whole number from {least} to {most}"),
         })
     }
@@ -165,7 +165,7 @@ mod tests {
         }
         let parse = whole_within::<u64>(1..=u64::MAX);
         assert_eq!(parse("18446744073709551615"), Ok(u64::MAX));
-        assert_eq!(parse("0").unwrap_err(), "expected a whole number of at least 1");
+        assert_eq!(parse("0").unwrap_err(), "expected a whole number of at least 1 and less than 2^64");
     }
 
     #[test]

@@ -386,8 +386,8 @@ fn a_torn_copy_ends_with_code_1_and_is_salvaged() {
     found.success().stdout("20000\n");
 }
 
-/// The JSON that a plan prints.
-fn plan(arguments: &[&str]) -> serde_json::Value {
+/// What is printed with `--json`.
+fn json_of(arguments: &[&str]) -> serde_json::Value {
     let told = Command::cargo_bin("springflash")
         .expect("the program is built")
         .args(arguments)
@@ -403,13 +403,24 @@ fn a_plan_says_what_create_then_takes() {
     create(directory.path());
     let files = std::fs::read_dir(directory.path().join("urls")).expect("a folder");
     let bytes: u64 = files.map(|file| file.and_then(|file| file.metadata()).expect("a file").len()).sum();
-    let told = plan(&["set", "plan", "--keys", "100000", "--fpr", "0.001", "--memory", "1MiB"]);
+    let told = json_of(&["set", "plan", "--keys", "100000", "--fpr", "0.001", "--memory", "1MiB"]);
     assert_eq!((&told["disk_bytes"], &told["memory_bytes"]), (&bytes.into(), &(1 << 20).into()));
+    // An index has a size without keys.
+    let index = directory.path().join("index");
+    for action in ["create", "put"] {
+        let mut command = Command::cargo_bin("springflash").expect("the program is built");
+        command.args(["index", action]).arg(&index).write_stdin("key\tvalue\n").assert().success();
+    }
+    let info = json_of(&["index", "info", index.to_str().expect("text")]);
+    let told = json_of(&["index", "plan", "--keys", "1"]);
+    assert_eq!(told["disk_bytes"], info["log_bytes"]);
+    let [told, taken] = [&told, &info].map(|told| told["memory_bytes"].as_f64().expect("a number"));
+    assert!((taken..1.1 * taken).contains(&told), "{told} of {taken}");
     // Ten times the keys take ten times as much.
     for (kind, fields) in
         [("set", ["check_seconds", "add_seconds"]), ("index", ["disk_bytes", "put_seconds"])]
     {
-        let [few, many] = ["1e8", "1e9"].map(|keys| plan(&[kind, "plan", "--keys", keys]));
+        let [few, many] = ["1e8", "1e9"].map(|keys| json_of(&[kind, "plan", "--keys", keys]));
         for field in fields {
             let times = many[field].as_f64().unwrap_or_default() / few[field].as_f64().unwrap_or(1.0);
             assert!((9.0..11.0).contains(&times), "{field}: {few} {many}");

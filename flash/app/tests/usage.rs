@@ -163,6 +163,7 @@ fn absurd_arguments_get_a_sentence() {
         (&["set", "plan", "--keys", "1e9", "--memory", "1k"], "too small"),
         (&["set", "plan", "--keys", &huge], "less than 2^32 pages"),
         (&["index", "plan", "--keys", "0"], "at least 1"),
+        (&["index", "plan", "--keys", "1e30"], "less than 2^64"),
         (&["index", "plan", "--keys", &huge], "less than 2^64 bytes"),
     ] {
         let refused = springflash(arguments).current_dir(dir.path()).write_stdin("").assert().code(2);

@@ -14,6 +14,10 @@ const PUTS_PER_SECOND: f64 = 112_000.0;
 const GETS_PER_SECOND: f64 = 11_200.0;
 /// On disk, in addition to the pair: 9 in buckets, as measured with a million keys (commit 9f510c9c), and heads of records and pages.
 const DISK_BYTES_PER_KEY: u64 = 12;
+/// Of an index without keys.
+const EMPTY_BYTES: f64 = (480 << 10) as f64;
+/// The log grows by zones of this size.
+const ZONE_BYTES: u128 = 64 << 20;
 
 /// Say what an index would take: disk, memory and time. Makes nothing
 #[derive(Args, Debug)]
@@ -32,13 +36,14 @@ pub(crate) struct Plan {
 impl Plan {
     pub(super) fn run(&self) -> Result<()> {
         let keys = self.keys as f64;
-        let disk_bytes = u128::from(self.keys) * u128::from(self.pair.bytes + DISK_BYTES_PER_KEY);
+        let pairs_bytes = u128::from(self.keys) * u128::from(self.pair.bytes + DISK_BYTES_PER_KEY);
+        let disk_bytes = pairs_bytes.next_multiple_of(ZONE_BYTES);
         let disk_bytes = u64::try_from(disk_bytes).map_err(|_| {
             bad_input(format!(
                 "--keys and --pair take {disk_bytes} bytes of disk, expected less than 2^64 bytes"
             ))
         })?;
-        let memory_bytes = (keys * MEMORY_BYTES_PER_KEY) as u64;
+        let memory_bytes = (EMPTY_BYTES + keys * MEMORY_BYTES_PER_KEY) as u64;
         let (put_seconds, get_seconds) = (keys / PUTS_PER_SECOND, keys / GETS_PER_SECOND);
         if self.json {
             return output::json(&json!({
