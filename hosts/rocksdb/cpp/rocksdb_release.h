@@ -158,7 +158,8 @@ class ForwardingIndexReader : public rocksdb::BlockBasedTable::IndexReader {
 template <typename Class, typename Argument>
 Argument ArgumentOf(void (Class::*function)(Argument));
 
-// An iterator that forwards everything but seeks to another one. Most of these have bodies in the base class, so that a forgotten one would compile.
+// An iterator that forwards everything but seeks to another one. Most of these have bodies in the base class, so that a forgotten one
+// would compile.
 class ForwardingIterator : public rocksdb::InternalIterator {
  public:
   explicit ForwardingIterator(rocksdb::InternalIterator* inner) : inner_(*inner) {}
@@ -222,7 +223,8 @@ bool CanReadIndex([[maybe_unused]] const TableOptions& options) {
 #endif
 }
 
-// Reads an index block, or a partition of one, from `buffer`, if that has it, or from the file. False where it cannot be read, or is damaged.
+// Reads an index block, or a partition of one, from `buffer`, if that has it, or from the file. False where it cannot be read, or is
+// damaged.
 inline bool ReadIndexBlock([[maybe_unused]] const rocksdb::BlockBasedTable::Rep& table,
                            [[maybe_unused]] const rocksdb::ImmutableOptions& options,
                            [[maybe_unused]] rocksdb::RandomAccessFileReader* file,

@@ -22,7 +22,8 @@ const PROBES: [u8; 8] = [1, 1, 2, 3, 3, 4, 5, 5];
 /// Maximum number of probes of a stored unit.
 const MAX_PROBES: u8 = 8;
 
-/// Parameters of Bloom units in one byte, because every segment in memory has a shape: bits per key in the low half, probes in the high one.
+/// Parameters of Bloom units in one byte, because every segment in memory has a shape: bits per key in the low half, probes in the high
+/// one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BloomShape(pub(crate) u8);
 

@@ -12,8 +12,8 @@ pub struct SegmentState {
     /// Shape of the units that were built.
     pub shape: GroupShape,
     pub(crate) counts: Counts,
-    /// False-positive rate of one unit, stored as `n` of `2^(-n/32)`: half a percent off on average, exact for ribbon units. Units of a group
-    /// err independently, so the rate of `k` units is its `k`-th power.
+    /// False-positive rate of one unit, stored as `n` of `2^(-n/32)`: half a percent off on average, exact for ribbon units. Units of a
+    /// group err independently, so the rate of `k` units is its `k`-th power.
     rate: u8,
     /// Units allocated.
     pub(super) units: u8,

@@ -26,7 +26,8 @@ impl<'i> LineReader<'i> {
         LineReader { input, name, separator, number: 0 }
     }
 
-    /// Appends the next line to `bytes`, without its end. Of one that is too long, only the beginning is read. Returns whether there is one.
+    /// Appends the next line to `bytes`, without its end. Of one that is too long, only the beginning is read. Returns whether there is
+    /// one.
     pub(super) fn next_line(&mut self, bytes: &mut Vec<u8>) -> Result<bool, Stopped> {
         let start = bytes.len();
         let end_bytes = if self.separator == b'\n' { b"\r\n".len() } else { 1 };

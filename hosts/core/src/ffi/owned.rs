@@ -1,7 +1,7 @@
 //! What the other side of the C interface owns: shares in what is counted, and tables.
 //!
-//! `sb_table` is a pointer that is the handle of a table which was opened at once, or, with its lowest bit set, points to a late one. So most
-//! tables take no bytes of their own here, and a lookup comes to the handle without a stop.
+//! `sb_table` is a pointer that is the handle of a table which was opened at once, or, with its lowest bit set, points to a late one. So
+//! most tables take no bytes of their own here, and a lookup comes to the handle without a stop.
 
 use std::{
     ffi::c_void,

@@ -155,8 +155,8 @@ pub(crate) struct TableFile {
 const NUMBER_BYTES: usize = 6;
 
 impl TableFile {
-    /// `units_at`: where in the file the first unit begins. `identity`: what goes into the units' checksums. `None` for numbers that are too
-    /// large.
+    /// `units_at`: where in the file the first unit begins. `identity`: what goes into the units' checksums. `None` for numbers that are
+    /// too large.
     pub(crate) fn new(number: u64, units_at: u64, identity: u32) -> Option<Self> {
         let fits = (number | units_at) >> (8 * NUMBER_BYTES) == 0;
         fits.then_some(Self { number, units_at, identity })

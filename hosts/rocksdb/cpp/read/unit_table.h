@@ -49,8 +49,8 @@ class UnitTable {
     std::string bytes = {};
     uint64_t block_offset = 0;
   };
-  // Of the units with these contents. What is damaged is read once more, as RocksDB's block fetcher does it where the file system can verify
-  // and reconstruct what it reads.
+  // Of the units with these contents. What is damaged is read once more, as RocksDB's block fetcher does it where the file system can
+  // verify and reconstruct what it reads.
   Head ReadHeadOf(int contents, const ReadObjects& objects, rocksdb::RandomAccessFileReader* file);
 
  private:

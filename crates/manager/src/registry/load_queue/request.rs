@@ -193,8 +193,8 @@ pub(crate) fn lacking_segment(
     Some((SegmentRef { table, segment }, rows_worth_reading(cells.len(), lacking, first)))
 }
 
-/// How many rows of a table to read together, from the unit `first` on; 0 if too little is lacking. `lacking`: resident and planned units of
-/// those of its segments that lack some.
+/// How many rows of a table to read together, from the unit `first` on; 0 if too little is lacking. `lacking`: resident and planned units
+/// of those of its segments that lack some.
 fn rows_worth_reading(segments: usize, lacking: impl Iterator<Item = (u8, u8)>, first: u8) -> u8 {
     if segments > ROW_SEGMENTS_MAX {
         return 0;
