@@ -1,13 +1,7 @@
 //! The shape of a segment's units: all that is needed to read them, in six bytes (eight when stored).
 
 use crate::kind::KindShape;
-use crate::{FilterError, UnitKind};
-
-/// Maximum number of units of a group.
-pub const MAX_UNITS: u8 = 32;
-
-/// Maximum number of keys that a shape counts.
-pub const KEYS_MAX: u32 = (1 << 24) - 1;
+use crate::{FilterError, KEYS_MAX, MAX_UNITS, UnitKind};
 
 /// Bytes of an encoded [`GroupShape`].
 pub const SHAPE_BYTES: usize = 8;

@@ -9,8 +9,16 @@ use springbloom_flash_filter::{Access, FlashError, Watch};
 
 use crate::attention::{PAUSE, Progress, attended, is_waiting};
 use crate::error::Fault;
-use crate::opened::Closes;
 use crate::spare::require_spare;
+
+/// A handle of any structure.
+pub(crate) trait Closes: Send + Sync {
+    fn folder(&self) -> &Path;
+    fn is_closed(&self, py: Python<'_>) -> PyResult<bool>;
+    /// Waits for the calls of other threads, then closes. Does nothing if it is closed. It stays open only if what ends it early comes
+    /// while it waits.
+    fn close(&self, py: Python<'_>, progress: &Progress) -> PyResult<()>;
+}
 
 /// What is open in a folder. `T` is used by any number of threads, and closed by one.
 pub(crate) struct Handle<T> {

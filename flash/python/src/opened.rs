@@ -1,24 +1,15 @@
 //! What `Filter` and `Index` have in common: a folder that is open until it is closed.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
 
 use crate::attention::Progress;
-use crate::handle::Handle;
+use crate::handle::{Closes, Handle};
 
 #[pyclass(subclass, frozen, module = "springflash._springflash")]
 pub(crate) struct Opened(Arc<dyn Closes>);
-
-/// A handle of any structure.
-pub(crate) trait Closes: Send + Sync {
-    fn folder(&self) -> &Path;
-    fn is_closed(&self, py: Python<'_>) -> PyResult<bool>;
-    /// Waits for the calls of other threads, then closes. Does nothing if it is closed. It stays open only if what ends it early comes
-    /// while it waits.
-    fn close(&self, py: Python<'_>, progress: &Progress) -> PyResult<()>;
-}
 
 impl Opened {
     pub(crate) fn new<T: Send + Sync + 'static>(handle: &Arc<Handle<T>>) -> PyClassInitializer<Opened> {

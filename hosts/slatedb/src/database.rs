@@ -18,9 +18,21 @@ use crate::known_tables::{KnownTables, Open};
 use crate::requests::Requests;
 use crate::unit_objects::{UnitObjects, units_text};
 
+/// The databases that have a policy or a filter, under one budget.
+pub(crate) struct Databases {
+    pub(crate) filters: Filters,
+    open: Mutex<Vec<Weak<Database>>>,
+}
+
+impl Databases {
+    pub(crate) fn new(filters: Filters) -> Self {
+        Self { filters, open: Mutex::default() }
+    }
+}
+
 /// A database with its policies for keys, or those for prefixes by one extractor.
 pub(crate) struct Database {
-    filters: Arc<Filters>,
+    all: Arc<Databases>,
     scope: ScopeId,
     store: Arc<dyn ObjectStore>,
     requests: Requests,
@@ -36,21 +48,21 @@ pub(crate) struct Database {
 
 impl Drop for Database {
     fn drop(&mut self) {
-        self.filters.databases.lock().retain(|database| database.strong_count() > 0);
+        self.all.open.lock().retain(|database| database.strong_count() > 0);
     }
 }
 
 impl Database {
     /// The one that has such policies already, or a new one.
     pub(crate) fn get_or_insert(
-        filters: &Arc<Filters>,
+        all: &Arc<Databases>,
         path: &Path,
         store: Arc<dyn ObjectStore>,
         extractor: Option<Arc<dyn PrefixExtractor>>,
     ) -> Arc<Self> {
         let (folder, runtime) = (units_text(path), Handle::current());
         let name = extractor.as_ref().map(|extractor| extractor.name());
-        let mut databases = filters.databases.lock();
+        let mut databases = all.open.lock();
         // Those that end now must do so without the lock.
         let alive: Vec<_> = databases.iter().filter_map(Weak::upgrade).collect();
         let found = alive.iter().find(|database| {
@@ -61,10 +73,10 @@ impl Database {
         });
         let database = found.cloned().unwrap_or_else(|| {
             let database = Arc::new(Self {
-                filters: filters.clone(),
-                scope: ScopeId(filters.next_id()),
+                all: all.clone(),
+                scope: ScopeId(all.filters.next_id()),
                 store,
-                requests: Requests::new(runtime, filters.traffic.clone()),
+                requests: Requests::new(runtime, all.filters.traffic.clone()),
                 folder,
                 folders: Mutex::default(),
                 extractor,
@@ -90,7 +102,7 @@ impl Database {
     }
 
     pub(crate) fn segment_keys(&self) -> u32 {
-        self.filters.segment_keys
+        self.all.filters.segment_keys
     }
 
     /// That of the prefixes which the filters are over; `None`: they are over keys.
@@ -115,12 +127,12 @@ impl Database {
 
     /// Lets the manager know a table. `None`: there is no room for it.
     pub(crate) fn open(&self, place: &Place, directory: &Directory) -> Option<Open> {
-        let manager = &self.filters.manager;
+        let manager = &self.all.filters.manager;
         let segments = || 0..directory.segment_count();
         let firsts = segments().map(|segment| directory.fence(segment));
         let handle = manager.register(TableSpec {
             // A number of its own each time: the one before may still be known until a lookup ends.
-            id: TableId(self.filters.next_id()),
+            id: TableId(self.all.filters.next_id()),
             scope: self.scope,
             level: None,
             order: Some(&BytewiseOrder),

@@ -9,11 +9,18 @@ use slatedb::object_store::path::Path;
 use slatedb::{DbReadOps, FilterPolicy, PrefixExtractor};
 use springbloom_manager::{Manager, ManagerSettings, Stats};
 
-use crate::{database::Database, filters::Filters, known_tables::KNOWN_BYTES, policy::ElasticPolicy, reads};
+use crate::{
+    database::{Database, Databases},
+    filters::Filters,
+    known_tables::KNOWN_BYTES,
+    policy::ElasticPolicy,
+    reads,
+    traffic::Requested,
+};
 
 /// Elastic filters under one memory budget.
 pub struct ElasticFilters {
-    filters: Arc<Filters>,
+    databases: Arc<Databases>,
 }
 
 /// The bookkeeping of a segment takes about as much as one of its units then.
@@ -24,21 +31,6 @@ const SEGMENT_KEYS_MIN: u32 = 512;
 pub struct Builder {
     budget_bytes: usize,
     segment_keys: u32,
-}
-
-/// Requests to object stores that were made for units.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Requested {
-    /// Reads.
-    pub gets: u64,
-    /// Bytes that were read.
-    pub get_bytes: u64,
-    /// Attempts to write.
-    pub puts: u64,
-    /// Bytes that were written.
-    pub put_bytes: u64,
-    /// Objects that were given up. Their tables have no filters.
-    pub failed_puts: u64,
 }
 
 impl Builder {
@@ -62,7 +54,7 @@ impl Builder {
             reader_bytes: KNOWN_BYTES,
             ..ManagerSettings::default()
         });
-        ElasticFilters { filters: Arc::new(Filters::new(self.segment_keys, manager)) }
+        ElasticFilters { databases: Arc::new(Databases::new(Filters::new(self.segment_keys, manager))) }
     }
 }
 
@@ -105,7 +97,7 @@ impl ElasticFilters {
         store: Arc<dyn ObjectStore>,
         extractor: Option<Arc<dyn PrefixExtractor>>,
     ) -> Arc<dyn FilterPolicy> {
-        Arc::new(ElasticPolicy::new(Database::get_or_insert(&self.filters, &path, store, extractor)))
+        Arc::new(ElasticPolicy::new(Database::get_or_insert(&self.databases, &path, store, extractor)))
     }
 
     /// `db.get(key)`, of a `Db`, `DbReader`, `DbSnapshot` or `DbTransaction`, that tells the filters what it found. They then need not
@@ -137,23 +129,23 @@ impl ElasticFilters {
     /// Changes the budget, and returns the one in force. A lower one may block the thread for a quarter of a second, for reads of units;
     /// it falls further when slower ones end, and not below what is known of tables takes ([`Stats`](crate::Stats)).
     pub fn set_budget_bytes(&self, budget_bytes: usize) -> usize {
-        self.filters.manager.set_budget_bytes(budget_bytes)
+        self.databases.filters.manager.set_budget_bytes(budget_bytes)
     }
 
     /// A snapshot of all counters.
     pub fn stats(&self) -> Stats {
-        self.filters.manager.stats()
+        self.databases.filters.manager.stats()
     }
 
     /// Requests for units so far.
     pub fn requested(&self) -> Requested {
-        *self.filters.traffic.requested.lock()
+        *self.databases.filters.traffic.requested.lock()
     }
 
     /// Waits until the units of all tables built so far are written. Call it before the process ends: tables whose units are not written
     /// then have no filters. A PUT that does not end is tried four times for five minutes each.
     pub async fn wait_written(&self) {
-        let mut writes = self.filters.traffic.writing.subscribe();
+        let mut writes = self.databases.filters.traffic.writing.subscribe();
         let begun = writes.borrow().begun();
         // The sender is in `self`.
         writes.wait_for(|writes| writes.have_ended(begun)).await.ok();
@@ -161,7 +153,7 @@ impl ElasticFilters {
 
     /// Waits until no unit is waiting to be read. `false` if `timeout` passed first.
     pub async fn wait_idle(&self, timeout: Duration) -> bool {
-        let manager = self.filters.manager.clone();
+        let manager = self.databases.filters.manager.clone();
         tokio::task::spawn_blocking(move || manager.wait_idle(timeout)).await.unwrap_or(false)
     }
 }

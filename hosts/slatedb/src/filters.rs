@@ -1,37 +1,23 @@
 //! What the policies and tables of one budget share.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use parking_lot::Mutex;
 use springbloom_manager::Manager;
-use tokio::sync::watch;
 
-use crate::{database::Database, elastic_filters::Requested, unit_objects::Writes};
+use crate::traffic::Traffic;
 
 pub(crate) struct Filters {
     pub(crate) traffic: Arc<Traffic>,
     pub(crate) segment_keys: u32,
-    /// Those that have a policy or a filter.
-    pub(crate) databases: Mutex<Vec<Weak<Database>>>,
     next_id: AtomicU64,
     pub(crate) manager: Arc<Manager>,
 }
 
-/// Requests for units. Apart from the manager, which has those who make them.
-#[derive(Default)]
-pub(crate) struct Traffic {
-    /// Nobody needs an answer any more.
-    pub(crate) is_closed: AtomicBool,
-    /// So far.
-    pub(crate) requested: Mutex<Requested>,
-    pub(crate) writing: watch::Sender<Writes>,
-}
-
 impl Filters {
     pub(crate) fn new(segment_keys: u32, manager: Arc<Manager>) -> Self {
-        let (traffic, databases, next_id) = Default::default();
-        Self { traffic, segment_keys, databases, next_id, manager }
+        let (traffic, next_id) = Default::default();
+        Self { traffic, segment_keys, next_id, manager }
     }
 
     /// A number that nothing else has, for a database or a table.

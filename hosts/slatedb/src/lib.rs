@@ -22,11 +22,13 @@ mod reads;
 mod requests;
 mod sweep;
 mod table;
+mod traffic;
 mod unit_objects;
 
-pub use elastic_filters::{Builder, ElasticFilters, Requested};
+pub use elastic_filters::{Builder, ElasticFilters};
 pub use springbloom_manager::Stats;
 pub use sweep::{SweepError, Swept, sweep};
+pub use traffic::Requested;
 
 /// Its program is compiled and run.
 #[cfg(doctest)]

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
 
-use crate::filters::Traffic;
+use crate::traffic::Traffic;
 
 /// How often one who waits looks whether nobody needs the answer any more.
 const LOOK_EVERY: Duration = Duration::from_millis(50);

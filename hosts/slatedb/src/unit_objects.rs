@@ -1,6 +1,6 @@
 //! Objects with the units of tables, one for each: written when a table is built, read in pieces when its units are wanted.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use slatedb::object_store::{self, ObjectStore, ObjectStoreExt, path::Path};
 use springbloom_format::{FormatError, UnitLayout};
 use springbloom_manager::{TableUnits, UnitReadError, UnitSource, UnitVisitor};
 
-use crate::{filters::Traffic, head::UnitsName, requests::Requests};
+use crate::{head::UnitsName, requests::Requests, traffic::Writing};
 
 /// How long the units of a new table are kept in memory at least, so that this process need not read them.
 const FRESH_FOR: Duration = Duration::from_secs(5);
@@ -43,25 +43,6 @@ pub(crate) struct UnitObjects {
     /// Units that were just built.
     fresh: Arc<Mutex<HashMap<u128, Bytes>>>,
     missing: Mutex<HashMap<u128, Missing>>,
-}
-
-/// Objects that are being written.
-#[derive(Default)]
-pub(crate) struct Writes {
-    /// So far.
-    begun: u64,
-    under_way: BTreeSet<u64>,
-}
-
-impl Writes {
-    pub(crate) fn begun(&self) -> u64 {
-        self.begun
-    }
-
-    /// Whether all ended that had begun when so many had.
-    pub(crate) fn have_ended(&self, begun: u64) -> bool {
-        self.under_way.first().is_none_or(|&first| first >= begun)
-    }
 }
 
 struct Missing {
@@ -144,39 +125,6 @@ impl UnitObjects {
             Some(Err(error)) => Err(UnitReadError::Io(io::Error::other(error))),
             None => Err(UnitReadError::Io(io::ErrorKind::Interrupted.into())),
         }
-    }
-}
-
-/// An object that is being written. Its runtime may end and drop it.
-struct Writing {
-    traffic: Arc<Traffic>,
-    number: u64,
-    is_written: bool,
-}
-
-impl Writing {
-    fn begin(traffic: Arc<Traffic>) -> Self {
-        let mut number = 0;
-        traffic.writing.send_modify(|writes| {
-            number = writes.begun;
-            writes.begun += 1;
-            writes.under_way.insert(number);
-        });
-        Self { traffic, number, is_written: false }
-    }
-
-    fn end(&mut self, bytes: usize) {
-        self.traffic.requested.lock().put_bytes += bytes as u64;
-        self.is_written = true;
-    }
-}
-
-impl Drop for Writing {
-    fn drop(&mut self) {
-        if !self.is_written {
-            self.traffic.requested.lock().failed_puts += 1;
-        }
-        self.traffic.writing.send_modify(|writes| _ = writes.under_way.remove(&self.number));
     }
 }
 

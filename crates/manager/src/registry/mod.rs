@@ -43,10 +43,9 @@ use crate::visits::{PackedVisit, SEGMENTS_MAX, Visit, VisitBatch, VisitBuffer, V
 use damage::Damage;
 use indexes::Indexes;
 use lately::Recent;
-use load_queue::LoadQueue;
+use load_queue::{LoadBy, LoadQueue};
 use memory::Memory;
 pub use report::{Activity, ForgottenScopes};
-use residency::LoadBy;
 use tables::{Table, Tables};
 
 /// The registry behind its mutex.

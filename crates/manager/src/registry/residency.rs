@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use springbloom_filter::GroupShape;
 
-use super::load_queue::{LoadQueue, LoadRequest, LoadResult};
+use super::load_queue::{LoadBy, LoadQueue, LoadRequest, LoadResult};
 use super::tables::Tables;
 use super::{Registry, indexes};
 use crate::budget::{MemoryKind, Reservation};
@@ -24,15 +24,6 @@ const CHANGES_PER_PIECE: usize = 1024;
 
 /// Visits that an index is loaded for, at least, if they were made now.
 const VISITS_MIN: f32 = 8.0;
-
-/// Where a wanted unit is noted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LoadBy {
-    /// A lookup wasted a read: soon, the segment alone.
-    Segment,
-    /// One of many: with its table, in rows.
-    Table,
-}
 
 impl Registry {
     /// Bytes of a table without those that lookups share.

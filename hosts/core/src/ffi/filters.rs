@@ -10,7 +10,8 @@ use super::{guarded, owned::Shared, told_guarded};
 use crate::{
     engine::{Bytes, Cache, CacheUse, Engine},
     instance::{
-        Counted, Filters,
+        Filters,
+        metrics::Counted,
         shared::{give_up_shared_instance, shared_instance, shared_instance_if_any},
     },
     settings::{HostSettings, Settings, table::SETTINGS},

@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use springbloom_manager::{LevelUnits, ScopeCounts, Stats};
 
-use super::{Counted, families::FamilyStats};
+use super::families::FamilyStats;
 
 /// What an HTTP server says the text is: `Content-Type`.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -21,6 +21,21 @@ pub struct Metric {
     /// Whether it is a counter.
     pub is_counter: bool,
     samples: fn(&Figures) -> Vec<Sample>,
+}
+
+/// What an engine's adapter counts, as the header names it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+#[expect(dead_code, reason = "the adapter makes them")]
+pub(crate) enum Counted {
+    WithoutUnits,
+    WrittenWithoutUnits,
+    Verified,
+    WrongRejections,
+    /// The manager has the count.
+    BlockReads,
+    /// The budget has the count.
+    SoughtTables,
 }
 
 /// Where metrics come from.

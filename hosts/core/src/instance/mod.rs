@@ -23,7 +23,7 @@ use springbloom_manager::{Benefit, Manager, ManagerSettings, MemoryCurve, Policy
 use self::{
     families::FamilyStats,
     maintenance::{Maintenance, Tasks},
-    metrics::Figures,
+    metrics::{Counted, Figures},
 };
 use crate::{
     budget::budget_control::BudgetControl,
@@ -47,21 +47,6 @@ pub struct Filters {
     writes_large_blocks: AtomicBool,
     /// By [`Counted`].
     counts: [AtomicU64; 4],
-}
-
-/// What an engine's adapter counts, as the header names it.
-#[repr(C)]
-#[derive(Clone, Copy)]
-#[expect(dead_code, reason = "the adapter makes them")]
-pub(crate) enum Counted {
-    WithoutUnits,
-    WrittenWithoutUnits,
-    Verified,
-    WrongRejections,
-    /// The manager has the count.
-    BlockReads,
-    /// The budget has the count.
-    SoughtTables,
 }
 
 impl Filters {

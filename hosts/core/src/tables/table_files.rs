@@ -18,6 +18,7 @@ use super::{
     databases::{Database, Once},
     table_location::{TableFile, TableLocation},
 };
+use crate::warm_start::folder::Folder;
 
 /// Files looked up at a time: enough to keep pace with deletions, and too few to disturb.
 const CHECKED_AT_ONCE: usize = 256;
@@ -47,7 +48,9 @@ impl Tables {
         if let Some(known) = of_database.iter().find(|known| known.path == path) {
             return Some(known.clone());
         }
-        let new = Arc::new(TableLocation::new(self, database, path));
+        let folder = self.has_warm_starts.then(|| Arc::new(Folder::new(self.engine, path)));
+        let open_files = self.open_files.clone();
+        let new = Arc::new(TableLocation::new(self.engine, database.clone(), path, folder, open_files));
         of_database.push(new.clone());
         Some(new)
     }

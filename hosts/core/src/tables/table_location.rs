@@ -17,7 +17,7 @@ use springbloom_index::PackedIndex;
 use springbloom_manager::{Place, TableId, TableUnits, UnitReadError, UnitSource, UnitVisitor};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::{Tables, databases::Database, open_files::OpenFiles};
+use super::{databases::Database, open_files::OpenFiles};
 use crate::{engine::Engine, warm_start::folder::Folder};
 
 /// Where tables are and how they are opened.
@@ -41,18 +41,16 @@ pub(crate) struct TableLocation {
 const DEVICES: u64 = u64::MAX >> 1;
 
 impl TableLocation {
-    /// The tables of a database in a folder.
-    pub(super) fn new(tables: &Tables, database: &Arc<Database>, path: &Path) -> Self {
-        let folder = || Arc::new(Folder::new(tables.engine, path));
-        Self {
-            path: path.to_owned(),
-            engine: tables.engine,
-            database: database.clone(),
-            folder: tables.has_warm_starts.then(folder),
-            device: OnceLock::new(),
-            open_files: tables.open_files.clone(),
-            had_landmark: OnceLock::new(),
-        }
+    /// The tables of a database in a folder, which may have warm starts.
+    pub(super) fn new(
+        engine: &'static Engine,
+        database: Arc<Database>,
+        path: &Path,
+        folder: Option<Arc<Folder>>,
+        open_files: Arc<OpenFiles>,
+    ) -> Self {
+        let (device, had_landmark) = Default::default();
+        Self { path: path.to_owned(), engine, database, folder, device, open_files, had_landmark }
     }
 
     /// The location behind a source of the manager.

@@ -9,5 +9,5 @@ mod table_list;
 mod waiting;
 
 pub(crate) use in_flight::READS_MAX;
-pub(crate) use queue::LoadQueue;
+pub(crate) use queue::{LoadBy, LoadQueue};
 pub(crate) use request::{LoadRequest, LoadResult, ReadUnits};

@@ -36,6 +36,15 @@ pub(crate) struct Try {
     number: u64,
 }
 
+/// Where a wanted unit is noted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LoadBy {
+    /// A lookup wasted a read: soon, the segment alone.
+    Segment,
+    /// One of many: with its table, in rows.
+    Table,
+}
+
 /// Where units are wanted.
 #[derive(Default)]
 pub(crate) struct LoadQueue {
