@@ -22,7 +22,7 @@ demo:
 program:
 	@scripts/program --static
 
-# The core and the hosts of RocksDB. `.ci/run` also tests the wings.
+# The core and the hosts of RocksDB. `.ci/run` also tests the wings. The libraries' tests run once, with what debug builds check.
 test: build-all lint
 	@cargo test --release --locked --workspace $(LIBRARIES:-p=--exclude)
 	@cargo test --profile checked --locked $(LIBRARIES)

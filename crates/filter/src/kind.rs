@@ -1,6 +1,7 @@
 //! The kinds of units, for code that reads units. `settings.rs` lists the ones that can be built.
 
 use crate::bloom::BloomShape;
+use crate::nibbles::Nibbles;
 use crate::ribbon::{LANES, RibbonProbe, RibbonShape};
 use crate::unsafe_prefetch::prefetch;
 use crate::{FilterError, KeyDigest};
@@ -60,17 +61,18 @@ impl KindShape {
     /// Kind and parameters in ten bits, for [`ProbeLayout`](crate::ProbeLayout).
     pub(crate) fn to_bits(self) -> u16 {
         match self {
-            Self::Bloom(BloomShape(parameters)) => parameters.into(),
-            Self::Ribbon(RibbonShape(parameters)) => 1 << 8 | u16::from(parameters),
+            Self::Bloom(BloomShape(parameters)) => u16::from(parameters.to_bits()),
+            Self::Ribbon(RibbonShape(parameters)) => 1 << 8 | u16::from(parameters.to_bits()),
         }
     }
 
     /// The inverse of [`to_bits`](Self::to_bits). Errors on a kind that does not exist.
     #[inline]
     pub(crate) fn from_bits(bits: u16) -> Result<Self, FilterError> {
+        let parameters = Nibbles::from_bits(bits as u8);
         match bits >> 8 {
-            0 => Ok(Self::Bloom(BloomShape(bits as u8))),
-            1 => Ok(Self::Ribbon(RibbonShape(bits as u8))),
+            0 => Ok(Self::Bloom(BloomShape(parameters))),
+            1 => Ok(Self::Ribbon(RibbonShape(parameters))),
             got => Err(FilterError::UnknownKind { got: got as u8 }),
         }
     }

@@ -29,6 +29,7 @@ mod error;
 mod group;
 mod kind;
 mod limits;
+mod nibbles;
 mod ribbon;
 mod settings;
 mod shape;

@@ -13,6 +13,7 @@
 mod fpr;
 mod stream;
 
+use crate::nibbles::Nibbles;
 use crate::{FilterError, KeyDigest};
 use stream::UnitStream;
 
@@ -22,15 +23,14 @@ const PROBES: [u8; 8] = [1, 1, 2, 3, 3, 4, 5, 5];
 /// Maximum number of probes of a stored unit.
 const MAX_PROBES: u8 = 8;
 
-/// Parameters of Bloom units in one byte, because every segment in memory has a shape: bits per key in the low half, probes in the high
-/// one.
+/// Parameters of Bloom units: bits per key in the low half, probes in the high half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct BloomShape(pub(crate) u8);
+pub(crate) struct BloomShape(pub(crate) Nibbles);
 
 impl BloomShape {
     /// `bits_per_key` must be in 1..=8.
     pub(crate) fn for_bits(bits_per_key: u8) -> Self {
-        Self(bits_per_key | PROBES[usize::from(bits_per_key) - 1] << 4)
+        Self(Nibbles::new(bits_per_key, PROBES[usize::from(bits_per_key) - 1]))
     }
 
     pub(crate) fn from_parameters(bits_per_key: u8, probes: u8) -> Result<Self, FilterError> {
@@ -40,15 +40,15 @@ impl BloomShape {
         if probes == 0 || probes > MAX_PROBES {
             return Err(FilterError::ShapeParameter { name: "probes", got: probes.into() });
         }
-        Ok(Self(bits_per_key | probes << 4))
+        Ok(Self(Nibbles::new(bits_per_key, probes)))
     }
 
     pub(crate) fn bits_per_key(self) -> u8 {
-        self.0 & 15
+        self.0.low()
     }
 
     pub(crate) fn probes(self) -> u8 {
-        self.0 >> 4
+        self.0.high()
     }
 
     pub(crate) fn unit_words(self, key_count: u32) -> u32 {

@@ -28,6 +28,7 @@ use rows::{BAND, SEEDS};
 
 use multiversion::multiversion;
 
+use crate::nibbles::Nibbles;
 use crate::{FilterError, KEYS_MAX, KeyDigest};
 
 /// Maximum number of keys of a system of a single word. Its rows are dense, so it is solvable with few spare slots.
@@ -36,26 +37,26 @@ const MAX_KEYS_IN_A_WORD: u32 = 60;
 /// Number of sizes. A try succeeds with a probability of about 0.9 at the first size, and more at each further size.
 const GROWTHS: u8 = 16;
 
-/// Parameters of ribbon units in one byte: the try that succeeded, with growth in the low half and seed in the high half.
+/// Parameters of ribbon units: the try that succeeded, with growth in the low half and seed in the high half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct RibbonShape(pub(crate) u8);
+pub(crate) struct RibbonShape(pub(crate) Nibbles);
 
 const _: () = assert!(SEEDS <= 16 && GROWTHS <= 16);
 
 impl RibbonShape {
     /// `growth` below [`GROWTHS`], `seed` below [`SEEDS`].
     fn new(growth: u8, seed: u8) -> Self {
-        Self(growth | seed << 4)
+        Self(Nibbles::new(growth, seed))
     }
 
     /// Growth of the system beyond the usual size, in sixteenths, below [`GROWTHS`].
     pub(crate) fn growth(self) -> u8 {
-        self.0 & 15
+        self.0.low()
     }
 
     /// Seed of the rows, below [`SEEDS`].
     pub(crate) fn seed(self) -> u8 {
-        self.0 >> 4
+        self.0.high()
     }
 
     pub(crate) fn from_parameters(growth: u8, seed: u8) -> Result<Self, FilterError> {

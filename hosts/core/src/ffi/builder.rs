@@ -1,9 +1,6 @@
 //! Units of a table that is being written, and their block.
 
-use std::{
-    ffi::c_int,
-    panic::{AssertUnwindSafe, catch_unwind},
-};
+use std::ffi::c_int;
 
 use springbloom_format::{BlockHeader, Contents, Directory};
 
@@ -29,7 +26,11 @@ extern "C" fn sb_builder_new(
 
 /// What a builder is given without a panic, or it gives up.
 fn add_guarded(builder: &mut UnitBuilder, add: impl FnOnce(&mut UnitBuilder)) {
-    if catch_unwind(AssertUnwindSafe(|| add(builder))).is_err() {
+    let is_added = guarded(false, || {
+        add(builder);
+        true
+    });
+    if !is_added {
         builder.give_up();
     }
 }

@@ -52,6 +52,11 @@ fn file(filters: &Filters, number: u64, rng: &mut impl Rng) -> Arc<LentFile> {
     LentFile::new(head(filters, number), read)
 }
 
+/// A column family of the database. `shares`: in its files, that were not given back.
+fn family(filters: &Filters, shares: &Arc<AtomicI64>) -> Arc<ColumnFamily> {
+    filters.tables.databases.open(SESSION, b"/nowhere", true, RowCache::default(), no_files(shares))
+}
+
 fn open(
     filters: &Filters,
     family: &Arc<ColumnFamily>,
@@ -80,13 +85,7 @@ fn open(
 
 /// One life of a database. Prints nothing but what is wrong.
 fn live(filters: &Filters, rng: &mut impl Rng) {
-    let family = filters.tables.databases.open(
-        SESSION,
-        b"/nowhere",
-        true,
-        RowCache::default(),
-        no_files(&Arc::default()),
-    );
+    let family = family(filters, &Arc::default());
     let files: Vec<_> = (1..=16).map(|number| file(filters, number, rng)).collect();
     let mut tables = Vec::new();
     for (number, file) in (1..).zip(&files) {
@@ -165,13 +164,7 @@ fn a_table_that_was_refused_just_before_the_budget_grew_gets_its_units() {
     let mut rng = seed::rng("a_table_that_was_refused_just_before_the_budget_grew");
     let settings = Settings { budget: Budget::Bytes(0), warm_start_every: None, ..Settings::default() };
     let filters = Filters::start(settings, &TEST_ENGINE).expect("the settings are sound");
-    let family = filters.tables.databases.open(
-        SESSION,
-        b"/nowhere",
-        true,
-        RowCache::default(),
-        no_files(&Arc::default()),
-    );
+    let family = family(&filters, &Arc::default());
     let file = file(&filters, 1, &mut rng);
     filters.set_budget_bytes(BUDGET_BYTES).expect("a budget");
     let table = open(&filters, &family, &file, 1, Some(OpenError::NoRoom));
@@ -219,8 +212,7 @@ fn a_closed_database_keeps_nothing_of_the_engine_while_its_chores_wait_for_store
         Settings { budget: Budget::Bytes(BUDGET_BYTES), warm_start_every: None, ..Settings::default() };
     let filters = Filters::start(settings, &TEST_ENGINE).expect("the settings are sound");
     let shares = Arc::default();
-    let family =
-        filters.tables.databases.open(SESSION, b"/nowhere", true, RowCache::default(), no_files(&shares));
+    let family = family(&filters, &shares);
     let file = file(&filters, 1, &mut rng);
     open(&filters, &family, &file, 1, None).close(&filters.tables, false);
     let _hanging = Hanging::all_threads(&filters);

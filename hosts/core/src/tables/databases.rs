@@ -226,7 +226,10 @@ impl Databases {
             return;
         }
         let databases = self.all();
-        let notices = if databases.is_empty() { Vec::new() } else { notices.take() };
+        if databases.is_empty() {
+            return;
+        }
+        let notices = notices.take();
         for database in databases {
             let mut lines = database.lines.lock();
             let room = LINES_MAX - lines.len();

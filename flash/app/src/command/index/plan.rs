@@ -7,6 +7,7 @@ use clap::Args;
 use serde_json::json;
 use springbloom_console::sizes::{self, Size};
 use springbloom_console::{bad_input, output};
+use springbloom_flash_index::{INDEX_PAGE_BYTES, IndexSettings};
 
 /// As measured with 50 million keys (docs/index.md): memory and rates.
 const MEMORY_BYTES_PER_KEY: f64 = 0.75;
@@ -16,8 +17,6 @@ const GETS_PER_SECOND: f64 = 11_200.0;
 const DISK_BYTES_PER_KEY: u64 = 12;
 /// Of an index without keys.
 const EMPTY_BYTES: f64 = (480 << 10) as f64;
-/// The log grows by zones of this size.
-const ZONE_BYTES: u128 = 64 << 20;
 
 /// Say what an index would take: disk, memory and time. Makes nothing
 #[derive(Args, Debug)]
@@ -36,8 +35,10 @@ pub(crate) struct Plan {
 impl Plan {
     pub(super) fn run(&self) -> Result<()> {
         let keys = self.keys as f64;
+        // The log grows by whole zones.
+        let zone_bytes = u128::from(IndexSettings::new(self.keys).zone_pages) * INDEX_PAGE_BYTES as u128;
         let pairs_bytes = u128::from(self.keys) * u128::from(self.pair.bytes + DISK_BYTES_PER_KEY);
-        let disk_bytes = pairs_bytes.next_multiple_of(ZONE_BYTES);
+        let disk_bytes = pairs_bytes.next_multiple_of(zone_bytes);
         let disk_bytes = u64::try_from(disk_bytes).map_err(|_| {
             bad_input(format!(
                 "--keys and --pair take {disk_bytes} bytes of disk, expected less than 2^64 bytes"
