@@ -8,7 +8,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use rocksdb::perf::{PerfContext, PerfMetric, PerfStatsLevel, set_perf_stats};
-use rocksdb::{BlockBasedOptions, ColumnFamilyDescriptor, DB, MergeOperands, Options};
+use rocksdb::{
+    BlockBasedIndexType, BlockBasedOptions, Cache, ColumnFamilyDescriptor, DB, MergeOperands, Options,
+};
 use serde_json::Value;
 use springbloom_rocksdb::inspect::{self, Entry, KeyReport, Verdict};
 use springbloom_rocksdb::listed_tables::{self, KeyOrder, ListedTable};
@@ -198,6 +200,46 @@ fn explanations_are_what_lookups_do() {
     }
 }
 
+/// Level 0 has one table, which a lookup of any key asks, and then none. Nothing stays in the block cache but what is pinned.
+#[test]
+fn pinned_indexes_are_not_read_and_few_tables_are_all_asked() {
+    set_perf_stats(PerfStatsLevel::EnableCount);
+    let mut reads = BTreeMap::new();
+    for case in 0..8 {
+        let [is_partitioned, pins_level_0, pins_top] = [0, 1, 2].map(|bit| case >> bit & 1 == 1);
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut tables = BlockBasedOptions::default();
+        tables.set_block_cache(&Cache::new_lru_cache(0));
+        tables.set_block_size(512);
+        tables.set_metadata_block_size(256);
+        tables.set_cache_index_and_filter_blocks(true);
+        tables.set_pin_l0_filter_and_index_blocks_in_cache(pins_level_0);
+        tables.set_pin_top_level_index_and_filter(pins_top);
+        if is_partitioned {
+            tables.set_index_type(BlockBasedIndexType::TwoLevelIndexSearch);
+        }
+        let mut options = uncompacted();
+        options.set_block_based_table_factory(&tables);
+        elastic(0).install(&mut options).expect("install");
+        let mut db = DB::open(&options, folder.path()).expect("open");
+        (0..KEYS).for_each(|number| db.put(key(number), [b'v'; 60]).expect("put"));
+        db.flush().expect("flush");
+        for level in ["0", "the last"] {
+            drop(db);
+            db = DB::open(&options, folder.path()).expect("open");
+            for key in ["!".to_owned(), key(7), key(700) + "-", "outside".to_owned()] {
+                let (_, [.., blocks]) = looked_up(&db, &key);
+                let (code, report) = explain(folder.path(), &key);
+                let told = (code, &report["blocks"]["no_units"]);
+                assert_eq!(told, (0, &blocks.into()), "{case} {level} {key:?} {report}");
+                *reads.entry((level, blocks)).or_insert(0) += 1;
+            }
+            db.compact_range::<&[u8], &[u8]>(None, None);
+        }
+    }
+    assert!(reads.len() >= 6, "{reads:?}");
+}
+
 #[test]
 fn what_cannot_be_explained_says_why() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -225,7 +267,7 @@ fn what_cannot_be_explained_says_why() {
     refused(&[path, "key", "--family", "other"], "expected one of: default, stock, empty, custom");
     refused(
         &[path, "key", "--family", "custom"],
-        "only the database's own program has the comparator \"of the user\"",
+        "has the comparator \"of the user\", expected that of bytes or its reverse",
     );
     let text = |arguments: &[&str]| {
         let (code, out, err) = run_with(64, &[&["explain", path], arguments].concat());
@@ -234,7 +276,7 @@ fn what_cannot_be_explained_says_why() {
     };
     for (arguments, said) in [
         (&["key", "--family", "empty"][..], "of the 0 tables"),
-        (&["zzz"], "A lookup reads no block"),
+        (&["zzz"], "for 1 of the 1 tables"),
         (&["00000007", "--family", "stock"], "no filter: reads"),
         (&["0x3030303030303037"], "value"),
         (&["00000007-"], "no hotness file that can be used"),

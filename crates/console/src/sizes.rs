@@ -24,10 +24,11 @@ pub fn within(
 ) -> impl Fn(&str) -> Result<Size, String> + Clone + Send + Sync {
     move |text| {
         let size = size_of(text)?;
-        if range.contains(&size.bytes) && size.bytes.is_multiple_of(step) {
+        let most = SIZE_MAX.min(*range.end());
+        if (*range.start()..=most).contains(&size.bytes) && size.bytes.is_multiple_of(step) {
             return Ok(size);
         }
-        let [least, most, multiple] = [*range.start(), *range.end(), step].map(|bytes| Size { bytes });
+        let [least, most, multiple] = [*range.start(), most, step].map(|bytes| Size { bytes });
         let multiples = if step > 1 { format!(" in multiples of {multiple}") } else { String::new() };
         Err(format!("expected {least} to {most}{multiples}"))
     }
@@ -139,7 +140,7 @@ mod tests {
             assert_eq!(text.parse::<Size>().expect(text).bytes, bytes, "{text}");
         }
         for text in ["", "MiB", "-1", "1x", "1.2.3", "99999999999G", "1 i"] {
-            assert!(text.parse::<Size>().is_err(), "{text}");
+            assert!(text.parse::<Size>().is_err() && within(0..=u64::MAX, 1)(text).is_err(), "{text}");
         }
     }
 

@@ -2,7 +2,8 @@
 
 use std::{
     cmp::{Ordering, Reverse},
-    fs,
+    fs::File,
+    io::Read,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -90,10 +91,15 @@ fn shared(name: &[u8], last: Option<&Arc<str>>) -> Arc<str> {
     last.filter(|last| ***last == *name).map_or_else(|| Arc::from(&*name), Arc::clone)
 }
 
+/// More than any sound CURRENT has.
+const CURRENT_BYTES: u64 = 64;
+
 /// The MANIFEST in force: the file CURRENT has its name.
 fn current_manifest(folder: &Path) -> Result<PathBuf, Error> {
     let path = folder.join("CURRENT");
-    let content = fs::read(&path).map_err(|source| Error::Io { path: path.clone(), source })?;
+    let mut content = Vec::new();
+    let read = File::open(&path).and_then(|file| file.take(CURRENT_BYTES).read_to_end(&mut content));
+    read.map_err(|source| Error::Io { path: path.clone(), source })?;
     let content = String::from_utf8_lossy(&content);
     let number = content.strip_suffix('\n').and_then(|name| name.strip_prefix("MANIFEST-"));
     match number.filter(|number| number.bytes().all(|byte| byte.is_ascii_digit())) {

@@ -87,7 +87,8 @@ struct Member {
 struct Fault {
     _broken: Broken,
     store: usize,
-    hangs: bool,
+    /// Also where each read is slow: a lookup of all keys makes thousands.
+    may_last: bool,
     ends_at: u32,
 }
 
@@ -242,7 +243,8 @@ impl World {
         let what = format!("{call:?} {act:?} {by:?} {} after {first} until {ends_at}", STORES[store]);
         self.log.add(format!("{}: {what}", self.clock));
         let broken = Broken::begin_after(first, *call, act, by, &format!("/{}/", STORES[store]));
-        self.faults.push(Fault { _broken: broken, store, hangs: act == Act::Hangs, ends_at });
+        let may_last = matches!(act, Act::Hangs | Act::IsSlow);
+        self.faults.push(Fault { _broken: broken, store, may_last, ends_at });
         let member = &mut self.stores[store];
         (member.is_marred, member.is_marred_now) = (true, true);
     }
@@ -300,10 +302,10 @@ impl World {
             if member.worker.at().is_none() {
                 continue;
             }
-            let may_hang = self.faults.iter().any(|fault| fault.store == store && fault.hangs);
-            let timeout = if may_hang { MOMENT.saturating_sub(begun.elapsed()) } else { IDLE_TIMEOUT };
+            let may_last = self.faults.iter().any(|fault| fault.store == store && fault.may_last);
+            let timeout = if may_last { MOMENT.saturating_sub(begun.elapsed()) } else { IDLE_TIMEOUT };
             let Some((operation, done)) = member.worker.end(timeout) else {
-                assert!(may_hang, "{}: {:?} waits for another store", STORES[store], member.worker.at());
+                assert!(may_last, "{}: {:?} waits for another store", STORES[store], member.worker.at());
                 continue;
             };
             let place = STORES[store];

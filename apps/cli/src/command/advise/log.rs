@@ -18,6 +18,8 @@ pub(crate) struct FamilyOptions {
     /// `nullptr` for none.
     pub(crate) filter_policy: Option<String>,
     pub(crate) cache_index_and_filter_blocks: Option<bool>,
+    pub(crate) pin_l0_filter_and_index_blocks_in_cache: Option<bool>,
+    pub(crate) pin_top_level_index_and_filter: Option<bool>,
     pub(crate) partition_filters: Option<bool>,
     pub(crate) block_cache_bytes: Option<u64>,
     pub(crate) no_block_cache: Option<bool>,
@@ -149,6 +151,13 @@ impl Log {
 }
 
 impl FamilyOptions {
+    /// Whether an open table of this level holds its index, or the top of a partitioned one.
+    pub(crate) fn holds_index(&self, level: i32, is_partitioned: bool) -> bool {
+        let pins_top = is_partitioned && self.pin_top_level_index_and_filter == Some(true);
+        let pins_all = level == 0 && self.pin_l0_filter_and_index_blocks_in_cache == Some(true);
+        self.cache_index_and_filter_blocks == Some(false) || pins_top || pins_all
+    }
+
     /// Takes a line of the table factory's options: `  filter_policy: bloomfilter`, `    capacity : 33554432`.
     fn take(&mut self, line: &str) {
         let Some((name, value)) = line.split_once(':') else { return };
@@ -156,6 +165,10 @@ impl FamilyOptions {
         match name {
             "filter_policy" => self.filter_policy = Some(value.to_owned()),
             "cache_index_and_filter_blocks" => self.cache_index_and_filter_blocks = Some(value == "1"),
+            "pin_l0_filter_and_index_blocks_in_cache" => {
+                self.pin_l0_filter_and_index_blocks_in_cache = Some(value == "1");
+            }
+            "pin_top_level_index_and_filter" => self.pin_top_level_index_and_filter = Some(value == "1"),
             "partition_filters" => self.partition_filters = Some(value == "1"),
             "no_block_cache" => self.no_block_cache = Some(value == "1"),
             "block_cache" => self.block_cache = Some(value.to_owned()),

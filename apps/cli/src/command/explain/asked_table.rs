@@ -60,11 +60,6 @@ impl AskedTable {
         &self.name
     }
 
-    /// Its index, or the upper part of a partitioned one, is in memory as long as it is open.
-    pub(crate) fn hold_index(&mut self) {
-        self.report.iter_mut().for_each(|report| report.index_blocks -= 1);
-    }
-
     /// The units of the key's segment.
     fn probe(&self) -> Option<&Probe> {
         match &self.report.as_ref()?.verdict {

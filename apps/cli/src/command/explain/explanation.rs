@@ -52,10 +52,7 @@ impl Lookup {
 }
 
 impl Explanation {
-    pub(crate) fn of(mut lookup: Lookup) -> Self {
-        if lookup.are_indexes_cached == Some(false) {
-            lookup.tables.iter_mut().for_each(AskedTable::hold_index);
-        }
+    pub(crate) fn of(lookup: Lookup) -> Self {
         let blocks = Blocks {
             now: lookup.saved_seconds_ago.map(|_| lookup.blocks(Units::Resident)),
             all_units: lookup.blocks(Units::All),
@@ -79,7 +76,7 @@ impl Explanation {
             &self.lookup;
         writeln!(
             out,
-            "Key \"{key}\": in the key range of {} of the {tables_of_family} tables of column family {:?}",
+            "Key \"{key}\": for {} of the {tables_of_family} tables of column family {:?}",
             tables.len(),
             column_family
         )?;
@@ -110,7 +107,9 @@ impl Explanation {
         }
         let indexes = match are_indexes_cached {
             Some(false) => "An open table holds its index in memory.",
-            Some(true) => "Indexes are read through the block cache, unless the budget holds them.",
+            Some(true) => {
+                "Indexes are read through the block cache, but for pinned ones and those in the budget."
+            }
             None => "The LOG does not say where indexes are; they are counted as read.",
         };
         Ok(writeln!(out, "{indexes}")?)
