@@ -418,7 +418,7 @@ fn a_plan_says_what_create_then_takes() {
     assert!((taken..1.1 * taken).contains(&told), "{told} of {taken}");
     // Ten times the keys take ten times as much.
     for (kind, fields) in
-        [("set", ["check_seconds", "add_seconds"]), ("index", ["disk_bytes", "put_seconds"])]
+        [("set", ["check_seconds", "check_seconds"]), ("index", ["disk_bytes", "put_seconds"])]
     {
         let [few, many] = ["1e8", "1e9"].map(|keys| json_of(&[kind, "plan", "--keys", keys]));
         for field in fields {
@@ -426,10 +426,18 @@ fn a_plan_says_what_create_then_takes() {
             assert!((9.0..11.0).contains(&times), "{field}: {few} {many}");
         }
     }
+    // More memory writes less, in less time.
+    let [little, much] =
+        ["16MiB", "256MiB"].map(|memory| json_of(&["set", "plan", "--keys", "2e9", "--memory", memory]));
+    for field in ["written_bytes", "add_seconds"] {
+        let times = little[field].as_f64().unwrap_or_default() / much[field].as_f64().unwrap_or(1.0);
+        assert!((3.0..50.0).contains(&times), "{field}: {little} {much}");
+    }
     let told = Command::cargo_bin("springflash")
         .expect("the program is built")
-        .args(["set", "plan", "--keys", "1e9"])
+        .args(["set", "plan", "--keys", "2e9"])
         .assert();
-    told.success()
-        .stdout(predicate::str::contains("disk: 1.").and(predicate::str::contains("rates measured")));
+    let rows = ["With 16 MiB of memory: 2.5", "With 256 MiB of memory: 6.7"].map(predicate::str::contains);
+    let [little, much] = rows;
+    told.success().stdout(little.and(much).and(predicate::str::contains("of one machine")));
 }

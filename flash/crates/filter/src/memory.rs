@@ -5,7 +5,7 @@ use crate::geometry::{Geometry, Layout, Update};
 use crate::page_cache::PageCache;
 use crate::pending::{Pending, PendingShape};
 use crate::settings::{BufferSettings, MemorySize};
-use crate::state::blocks_for;
+use crate::state::{COMMIT_UPDATES_MAX, blocks_for};
 use springbloom_page_device::{AlignedBuf, FlashError};
 
 /// Upper bound of the groups that one flush reads, changes and writes together. Keeps a device busy.
@@ -109,6 +109,28 @@ impl MemoryPlan {
         }
         let expected_bytes = scarce.fixed_bytes + PENDING_BYTES_MIN;
         Err(FlashError::BudgetTooSmall { got_bytes: bytes, expected_bytes })
+    }
+
+    /// Bytes written to pages and log until `keys` distinct keys are in their pages, about.
+    pub(crate) fn written_bytes(&self, geometry: &Geometry, group_pages: u32, keys: u64) -> u64 {
+        let (keys, log_blocks) = (keys as f64, self.log_blocks(geometry) as f64);
+        let per_block = COMMIT_UPDATES_MAX as f64 / blocks_for(COMMIT_UPDATES_MAX as u64) as f64;
+        // A snapshot takes at most half of the log.
+        let updates_max = (log_blocks / 2.0 * per_block).min(self.updates_max as f64).min(keys);
+        let updates = self.shape.updates_in(self.pending_bytes_max).min(updates_max);
+        let group_pages = f64::from(group_pages.min(geometry.page_count));
+        let groups = f64::from(geometry.page_count) / group_pages;
+        let bytes = |updates: f64| {
+            let dirty = -f64::exp_m1(-updates / group_pages);
+            // Clean pages between two dirty ones are written, too.
+            group_pages * (dirty + dirty * dirty * (1.0 - dirty)) * f64::from(geometry.page_bytes)
+        };
+        // Twice the mean of all groups, as those that were just flushed have none. In the end all are flushed.
+        let flushed = 2.0 * updates / groups + 1.0;
+        let pages = (keys - updates) / flushed * bytes(flushed) + groups * bytes(updates / groups);
+        // Each generation repeats what is pending.
+        let log = keys / (per_block - updates / log_blocks) * LOG_PAGE_BYTES as f64;
+        (pages + log) as u64
     }
 
     /// The structure for pending updates.

@@ -74,13 +74,14 @@ impl FlashFilter {
         FlashFilter::assemble(storage, buffer, vec![Arc::new(layer)], wal, memory, 0)
     }
 
-    /// Bytes on disk of a new filter: its file and its log.
+    /// Bytes on disk of a new filter with its log, and bytes written, about, to fill it with distinct keys in long batches.
     ///
     /// # Errors
     /// Those of [`FlashFilter::create`] for these settings.
-    pub fn disk_bytes(settings: &FilterSettings, buffer: BufferSettings) -> Result<u64, FlashError> {
+    pub fn costs(settings: &FilterSettings, buffer: BufferSettings) -> Result<(u64, u64), FlashError> {
         let (header, memory) = check(settings, &buffer)?;
-        Ok(header.file_bytes().saturating_add(memory.log_bytes(&header.geometry)))
+        let disk_bytes = header.file_bytes().saturating_add(memory.log_bytes(&header.geometry));
+        Ok((disk_bytes, memory.written_bytes(&header.geometry, buffer.group_pages, header.capacity_keys)))
     }
 
     /// [`FlashFilter::open`] in any storage. Opens for lookups only if the storage is not writable.
@@ -123,10 +124,17 @@ impl FlashFilter {
         } else {
             let mut wal = filter.wal.lock();
             watch.expect(wal.payload_bytes_max());
-            wal.replay(&mut |commit| watch.advance(commit.len() as u64))?;
+            let mut logged = 0;
+            wal.replay(&mut |commit| {
+                logged += updates_of(commit).count() as u64;
+                watch.advance(commit.len() as u64)
+            })?;
             let reads_log = !wal.is_empty();
             drop(wal);
             filter.reads_log = reads_log;
+            // The bits of the pages were counted before this log began.
+            filter.state().pending.count_logged(logged);
+            filter.writer.get_mut().recovered(logged.saturating_sub(chain.pending_updates));
         }
         Ok(filter)
     }

@@ -134,6 +134,12 @@ impl PendingShape {
         self.chains() * size_of::<u32>() as u64 + CHUNK_BYTES_MAX
     }
 
+    /// Updates that take `bytes`, about: the newest chunk of a chain is half full.
+    pub(crate) fn updates_in(&self, bytes: u64) -> f64 {
+        let (chunks, values) = (bytes as f64 / self.chunk_bytes() as f64, self.chunk_values as f64);
+        (chunks * values - self.chains() as f64 * (values - 1.0) / 2.0).max(chunks)
+    }
+
     fn chains(&self) -> u64 {
         u64::from(self.page_count) * u64::from(self.chains_per_page)
     }
@@ -222,6 +228,11 @@ impl Pending {
     /// Number of pending updates.
     pub(crate) fn len(&self) -> u64 {
         self.updates.load(Ordering::Relaxed)
+    }
+
+    /// Counts updates that a reader leaves in the log.
+    pub(crate) fn count_logged(&self, updates: u64) {
+        self.updates.fetch_add(updates, Ordering::Relaxed);
     }
 
     /// Memory of the pending updates, in bytes.

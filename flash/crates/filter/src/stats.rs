@@ -37,7 +37,7 @@ pub struct FilterInfo {
     pub layers: Vec<LayerInfo>,
     /// Number of insertions, repetitions included. Keys inserted again while they were pending are not counted after the next opening.
     pub insertions: u64,
-    /// Pending updates.
+    /// Pending updates, or those in the log of an interrupted writer.
     pub pending_updates: u64,
     /// Memory of the open filter in bytes, without the buffers of running lookups.
     pub memory_bytes: u64,

@@ -68,6 +68,30 @@ fn groups_of_one_page_with_clean_pages_between_them_are_flushed_together() {
 }
 
 #[test]
+fn filling_a_filter_writes_as_much_as_told_before() {
+    // From a few updates for a group of pages to hundreds.
+    for (capacity, memory_bytes) in [(3_000_000, 200 << 10), (1_000_000, 300 << 10), (500_000, 3 << 20)] {
+        let (settings, buffer) =
+            (FilterSettings::new(capacity, 0.01), BufferSettings::with_memory_bytes(memory_bytes));
+        let (_, told) = FlashFilter::costs(&settings, buffer).unwrap();
+        let filter = FlashFilter::create_in(memory(), &settings, buffer).unwrap();
+        let created = filter.stats().log_bytes_written;
+        for first in (0..capacity).step_by(8192) {
+            filter.insert_many(&keys(1, first..capacity.min(first + 8192))).unwrap();
+            filter.commit().unwrap();
+        }
+        filter.flush().unwrap();
+        let stats = filter.stats();
+        let written = stats.page_bytes_written + stats.log_bytes_written - created;
+        let ratio = told as f64 / written as f64;
+        assert!(
+            (1.0 / 1.3..1.3).contains(&ratio),
+            "{capacity} {memory_bytes}: {told} of {written}, {stats:?}"
+        );
+    }
+}
+
+#[test]
 fn single_and_batched_lookups_agree() {
     for layout in LAYOUTS {
         let settings = FilterSettings::new(5000, 0.2).layout(layout);

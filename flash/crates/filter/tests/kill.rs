@@ -44,6 +44,14 @@ fn nothing_acknowledged_is_lost_when_the_process_is_killed() {
     for kill in 0..kills {
         let life = Duration::from_millis(rng.random_range(20..250));
         acknowledged = kill_child(TEST, directory.path(), acknowledged, life).unwrap_or(acknowledged);
+        // What is read without recovering it is counted.
+        if let Ok(filter) = FlashFilter::open_read_only(directory.path(), buffer()) {
+            let info = filter.info();
+            assert!(info.insertions >= acknowledged, "kill {kill}: {info:?}, {acknowledged} acknowledged");
+            let held = info.layers[0].estimated_keys;
+            assert!(held >= 0.98 * acknowledged as f64, "kill {kill}: {info:?}, {acknowledged} acknowledged");
+            assert!(held < 1.02 * info.insertions as f64 + 1000.0, "kill {kill}: {info:?}");
+        }
         let Ok(filter) = FlashFilter::open(directory.path(), buffer()) else {
             assert_eq!(acknowledged, 0, "kill {kill}: a filter with acknowledged keys does not open");
             continue;

@@ -9,7 +9,7 @@ use springbloom_console::sizes::{self, Size};
 use springbloom_console::{bad_input, output};
 use springbloom_flash_index::{INDEX_PAGE_BYTES, IndexSettings};
 
-/// As measured with 50 million keys (docs/index.md): memory and rates.
+/// As measured (docs/index.md): memory and rates.
 const MEMORY_BYTES_PER_KEY: f64 = 0.75;
 const PUTS_PER_SECOND: f64 = 112_000.0;
 const GETS_PER_SECOND: f64 = 11_200.0;
@@ -62,7 +62,7 @@ impl Plan {
                 "disk: about {disk}, without what was replaced or deleted\n\
                  memory: about {memory} while it is open\n\
                  putting all keys: about {put_seconds:.0} seconds; getting as many: about {get_seconds:.0} seconds\n\
-                 All are computed from what was measured with 50 million keys on one machine with two cores and an SSD."
+                 All are computed from what was measured on one busy machine with two cores and an SSD."
             )?)
         })
     }

@@ -62,7 +62,7 @@ fn print(info: &FilterInfo, is_full: bool, out: &mut impl Write) -> Result<()> {
     }
     writeln!(
         out,
-        "insertions: {} ({} updates not written to their pages yet)\nmemory: {}\nfalse positive rate: {:.2e}{}",
+        "insertions: {} ({} updates left in the log for `add` or `check` to recover)\nmemory: {}\nfalse positive rate: {:.2e}{}",
         info.insertions,
         info.pending_updates,
         Size { bytes: info.memory_bytes },

@@ -17,17 +17,13 @@ use crate::opening::SET;
 pub(crate) struct MemoryOptions {
     /// Memory for buffered keys, tables and pages
     #[arg(long, value_name = "SIZE", default_value = "16MiB")]
-    memory: Size,
+    pub(super) memory: Size,
     /// Part of --memory that caches pages
     #[arg(long, value_name = "SIZE", default_value = "0")]
     cache: Size,
 }
 
 impl MemoryOptions {
-    pub(super) fn bytes(&self) -> u64 {
-        self.memory.bytes
-    }
-
     pub(super) fn settings(&self) -> Result<BufferSettings> {
         let MemoryOptions { memory, cache } = *self;
         if let Some(bytes) = proc::memory_bytes().filter(|bytes| memory.bytes > *bytes) {

@@ -7,16 +7,19 @@ use clap::Args;
 use serde_json::json;
 use springbloom_console::output;
 use springbloom_console::sizes::{self, Size};
-use springbloom_flash_filter::{FilterSettings, FlashFilter};
+use springbloom_flash_filter::{BufferSettings, FilterSettings, FlashFilter, MemorySize};
 
 use super::open::MemoryOptions;
 use crate::flash::explain;
 
 /// Keys added per second in batches (commit 2202ba0), and looked up (commit 6e843b1).
 const KEYS_PER_SECOND: f64 = 773_900.0;
+/// Supposed of the disk: bytes that flushes write while they read as many. So 2e9 keys in 16 MiB are added at a ninth of the rate above; a
+/// sixth to a tenth was seen (commit aa83ce97).
+const BYTES_PER_SECOND: f64 = 150e6;
 const LOOKUPS_PER_SECOND: f64 = 62_200.0;
 
-/// Say what a set would take: disk, memory and time. Makes nothing
+/// Say what a set would take, with --memory and with more: disk, time and bytes written. Makes nothing
 #[derive(Args, Debug)]
 pub(crate) struct Plan {
     /// Distinct keys that the set should hold, such as 1000000, 1e9, 2.5M or 1G (multiples of 1,000)
@@ -34,30 +37,42 @@ pub(crate) struct Plan {
 
 impl Plan {
     pub(super) fn run(&self) -> Result<()> {
-        let settings = FilterSettings::new(self.keys, self.fpr);
-        let disk_bytes = FlashFilter::disk_bytes(&settings, self.memory.settings()?).map_err(explain)?;
-        let (add_seconds, check_seconds) =
-            (self.keys as f64 / KEYS_PER_SECOND, self.keys as f64 / LOOKUPS_PER_SECOND);
+        let (settings, given) = (FilterSettings::new(self.keys, self.fpr), self.memory.settings()?);
+        let keys = self.keys as f64;
+        let costs = |memory: Size| -> Result<(Size, Size, f64)> {
+            let buffer = BufferSettings { memory: MemorySize::Bytes(memory.bytes), ..given };
+            let (disk, written) = FlashFilter::costs(&settings, buffer).map_err(explain)?;
+            let seconds = keys / KEYS_PER_SECOND + written as f64 / BYTES_PER_SECOND;
+            Ok((Size { bytes: disk }, Size { bytes: written }, seconds))
+        };
+        let (memory, check_seconds) = (self.memory.memory, keys / LOOKUPS_PER_SECOND);
         if self.json {
+            let (disk, written, add_seconds) = costs(memory)?;
             return output::json(&json!({
                 "keys": self.keys,
                 "fpr": self.fpr,
-                "disk_bytes": disk_bytes,
-                "memory_bytes": self.memory.bytes(),
+                "disk_bytes": disk.bytes,
+                "memory_bytes": memory.bytes,
+                "written_bytes": written.bytes,
                 "add_seconds": add_seconds,
                 "check_seconds": check_seconds,
             }));
         }
-        let (disk, memory) = (Size { bytes: disk_bytes }, Size { bytes: self.memory.bytes() });
-        let bits = 8.0 * disk_bytes as f64 / self.keys as f64;
         output::report(|out| {
+            for times in [1, 4, 16] {
+                let memory = Size { bytes: memory.bytes.saturating_mul(times) };
+                let (disk, written, seconds) = costs(memory)?;
+                writeln!(
+                    out,
+                    "With {memory} of memory: {disk} of disk; adding all keys takes {seconds:.0} seconds, {:.0} keys per second, \
+                     and writes {written}",
+                    keys / seconds
+                )?;
+            }
             Ok(writeln!(
                 out,
-                "disk: {disk}, {bits:.1} bits per key\n\
-                     memory: {memory} while it is open (--memory)\n\
-                     adding all keys: about {add_seconds:.0} seconds; checking as many: about {check_seconds:.0} seconds\n\
-                     The seconds follow from rates measured with ten million keys on one machine with two cores and an SSD. More keys \
-                     for the same memory take longer."
+                "Checking as many takes {check_seconds:.0} seconds. Times are about those of one machine with two cores and an SSD that \
+                     reads 150 MB/s and writes as much meanwhile."
             )?)
         })
     }
