@@ -72,9 +72,8 @@ impl Explain {
         for table in tables {
             let read = self.database.read(&table, |path| {
                 let mut report = inspect::key(path, &self.key, order)?;
-                if options.is_some_and(|options| options.holds_index(table.level, report.index_blocks > 1)) {
-                    report.index_blocks -= 1;
-                }
+                report.index_blocks -=
+                    options.map_or(0, |options| options.held_index_blocks(table.level, report.index_blocks));
                 let used = usage.as_ref().map(|usage| usage.of_table(path)).transpose();
                 Ok((report, used.ok().flatten().flatten()))
             })?;

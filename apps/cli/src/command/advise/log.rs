@@ -20,6 +20,8 @@ pub(crate) struct FamilyOptions {
     pub(crate) cache_index_and_filter_blocks: Option<bool>,
     pub(crate) pin_l0_filter_and_index_blocks_in_cache: Option<bool>,
     pub(crate) pin_top_level_index_and_filter: Option<bool>,
+    /// 2 for a partitioned one.
+    pub(crate) index_type: Option<String>,
     pub(crate) partition_filters: Option<bool>,
     pub(crate) block_cache_bytes: Option<u64>,
     pub(crate) no_block_cache: Option<bool>,
@@ -151,11 +153,15 @@ impl Log {
 }
 
 impl FamilyOptions {
-    /// Whether an open table of this level holds its index, or the top of a partitioned one.
-    pub(crate) fn holds_index(&self, level: i32, is_partitioned: bool) -> bool {
-        let pins_top = is_partitioned && self.pin_top_level_index_and_filter == Some(true);
-        let pins_all = level == 0 && self.pin_l0_filter_and_index_blocks_in_cache == Some(true);
-        self.cache_index_and_filter_blocks == Some(false) || pins_top || pins_all
+    /// How many of the index blocks that a lookup asks for an open table of this level holds: that of an index, or the top and the part of
+    /// a partitioned one.
+    pub(crate) fn held_index_blocks(&self, level: i32, asked: u64) -> u64 {
+        let is_partitioned = asked > 1 || self.index_type.as_deref() == Some("2");
+        let pins_parts = level == 0 && self.pin_l0_filter_and_index_blocks_in_cache == Some(true);
+        let pins_top =
+            if is_partitioned { self.pin_top_level_index_and_filter == Some(true) } else { pins_parts };
+        let holds_top = pins_top || self.cache_index_and_filter_blocks == Some(false);
+        u64::from(holds_top) + u64::from(asked > 1 && pins_parts)
     }
 
     /// Takes a line of the table factory's options: `  filter_policy: bloomfilter`, `    capacity : 33554432`.
@@ -169,6 +175,7 @@ impl FamilyOptions {
                 self.pin_l0_filter_and_index_blocks_in_cache = Some(value == "1");
             }
             "pin_top_level_index_and_filter" => self.pin_top_level_index_and_filter = Some(value == "1"),
+            "index_type" => self.index_type = Some(value.to_owned()),
             "partition_filters" => self.partition_filters = Some(value == "1"),
             "no_block_cache" => self.no_block_cache = Some(value == "1"),
             "block_cache" => self.block_cache = Some(value.to_owned()),
