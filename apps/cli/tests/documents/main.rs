@@ -6,6 +6,7 @@ mod links;
 mod measured;
 mod names;
 mod records;
+mod tables;
 mod widths;
 
 use std::{
