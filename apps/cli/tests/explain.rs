@@ -276,7 +276,7 @@ fn what_cannot_be_explained_says_why() {
     };
     for (arguments, said) in [
         (&["key", "--family", "empty"][..], "of the 0 tables"),
-        (&["zzz"], "for 1 of the 1 tables"),
+        (&["zzz"], "asks up to 1 of the 1 tables"),
         (&["00000007", "--family", "stock"], "no filter: reads"),
         (&["0x3030303030303037"], "value"),
         (&["00000007-"], "no hotness file that can be used"),

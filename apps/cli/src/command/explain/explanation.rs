@@ -76,7 +76,7 @@ impl Explanation {
             &self.lookup;
         writeln!(
             out,
-            "Key \"{key}\": for {} of the {tables_of_family} tables of column family {:?}",
+            "Key \"{key}\": a lookup asks up to {} of the {tables_of_family} tables of column family {:?}",
             tables.len(),
             column_family
         )?;
