@@ -46,6 +46,8 @@ const STORES: [&str; 4] = ["healthy0", "healthy1", "broken0", "broken1"];
 const HEALTHY: usize = 2;
 /// What a hang keeps may end within it all the same, as another thread does it.
 const MOMENT: Duration = Duration::from_millis(5);
+/// Each read of a slow store takes 20 ms, and a lookup of all keys makes thousands.
+const SLOW_TIMEOUT: Duration = Duration::from_secs(240);
 const CAPACITIES: std::ops::Range<usize> = 4 << 20..24 << 20;
 
 /// What concerns all stores.
@@ -87,8 +89,7 @@ struct Member {
 struct Fault {
     _broken: Broken,
     store: usize,
-    /// Also where each read is slow: a lookup of all keys makes thousands.
-    may_last: bool,
+    act: Act,
     ends_at: u32,
 }
 
@@ -243,8 +244,7 @@ impl World {
         let what = format!("{call:?} {act:?} {by:?} {} after {first} until {ends_at}", STORES[store]);
         self.log.add(format!("{}: {what}", self.clock));
         let broken = Broken::begin_after(first, *call, act, by, &format!("/{}/", STORES[store]));
-        let may_last = matches!(act, Act::Hangs | Act::IsSlow);
-        self.faults.push(Fault { _broken: broken, store, may_last, ends_at });
+        self.faults.push(Fault { _broken: broken, store, act, ends_at });
         let member = &mut self.stores[store];
         (member.is_marred, member.is_marred_now) = (true, true);
     }
@@ -302,10 +302,15 @@ impl World {
             if member.worker.at().is_none() {
                 continue;
             }
-            let may_last = self.faults.iter().any(|fault| fault.store == store && fault.may_last);
-            let timeout = if may_last { MOMENT.saturating_sub(begun.elapsed()) } else { IDLE_TIMEOUT };
+            let has = |act| self.faults.iter().any(|fault| fault.store == store && fault.act == act);
+            let may_hang = has(Act::Hangs);
+            let timeout = match may_hang {
+                true => MOMENT.saturating_sub(begun.elapsed()),
+                false if has(Act::IsSlow) => SLOW_TIMEOUT,
+                false => IDLE_TIMEOUT,
+            };
             let Some((operation, done)) = member.worker.end(timeout) else {
-                assert!(may_last, "{}: {:?} waits for another store", STORES[store], member.worker.at());
+                assert!(may_hang, "{}: {:?} waits for another store", STORES[store], member.worker.at());
                 continue;
             };
             let place = STORES[store];

@@ -20,8 +20,7 @@ pub(crate) struct FamilyOptions {
     pub(crate) cache_index_and_filter_blocks: Option<bool>,
     pub(crate) pin_l0_filter_and_index_blocks_in_cache: Option<bool>,
     pub(crate) pin_top_level_index_and_filter: Option<bool>,
-    /// 2 for a partitioned one.
-    pub(crate) index_type: Option<String>,
+    pub(crate) has_partitioned_index: Option<bool>,
     pub(crate) partition_filters: Option<bool>,
     pub(crate) block_cache_bytes: Option<u64>,
     pub(crate) no_block_cache: Option<bool>,
@@ -156,7 +155,7 @@ impl FamilyOptions {
     /// How many of the index blocks that a lookup asks for an open table of this level holds: that of an index, or the top and the part of
     /// a partitioned one.
     pub(crate) fn held_index_blocks(&self, level: i32, asked: u64) -> u64 {
-        let is_partitioned = asked > 1 || self.index_type.as_deref() == Some("2");
+        let is_partitioned = asked > 1 || self.has_partitioned_index == Some(true);
         let pins_parts = level == 0 && self.pin_l0_filter_and_index_blocks_in_cache == Some(true);
         let pins_top =
             if is_partitioned { self.pin_top_level_index_and_filter == Some(true) } else { pins_parts };
@@ -175,7 +174,7 @@ impl FamilyOptions {
                 self.pin_l0_filter_and_index_blocks_in_cache = Some(value == "1");
             }
             "pin_top_level_index_and_filter" => self.pin_top_level_index_and_filter = Some(value == "1"),
-            "index_type" => self.index_type = Some(value.to_owned()),
+            "index_type" => self.has_partitioned_index = Some(value == "2"), // kTwoLevelIndexSearch
             "partition_filters" => self.partition_filters = Some(value == "1"),
             "no_block_cache" => self.no_block_cache = Some(value == "1"),
             "block_cache" => self.block_cache = Some(value.to_owned()),
