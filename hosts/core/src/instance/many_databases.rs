@@ -8,7 +8,7 @@ use std::{
 };
 
 use springbloom_format::{BlockHeader, StoredHotness};
-use springbloom_manager::{BytewiseOrder, Outcome};
+use springbloom_manager::{BytewiseOrder, KnownTable, Outcome, SegmentUse};
 use tempfile::TempDir;
 
 use super::Filters;
@@ -20,19 +20,13 @@ use crate::{
     settings::Settings,
     tables::{
         databases::ColumnFamily,
-        open_table::{self, OpenTable, Opening},
+        open_table::{self, OpenError, OpenTable, Opening},
         unit_builder::UnitBuilder,
     },
     warm_start::hotness_file::{read, replace},
 };
 
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
-
-/// A file of which nothing is read.
-fn no_file() -> Arc<LentFile> {
-    let head = OwnedHead { bytes: Vec::new(), block_offset: 0, session: Vec::new() };
-    LentFile::new(head, || 4)
-}
 
 /// A database that is open for writing.
 struct Store<'f> {
@@ -55,6 +49,10 @@ impl<'f> Store<'f> {
 
     /// Writes the table with that number, if it is new, and opens it.
     fn open_table(&mut self, folder: &TempDir, number: u64) {
+        self.try_to_open_table(folder, number).expect("there is room");
+    }
+
+    fn try_to_open_table(&mut self, folder: &TempDir, number: u64) -> Result<(), OpenError> {
         let path = folder.path().join(format!("{number:06}.sst"));
         fs::write(&path, "").expect("write");
         let session = folder.path().as_os_str().as_bytes();
@@ -68,6 +66,8 @@ impl<'f> Store<'f> {
         (0..100u32).for_each(|key| builder.add(&key.to_be_bytes(), 100));
         let block = builder.finish();
         let head_bytes = BlockHeader::parse(block).expect("a block").head_bytes() as usize;
+        let head =
+            || OwnedHead { bytes: block[..head_bytes].to_vec(), block_offset: 0, session: session.to_vec() };
         let opening = Opening {
             tables: self.filters.tables.clone(),
             family: self.family.clone(),
@@ -76,15 +76,13 @@ impl<'f> Store<'f> {
             is_of_prefixes: false,
             level: Some(1),
             is_bytewise: true,
-            file: lent(&no_file()),
+            file: lent(&LentFile::new(head(), || 0)),
             index_bytes: 0,
             number: AtomicU64::new(0),
         };
-        let head =
-            OwnedHead { bytes: block[..head_bytes].to_vec(), block_offset: 0, session: session.to_vec() };
-        let (table, opened) = open_table::open(opening, &BytewiseOrder, Ok(head));
-        opened.expect("there is room");
+        let (table, opened) = open_table::open(opening, &BytewiseOrder, Ok(head()));
         self.tables.extend(table);
+        opened
     }
 
     fn look_up(&self) {
@@ -166,6 +164,43 @@ fn only_what_changed_is_written_and_that_is_judged_by_the_databases_own_visits()
     save_all(&filters);
     again.close();
     assert_eq!(are_written(&folders), [false; 5], "all of it was remembered");
+}
+
+/// Visits of each table that are known.
+fn known_visits(store: &Store<'_>) -> Vec<f32> {
+    let mut visits = Vec::new();
+    let take = |_: KnownTable<'_>, segments: Vec<SegmentUse>| visits.push(segments[0].hotness.access_count);
+    store.filters.tables.manager.visit_uses(store.family.database.scopes(), take);
+    visits
+}
+
+#[test]
+fn what_is_remembered_of_a_table_outlives_an_opening_without_room() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let first = filters();
+    let mut store = Store::open(&first, &folder);
+    store.open_table(&folder, 1);
+    (0..100).for_each(|_| store.look_up());
+    assert!(first.wait_idle(IDLE_TIMEOUT));
+    let known = known_visits(&store);
+    store.close();
+    // The least budget has no room for what the file tells, the next ones have none for the table.
+    for more_bytes in [0, 64, 96, 128] {
+        let filters = filters();
+        filters.set_budget_bytes(0).expect("a budget");
+        let buffers = filters.stats().used.buffers;
+        filters.set_budget_bytes((buffers + more_bytes) as u64).expect("a budget");
+        let mut store = Store::open(&filters, &folder);
+        assert_eq!(store.try_to_open_table(&folder, 1), Err(OpenError::NoRoom), "{more_bytes}");
+        // Nothing that is known yet replaces the file.
+        store.close();
+        let mut store = Store::open(&filters, &folder);
+        assert_eq!(store.try_to_open_table(&folder, 1), Err(OpenError::NoRoom), "{more_bytes}");
+        filters.set_budget_bytes(1 << 20).expect("a budget");
+        wait_while(|| store.tables[0].handle().is_none());
+        assert_eq!(known_visits(&store), known, "{more_bytes}");
+        store.close();
+    }
 }
 
 #[test]

@@ -13,8 +13,8 @@ use std::{
 use springbloom_filter::GroupShape;
 use springbloom_format::{Contents, Directory};
 use springbloom_manager::{
-    BytewiseOrder, Fences, KeyOrder, Reservation, SegmentUse, TableHandle, TableId, TableSpec, WaitingTable,
-    WaitsFor, allocated_bytes,
+    BytewiseOrder, Fences, KeyOrder, Reservation, TableHandle, TableId, TableSpec, WaitingTable, WaitsFor,
+    allocated_bytes,
 };
 
 use super::{
@@ -26,6 +26,7 @@ use super::{
 use crate::{
     engine::{OpenFile, OwnedHead},
     identity::stored_id,
+    warm_start::folder::Remembered,
 };
 
 /// What a table is opened with, except for its directory.
@@ -189,7 +190,7 @@ struct Prepared {
     id: TableId,
     file: TableFile,
     location: Arc<TableLocation>,
-    remembered: Option<Vec<SegmentUse>>,
+    remembered: Option<Remembered>,
 }
 
 impl Prepared {
@@ -211,7 +212,7 @@ impl Prepared {
         let location = tables.location(database, path).ok_or(OpenError::Unreadable)?;
         let folder = location.folder.as_ref();
         let stored_id = stored_id(&head.session, opening.file_number, &head.bytes);
-        let remembered = folder.and_then(|folder| folder.take(&tables.manager, stored_id, number));
+        let remembered = folder.and_then(|folder| folder.remembered(&tables.manager, stored_id, number));
         let id = location.id_of(&file, stored_id);
         if let Some(folder) = folder
             && remembered.is_none()
@@ -242,6 +243,7 @@ impl Prepared {
         let Self { shapes, fences, id, file, location, remembered } = self;
         opening.tables.unmark(id);
         let locator = file.to_locator();
+        let (entry, warm_start) = remembered.map(|Remembered { key, segments }| (key, segments)).unzip();
         let spec = TableSpec {
             id,
             scope: opening.family.scope(opening.is_of_prefixes),
@@ -249,13 +251,16 @@ impl Prepared {
             order,
             shapes,
             fences,
-            source: location,
+            source: location.clone(),
             locator: &locator,
             index_bytes: opening.index_bytes,
-            warm_start: remembered,
+            warm_start,
         };
         let registered = opening.tables.manager.register_with(spec, more_bytes);
         let (handle, reservation) = registered.ok_or(OpenError::NoRoom)?;
+        if let (Some(entry), Some(folder)) = (entry, &location.folder) {
+            folder.forget(entry);
+        }
         opening.tables.open_files.add(handle.slot(), opening.file.clone());
         Ok((handle, reservation))
     }

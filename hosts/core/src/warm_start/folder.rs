@@ -34,11 +34,31 @@ pub(crate) struct Folder {
     is_lock_held: OnceLock<bool>,
 }
 
+/// Identity of a table, and number of its file.
+type EntryKey = (u64, u64);
+
+/// What the file tells of a table.
+pub(crate) struct Remembered {
+    pub(crate) key: EntryKey,
+    pub(crate) segments: Vec<SegmentUse>,
+}
+
+/// What became of the file.
+#[derive(Debug, Default)]
+enum FileState {
+    #[default]
+    Unread,
+    /// The budget lacked room for what it tells, which takes this many bytes. It is read when there is room, and not replaced until then.
+    NoRoom { bytes: usize },
+    /// Nothing more can be had of it.
+    Read,
+}
+
 #[derive(Debug, Default)]
 struct State {
-    is_loaded: bool,
-    /// Tables of the file that were not opened yet, by identity and number of their files.
-    waiting: BTreeMap<(u64, u64), Vec<StoredSegment>>,
+    file: FileState,
+    /// Tables of the file that were not opened yet.
+    waiting: BTreeMap<EntryKey, Vec<StoredSegment>>,
     waiting_reservation: Option<Reservation>,
     /// There is a file, so that a next start is not cold as it is.
     has_file: bool,
@@ -57,20 +77,25 @@ impl Folder {
         }
     }
 
-    /// A table's entry in the file, which is read when the first one is asked for.
-    pub(crate) fn take(
+    /// A table's entry in the file, which is read when the first one is asked for. It stays until it is [forgotten](Self::forget).
+    pub(crate) fn remembered(
         &self,
         manager: &Manager,
         stored_id: u64,
         file_number: u64,
-    ) -> Option<Vec<SegmentUse>> {
+    ) -> Option<Remembered> {
         let mut state = self.state.lock();
-        if !mem::replace(&mut state.is_loaded, true)
+        if !matches!(state.file, FileState::Read)
             && let Err(why) = self.load(manager, &mut state)
         {
             manager.notices().warn(why);
         }
-        state.take_waiting(stored_id, file_number)
+        state.remembered(stored_id, file_number)
+    }
+
+    /// A table is open with its entry. Waits for no read: what is remembered was read before.
+    pub(crate) fn forget(&self, key: EntryKey) {
+        self.state.lock().forget(key);
     }
 
     /// Whether there is a file. Without one, there is nothing to keep until lookups come.
@@ -93,8 +118,14 @@ impl Folder {
         self.is_lock_held.get().copied()
     }
 
-    /// Errs with why the start is cold.
+    /// Errs with why the start is cold, once for each reason.
     fn load(&self, manager: &Manager, state: &mut State) -> Result<(), String> {
+        if let FileState::NoRoom { bytes } = state.file
+            && manager.reserve(bytes).is_none()
+        {
+            return Ok(());
+        }
+        let before = mem::replace(&mut state.file, FileState::Read);
         let read = hotness_file::read(self.engine, &self.path);
         let stored = read.map_err(|error| {
             format!("what was remembered of filter use is not usable, a cold start: {error}")
@@ -105,10 +136,10 @@ impl Folder {
         let bytes = segments * size_of::<StoredSegment>() + stored.tables.len() * size_of::<StoredTable>();
         state.waiting_reservation = manager.reserve(bytes);
         if state.waiting_reservation.is_none() {
+            state.file = FileState::NoRoom { bytes };
             let path = self.path.display();
-            return Err(format!(
-                "{path}: no room in the filter budget for what was remembered of filter use, a cold start"
-            ));
+            let why = "no room in the filter budget for what was remembered of filter use, a cold start until there is";
+            return if matches!(before, FileState::Unread) { Err(format!("{path}: {why}")) } else { Ok(()) };
         }
         let tables = stored.tables.into_iter();
         state.waiting = tables.map(|table| ((table.id, table.file_number), table.segments)).collect();
@@ -151,6 +182,9 @@ impl Folder {
     }
 
     fn write(&self, notices: &Notices, mut stored: StoredHotness) {
+        if matches!(self.state.lock().file, FileState::NoRoom { .. }) {
+            return;
+        }
         stored.tables.splice(..0, self.waiting());
         let is_used = |table: &StoredTable| table.segments.iter().any(|segment| segment.access_count > 0.0);
         if !stored.tables.iter().any(is_used) {
@@ -189,17 +223,21 @@ impl Folder {
 
 impl State {
     /// A table's entry in the file. If several have its identity: the one with its file number.
-    fn take_waiting(&mut self, stored_id: u64, file_number: u64) -> Option<Vec<SegmentUse>> {
+    fn remembered(&self, stored_id: u64, file_number: u64) -> Option<Remembered> {
         let exact = (stored_id, file_number);
         let key = match self.waiting.contains_key(&exact) {
             true => exact,
             false => *self.waiting.range((stored_id, 0)..=(stored_id, u64::MAX)).next()?.0,
         };
-        let segments = self.waiting.remove(&key)?;
+        let segments = self.waiting.get(&key)?.iter().copied().map(from_stored).collect();
+        Some(Remembered { key, segments })
+    }
+
+    fn forget(&mut self, key: EntryKey) {
+        self.waiting.remove(&key);
         if self.waiting.is_empty() {
             self.waiting_reservation = None;
         }
-        Some(segments.into_iter().map(from_stored).collect())
     }
 }
 
@@ -230,19 +268,22 @@ mod tests {
         State { waiting: tables.zip(0..).map(|(key, n)| (key, segments(n))).collect(), ..State::default() }
     }
 
-    fn access_count(taken: Option<Vec<SegmentUse>>) -> Option<f32> {
-        taken.map(|segments| segments[0].hotness.access_count)
+    /// Takes an entry out.
+    fn take(state: &mut State, stored_id: u64, file_number: u64) -> Option<f32> {
+        let Remembered { key, segments } = state.remembered(stored_id, file_number)?;
+        state.forget(key);
+        Some(segments[0].hotness.access_count)
     }
 
     #[test]
     fn of_tables_with_one_identity_that_with_the_file_number_is_taken_first() {
         // A table that was copied under another number, as an import does.
         let mut state = waiting([(7, 1), (7, 2), (7, 3), (8, 9)].into_iter());
-        assert_eq!(access_count(state.take_waiting(7, 2)), Some(1.0));
-        assert_eq!(access_count(state.take_waiting(7, 100)), Some(0.0));
-        assert_eq!(access_count(state.take_waiting(7, 100)), Some(2.0));
-        assert_eq!(access_count(state.take_waiting(7, 3)), None, "all of that identity were taken");
-        assert_eq!(access_count(state.take_waiting(8, 100)), Some(3.0));
+        assert_eq!(take(&mut state, 7, 2), Some(1.0));
+        assert_eq!(take(&mut state, 7, 100), Some(0.0));
+        assert_eq!(take(&mut state, 7, 100), Some(2.0));
+        assert_eq!(take(&mut state, 7, 3), None, "all of that identity were taken");
+        assert_eq!(take(&mut state, 8, 100), Some(3.0));
     }
 
     /// Takes that many tables, each by its identity alone as after a move of the database, from the last to the first.
@@ -250,7 +291,7 @@ mod tests {
         let mut state = waiting((0..tables).map(|n| (n, n)));
         let begun = cpu_time();
         for n in (0..tables).rev() {
-            assert_eq!(access_count(state.take_waiting(n, u64::MAX)), Some(n as f32));
+            assert_eq!(take(&mut state, n, u64::MAX), Some(n as f32));
         }
         cpu_time() - begun
     }
