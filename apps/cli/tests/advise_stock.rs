@@ -5,7 +5,9 @@ mod common;
 use std::cmp::Ordering;
 use std::path::Path;
 
-use rocksdb::{BlockBasedOptions, Cache, ColumnFamilyDescriptor, DB, Options};
+use rocksdb::{
+    BlockBasedOptions, Cache, ColumnFamilyDescriptor, DB, KeyEncodingType, Options, PlainTableFactoryOptions,
+};
 use serde_json::Value;
 
 use crate::common::{run_with, uncompacted};
@@ -188,6 +190,30 @@ fn what_is_damaged_is_left_out_and_told_after_the_advice() {
     let (code, tables, err) = advise_json();
     assert_eq!((code, tables), (1, 2.into()), "{err}");
     assert!(err.contains("damaged tables were left out: 1, first: "), "{err}");
+}
+
+#[test]
+fn tables_of_another_format_are_told_from_damaged_ones() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    options.set_allow_mmap_reads(true);
+    options.set_plain_table_factory(&PlainTableFactoryOptions {
+        user_key_length: 0,
+        bloom_bits_per_key: 0,
+        hash_table_ratio: 0.0,
+        index_sparseness: 16,
+        huge_page_tlb_size: 0,
+        encoding_type: KeyEncodingType::Plain,
+        full_scan_mode: true,
+        store_index_in_file: false,
+    });
+    let db = DB::open(&options, folder.path()).expect("open");
+    db.put("key", "value").expect("put");
+    db.flush().expect("flush");
+    let (code, _, err) = advise(64, folder.path(), &[]);
+    assert_eq!(code, 1, "{err}");
+    assert!(err.contains("not of the block-based table format"), "{err}");
 }
 
 #[test]

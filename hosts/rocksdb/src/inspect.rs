@@ -85,6 +85,17 @@ impl UnitsReport {
     }
 }
 
+/// Why a table file cannot be used, from what RocksDB says.
+fn failed(path: &Path) -> impl Fn(String) -> Error {
+    move |mut message| {
+        if message.contains("Bad table magic number") {
+            message +=
+                "; it is damaged, or not of the block-based table format, the only one that is read here";
+        }
+        Error::Table { path: path.to_owned(), message }
+    }
+}
+
 /// Reads what a table file says of itself, without its database.
 pub fn summary(path: &Path) -> Result<TableSummary, Error> {
     let summary = ffi::inspect_table(path, |table| TableSummary {
@@ -97,7 +108,7 @@ pub fn summary(path: &Path) -> Result<TableSummary, Error> {
         filter_policy: String::from_utf8_lossy(table.filter_policy.get()).into_owned(),
         has_units: table.block_offset > 0,
     });
-    summary.map_err(|message| Error::Table { path: path.to_owned(), message })
+    summary.map_err(failed(path))
 }
 
 /// Rewrites the first `data_bytes` of a table in memory with each of the options, and tells what the indexes take. Reads as much of the
@@ -109,8 +120,7 @@ pub fn measure_indexes(
     data_bytes: u64,
     indexes: &[IndexOptions],
 ) -> Result<Vec<IndexSize>, Error> {
-    ffi::measure_indexes(path, data_bytes, indexes)
-        .map_err(|message| Error::Table { path: path.to_owned(), message })
+    ffi::measure_indexes(path, data_bytes, indexes).map_err(failed(path))
 }
 
 /// Reads a table file on its own, without its database, and checks every unit of it, one at a time.
@@ -126,7 +136,7 @@ pub fn table(path: &Path) -> Result<TableReport, Error> {
             units: (table.block_offset > 0).then(|| units_of(path, table)).transpose()?,
         })
     });
-    report.map_err(|message| Error::Table { path: path.to_owned(), message })?
+    report.map_err(failed(path))?
 }
 
 /// The filter units of a table file.

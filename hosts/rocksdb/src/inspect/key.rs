@@ -5,7 +5,7 @@ use std::{io, path::Path};
 use springbloom_filter::{FilterGroup, KeyDigest};
 use springbloom_format::{Contents, FormatError};
 
-use super::Units;
+use super::{Units, failed};
 use crate::{
     Error,
     ffi::{self, TableInfo},
@@ -76,13 +76,13 @@ pub struct Probe {
 
 /// Reads what a lookup of `key` would meet in a table file whose keys are in this order.
 pub fn key(path: &Path, key: &[u8], order: KeyOrder) -> Result<KeyReport, Error> {
-    let failed = |message| Error::Table { path: path.to_owned(), message };
+    let failed = failed(path);
     let inspected = ffi::inspect_table(path, |table| {
         let policy = String::from_utf8_lossy(table.filter_policy.get()).into_owned();
         verdict(path, table, key, order).map(|verdict| (verdict, policy, table.index_bytes))
     });
     let (verdict, filter_policy, index_bytes) =
-        inspected.map_err(failed)?.map_err(|source| Error::Io { path: path.to_owned(), source })?;
+        inspected.map_err(&failed)?.map_err(|source| Error::Io { path: path.to_owned(), source })?;
     let found = ffi::look_up(path, key, order == KeyOrder::ReverseBytes).map_err(failed)?;
     Ok(KeyReport {
         verdict,
