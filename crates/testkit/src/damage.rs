@@ -1,5 +1,7 @@
 //! Damage to a block of a file, for tests that try all of it.
 
+use std::sync::Mutex;
+
 /// Bytes of a block: the unit that a device returns or loses.
 pub const BLOCK_BYTES: usize = 4096;
 
@@ -58,23 +60,37 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Tries every kind of damage on every block of `files`, given by name and length in bytes. `is_told` applies the damage and returns
-    /// whether it was reported.
-    pub fn of_all(files: &[(String, usize)], mut is_told: impl FnMut(&str, usize, Damage) -> bool) -> Tally {
-        let mut tally = Tally::default();
-        for (file, len_bytes) in files {
-            for block in 0..len_bytes.div_ceil(BLOCK_BYTES) {
-                for damage in Damage::ALL {
-                    tally.trials += 1;
-                    if is_told(file, block, damage) {
-                        tally.told += 1;
-                    } else {
-                        tally.harmless += 1;
-                    }
+    /// Tries every kind of damage on every block of `files`, given by name and length in bytes, on all processors. `is_told` applies the
+    /// damage to a copy and returns whether it was reported.
+    pub fn of_all(files: &[(String, usize)], is_told: impl Fn(&str, usize, Damage) -> bool + Sync) -> Tally {
+        let trials = files.iter().flat_map(|(file, len_bytes)| {
+            let blocks = 0..len_bytes.div_ceil(BLOCK_BYTES);
+            blocks.flat_map(move |block| Damage::ALL.map(|damage| (file.as_str(), block, damage)))
+        });
+        let trials = Mutex::new(trials);
+        let tally = || {
+            let mut tally = Tally::default();
+            loop {
+                let next = trials.lock().expect("no trial runs under the lock").next();
+                let Some((file, block, damage)) = next else { return tally };
+                tally.trials += 1;
+                if is_told(file, block, damage) {
+                    tally.told += 1;
+                } else {
+                    tally.harmless += 1;
                 }
             }
-        }
-        tally
+        };
+        let mut total = Tally::default();
+        std::thread::scope(|scope| {
+            let threads = std::thread::available_parallelism().map_or(1, usize::from);
+            let threads: Vec<_> = (0..threads).map(|_| scope.spawn(tally)).collect();
+            for thread in threads {
+                // With the message of the trial that failed.
+                total += thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            }
+        });
+        total
     }
 }
 

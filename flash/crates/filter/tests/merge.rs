@@ -13,6 +13,7 @@ use std::time::Duration;
 use common::watched::WatchedStorage;
 use common::{keys, memory, small_buffer};
 use rand::RngExt;
+use springbloom_filter::KeyDigest;
 use springbloom_flash_filter::{
     BufferSettings, FilterSettings, FlashError, FlashFilter, FlushPolicy, Layout, Watch, WhenFull,
 };
@@ -309,59 +310,83 @@ fn a_merge_that_is_stopped_loses_no_key_leaves_no_file_and_is_completed_by_anoth
     }
 }
 
+/// Some 600 pages: three batches.
+fn three_batches() -> FilterSettings {
+    FilterSettings::with_bits_per_key(3 * LOST_EACH, 1300.0 / 3.0, 6).page_bytes(2048)
+}
+
+/// Keys of each of two filters, one of which is merged into the other while power is lost.
+const LOST_EACH: u64 = 5000;
+
 #[test]
-fn a_power_loss_during_a_merge_loses_no_key_and_tells_no_count_too_low() {
-    const EACH: u64 = 5000;
-    let mut rng = seed::rng("a_power_loss_during_a_merge");
-    // Some 600 pages: three batches.
-    let settings = FilterSettings::with_bits_per_key(EACH * 3, 1300.0 / 3.0, 6).page_bytes(2048);
-    let other = FilterSettings::new(1500, 0.001).growing(true);
-    let small = FilterSettings::new(2 * EACH, 0.001);
-    for (what, other) in [
-        ("united", filter_of(&settings, EACH..2 * EACH)),
-        ("copied", filter_of(&other, EACH..2 * EACH)),
-        ("united with a copy", filter_of(&small, EACH..2 * EACH)),
-    ] {
-        let merged = |cut: Option<u64>| {
-            let power = SimPower::steady();
-            let storage = Arc::new(SimStorage::new(power.clone()));
-            let ours = FlashFilter::create_in(storage.clone(), &settings, small_buffer(POLICY)).unwrap();
-            ours.insert_many(&keys(1, 0..EACH)).unwrap();
-            ours.commit().unwrap();
+fn a_power_loss_during_a_union_loses_no_key_and_tells_no_count_too_low() {
+    power_losses("united", &three_batches(), None);
+}
+
+#[test]
+fn a_power_loss_while_a_chain_is_copied_loses_no_key_and_tells_no_count_too_low() {
+    power_losses("copied", &FilterSettings::new(1500, 0.001).growing(true), None);
+}
+
+#[test]
+fn a_power_loss_during_a_union_with_a_copy_loses_no_key_and_tells_no_count_too_low() {
+    let small = FilterSettings::new(2 * LOST_EACH, 0.001);
+    power_losses("united with a copy", &small, Some(&filter_of(&small, 0..100)));
+}
+
+/// Loses power at every operation of a merge from a filter of these settings, which may come after one from a `first`.
+fn power_losses(what: &str, other: &FilterSettings, first: Option<&FlashFilter>) {
+    const EACH: u64 = LOST_EACH;
+    let mut rng = seed::rng(what);
+    let settings = three_batches();
+    let other = filter_of(other, EACH..2 * EACH);
+    let known = keys(1, 0..2 * EACH);
+    // More than any of the chains has room for.
+    let more = keys(2, 0..12_000);
+    let found = |filter: &FlashFilter, keys: &[KeyDigest]| {
+        filter.contains_many(keys).into_iter().filter(|found| *found).count()
+    };
+    let merged = |cut: Option<u64>| {
+        let power = SimPower::steady();
+        let storage = Arc::new(SimStorage::new(power.clone()));
+        let ours = FlashFilter::create_in(storage.clone(), &settings, small_buffer(POLICY)).unwrap();
+        ours.insert_many(&known[..EACH as usize]).unwrap();
+        ours.commit().unwrap();
+        ours.set_when_full(WhenFull::Exceed);
+        if let Some(first) = first {
+            ours.merge_from(first, &mut Watch::none()).unwrap();
+        }
+        let before = power.operations();
+        if let Some(operations) = cut {
+            power.cut_after(operations);
+        }
+        let is_merged = ours.merge_from(&other, &mut Watch::none()).is_ok();
+        (storage, is_merged, power.operations() - before)
+    };
+    let operations = merged(None).2;
+    assert!(operations > 8, "{what}: {operations}");
+    for cut in 0..operations {
+        let (storage, is_merged, _) = merged(Some(cut));
+        for loss in [PowerLoss::KILLED, PowerLoss::WHOLE_SECTORS, PowerLoss::ALL_LOST] {
+            let what = format!("{what}, cut after {cut} of {operations}, {loss:?}");
+            let survived = Arc::new(storage.after_power_loss(loss, rng.random()));
+            let ours = FlashFilter::open_in(survived.clone(), small_buffer(POLICY)).unwrap();
+            assert_eq!(found(&ours, &known[..EACH as usize]), EACH as usize, "{what}");
+            let there = found(&ours, &known[EACH as usize..]);
+            assert!(!is_merged || there as u64 == EACH, "{what}");
+            assert_told(&ours, (EACH as f64 + there as f64) * 0.998, &what);
+            // It is merged again, in place of what is left.
             ours.set_when_full(WhenFull::Exceed);
-            if what == "united with a copy" {
-                ours.merge_from(&filter_of(&small, 0..100), &mut Watch::none()).unwrap();
-            }
-            let before = power.operations();
-            if let Some(operations) = cut {
-                power.cut_after(operations);
-            }
-            let is_merged = ours.merge_from(&other, &mut Watch::none()).is_ok();
-            (storage, is_merged, power.operations() - before)
-        };
-        let operations = merged(None).2;
-        assert!(operations > 8, "{what}: {operations}");
-        for cut in 0..operations {
-            let (storage, is_merged, _) = merged(Some(cut));
-            for loss in [PowerLoss::KILLED, PowerLoss::WHOLE_SECTORS, PowerLoss::ALL_LOST] {
-                let what = format!("{what}, cut after {cut} of {operations}, {loss:?}");
-                let survived = Arc::new(storage.after_power_loss(loss, rng.random()));
-                let ours = FlashFilter::open_in(survived.clone(), small_buffer(POLICY)).unwrap();
-                assert_all(&ours, 0..EACH, &what);
-                let all = keys(1, EACH..2 * EACH);
-                let there = ours.contains_many(&all).iter().filter(|found| **found).count();
-                assert!(!is_merged || there as u64 == EACH, "{what}");
-                assert_told(&ours, (EACH as f64 + there as f64) * 0.998, &what);
-                // It is merged again, in place of what is left.
-                ours.set_when_full(WhenFull::Exceed);
-                ours.merge_from(&other, &mut Watch::none()).unwrap();
-                assert_all(&ours, 0..2 * EACH, &what);
-                ours.set_when_full(WhenFull::Grow);
-                ours.insert_many(&keys(2, 0..20_000)).unwrap();
-                ours.close().unwrap();
-                let ours = FlashFilter::open_in(survived, small_buffer(POLICY)).unwrap();
-                assert_all(&ours, 0..2 * EACH, &what);
-            }
+            ours.merge_from(&other, &mut Watch::none()).unwrap();
+            assert_eq!(found(&ours, &known), known.len(), "{what}");
+            // It grows, past the layers that are left.
+            ours.set_when_full(WhenFull::Grow);
+            let layers = ours.info().layers.len();
+            ours.insert_many(&more).unwrap();
+            assert!(ours.info().layers.len() > layers, "{what}: {layers} layers");
+            ours.close().unwrap();
+            let ours = FlashFilter::open_in(survived, small_buffer(POLICY)).unwrap();
+            assert_eq!(found(&ours, &known), known.len(), "{what}");
         }
     }
 }
