@@ -1,6 +1,6 @@
 //! Many databases in one process, one of which is busy: what closing and saving the others takes.
 //!
-//! `SPRINGBLOOM_STORES` sets their number (default 50), `SPRINGBLOOM_ROUNDS` how often they are closed (default 3).
+//! `SPRINGBLOOM_STORES` sets their number (default 30), `SPRINGBLOOM_ROUNDS` how often they are closed (default 3).
 
 mod common;
 
@@ -19,7 +19,7 @@ use springbloom_rocksdb::{ElasticFilters, HOTNESS_FILE_NAME};
 
 use crate::common::{IDLE_TIMEOUT, contents, folder, installed, median, number, wait_until};
 
-const STORES: usize = 50;
+const STORES: usize = 30;
 const TABLES: u32 = 4;
 const TABLE_KEYS: u32 = 50;
 /// Threads that close stores.

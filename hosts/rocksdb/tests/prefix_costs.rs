@@ -21,7 +21,7 @@ use springbloom_testkit::{
 use crate::common::{IDLE_TIMEOUT, folder, installed, median, number};
 
 /// Each has this many edges: ten of a source, five of a source and a type.
-const SOURCES: u64 = 30_000;
+const SOURCES: u64 = 10_000;
 const EDGES: u64 = 10;
 const PREFIX_BYTES: usize = 8;
 /// Nothing takes this many times as long.
@@ -93,7 +93,7 @@ fn seconds(run: impl FnOnce()) -> f64 {
 
 /// Steps from one key to the next, wherever a prefix ends.
 fn steps(db: &DB, rng: &mut TestRng) {
-    for _ in 0..400 {
+    for _ in 0..130 {
         let mut iterator = db.raw_iterator();
         iterator.seek(key(rng.random_range(0..SOURCES * 9 / 10), 0));
         for _ in 0..2000 {
@@ -118,7 +118,7 @@ fn scan(db: &DB) {
 
 /// Every other key is absent.
 fn lookups(db: &DB, rng: &mut TestRng) {
-    for n in 0..300_000 {
+    for n in 0..100_000 {
         let key = key(rng.random_range(0..SOURCES), rng.random_range(0..EDGES) + n % 2 * EDGES);
         assert_eq!(db.get_pinned(&key).expect("get").is_some(), n % 2 == 0);
     }
