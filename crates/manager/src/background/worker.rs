@@ -40,6 +40,8 @@ enum Round {
     Busy,
     /// There was no room for a read.
     Paused,
+    /// The system has no thread for reads.
+    Refused,
     Idle,
 }
 
@@ -118,13 +120,18 @@ impl Shared {
                 nap = NAP_MIN;
                 continue;
             }
+            if round == Round::Refused {
+                // Nothing tells when there is a thread, and what wakes this one gives none.
+                std::thread::sleep(NAP_MAX);
+                continue;
+            }
             let rest = pace.cpu_budget.rest(self.wasted_reads());
             let longest = match round {
                 Round::Waits => pace.arrivals.left().min(NAP_MAX),
                 // Whether they take long.
                 Round::Reads => NAP_MIN,
                 Round::Paused => self.readers.pause_left().max(LOAD_PAUSE_MIN),
-                Round::Busy | Round::Idle | Round::Worked => NAP_MAX,
+                Round::Busy | Round::Idle | Round::Worked | Round::Refused => NAP_MAX,
             };
             if rest.is_zero() {
                 self.visits.set_consumer_naps(true);
@@ -200,8 +207,8 @@ impl Shared {
         let is_paused = !self.readers.pause_left().is_zero();
         let has_reads = are_over && !is_paused && self.registry.lock().has_reads();
         let has_chores = self.has_chores();
-        if has_reads || has_chores {
-            self.call_reader(scope);
+        if (has_reads || has_chores) && !self.call_reader(scope) {
+            return Round::Refused;
         }
         match worked {
             true => Round::Worked,
@@ -214,14 +221,16 @@ impl Shared {
         }
     }
 
-    fn call_reader<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
-        let Some(place) = self.readers.call() else { return };
+    /// `false`: the system has no thread to give.
+    fn call_reader<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) -> bool {
+        let Some(place) = self.readers.call() else { return true };
         let background = std::thread::current();
         let builder = std::thread::Builder::new().name(READER_NAME.into());
-        if builder.spawn_scoped(scope, move || self.read(place, &background)).is_err() {
-            // The system has no thread to give. The next round asks again.
+        let is_given = builder.spawn_scoped(scope, move || self.read(place, &background)).is_ok();
+        if !is_given {
             self.readers.give_back(place);
         }
+        is_given
     }
 
     /// Does chores and reads what there is, until nobody calls any more. When tables come, it is the background thread's turn: the plan

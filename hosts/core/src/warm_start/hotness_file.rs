@@ -48,12 +48,16 @@ pub fn read(engine: &Engine, folder: &Path) -> Result<Option<StoredHotness>, Err
 }
 
 fn bytes_of(path: &Path) -> io::Result<Vec<u8>> {
+    let refused = |why: String| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    let metadata = fs::metadata(path)?;
     // Opening a pipe would wait for its writer.
-    if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    if !metadata.is_file() {
+        return refused("it is not a regular file".to_owned());
+    }
+    if metadata.len() > FILE_BYTES_MAX {
+        return refused(format!("it has {} bytes, expected {FILE_BYTES_MAX} at most", metadata.len()));
     }
     let mut bytes = Vec::new();
-    // A longer one is cut, and so refused.
     File::open(path)?.take(FILE_BYTES_MAX).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
@@ -131,6 +135,15 @@ mod tests {
             .expect("mkfifo runs");
         assert!(made.success());
         assert!(matches!(read(&TEST_ENGINE, folder.path()), Err(Error::Io { .. })));
+    }
+
+    #[test]
+    fn a_file_that_is_too_long_is_not_read() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let file = File::create(folder.path().join(TEST_ENGINE.hotness_file.text())).expect("create");
+        file.set_len(FILE_BYTES_MAX + 1).expect("a sparse file");
+        let Err(error) = read(&TEST_ENGINE, folder.path()) else { panic!("it was read") };
+        assert!(error.to_string().contains("expected 67108864 at most"), "{error}");
     }
 
     #[test]
