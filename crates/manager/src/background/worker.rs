@@ -116,23 +116,23 @@ impl Shared {
             if round == Round::Idle || round == Round::Paused && self.readers.pause_is_long() {
                 self.tell_idle(asked);
             }
-            if round == Round::Worked {
-                nap = NAP_MIN;
-                continue;
-            }
-            if round == Round::Refused {
-                // Nothing tells when there is a thread, and what wakes this one gives none.
-                std::thread::sleep(NAP_MAX);
-                continue;
-            }
-            let rest = pace.cpu_budget.rest(self.wasted_reads());
             let longest = match round {
+                Round::Worked => {
+                    nap = NAP_MIN;
+                    continue;
+                }
+                Round::Refused => {
+                    // Nothing tells when there is a thread, and what wakes this one gives none.
+                    std::thread::sleep(NAP_MAX);
+                    continue;
+                }
                 Round::Waits => pace.arrivals.left().min(NAP_MAX),
                 // Whether they take long.
                 Round::Reads => NAP_MIN,
                 Round::Paused => self.readers.pause_left().max(LOAD_PAUSE_MIN),
-                Round::Busy | Round::Idle | Round::Worked | Round::Refused => NAP_MAX,
+                Round::Busy | Round::Idle => NAP_MAX,
             };
+            let rest = pace.cpu_budget.rest(self.wasted_reads());
             if rest.is_zero() {
                 self.visits.set_consumer_naps(true);
                 std::thread::park_timeout(nap.min(longest));

@@ -183,7 +183,7 @@ impl Folder {
 
     fn write(&self, notices: &Notices, mut stored: StoredHotness) {
         if matches!(self.state.lock().file, FileState::NoRoom { .. }) {
-            return;
+            return self.note_change(); // the next save tries again
         }
         stored.tables.splice(..0, self.waiting());
         let is_used = |table: &StoredTable| table.segments.iter().any(|segment| segment.access_count > 0.0);
@@ -306,6 +306,24 @@ mod tests {
             many_take < 100 * few_take.max(TICK),
             "{few_take:?} for {few} tables, {many_take:?} for {many}"
         );
+    }
+
+    #[test]
+    fn a_file_that_was_not_read_for_want_of_room_is_replaced_later() {
+        let place = tempfile::tempdir().expect("folder");
+        std::fs::write(place.path().join(TEST_ENGINE.database_file.text()), "").expect("write");
+        let folder = Folder::new(&TEST_ENGINE, place.path());
+        folder.is_lock_held.set(true).expect("it was not looked for");
+        let table = StoredTable { id: 1, file_number: 1, segments: segments(1) };
+        let used = StoredHotness { tables: vec![table], ..StoredHotness::default() };
+        folder.note_change();
+        let are_written = [FileState::NoRoom { bytes: 1 }, FileState::Read].map(|file| {
+            folder.state.lock().file = file;
+            assert!(folder.begin_save(), "there is nothing to save");
+            folder.save(&Notices::default(), used.clone());
+            place.path().join(TEST_ENGINE.hotness_file.text()).exists()
+        });
+        assert_eq!(are_written, [false, true]);
     }
 
     #[test]
