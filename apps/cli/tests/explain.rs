@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use rocksdb::perf::{PerfContext, PerfMetric, PerfStatsLevel, set_perf_stats};
 use rocksdb::{
-    BlockBasedIndexType, BlockBasedOptions, Cache, ColumnFamilyDescriptor, DB, MergeOperands, Options,
+    BlockBasedIndexType, BlockBasedOptions, Cache, ColumnFamilyDescriptor, DB, DataBlockIndexType,
+    MergeOperands, Options,
 };
 use serde_json::Value;
 use springbloom_rocksdb::inspect::{self, Entry, KeyReport, Verdict};
@@ -28,12 +29,23 @@ fn last_operand(_: &[u8], value: Option<&[u8]>, operands: &MergeOperands) -> Opt
     operands.iter().last().or(value).map(<[u8]>::to_vec)
 }
 
+/// How tables find a key.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Find {
+    Plain,
+    HashInDataBlocks,
+    FirstKeysInIndex,
+}
+
 /// Options whose lookups read all their data blocks, and no other ones.
-fn options(reversed: bool) -> Options {
+fn options(reversed: bool, find: Find) -> Options {
     let mut options = uncompacted();
     let mut tables = BlockBasedOptions::default();
     tables.disable_cache();
     tables.set_block_size(512);
+    if find == Find::HashInDataBlocks {
+        tables.set_data_block_index_type(DataBlockIndexType::BinaryAndHash);
+    }
     options.set_block_based_table_factory(&tables);
     options.set_merge_operator_associative("last", last_operand);
     if reversed {
@@ -128,16 +140,26 @@ fn refused(arguments: &[&str], said: &str) {
 #[test]
 fn explanations_are_what_lookups_do() {
     set_perf_stats(PerfStatsLevel::EnableCount);
-    for reversed in [false, true] {
+    let cases = [
+        (false, Find::Plain),
+        (true, Find::Plain),
+        (false, Find::HashInDataBlocks),
+        (false, Find::FirstKeysInIndex),
+    ];
+    for (reversed, find) in cases {
         let order = if reversed { KeyOrder::ReverseBytes } else { KeyOrder::Bytes };
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path();
-        let (mut options, elastic) = (options(reversed), elastic(8 << 20));
+        let (mut options, elastic) = (options(reversed, find), elastic(8 << 20));
         elastic.install(&mut options).expect("install");
         let open = || {
             DB::open_cf_descriptors(&options, path, [ColumnFamilyDescriptor::new("default", options.clone())])
         };
         let db = open().expect("open");
+        if find == Find::FirstKeysInIndex {
+            let first_keys = [("block_based_table_factory", "{index_type=kBinarySearchWithFirstKey;}")];
+            db.set_options(&first_keys).expect("set options");
+        }
         fill(&db, reversed);
         for table in 0..KEYS {
             assert_eq!(db.get(key(table) + "-"), Ok(None));
@@ -158,7 +180,11 @@ fn explanations_are_what_lookups_do() {
             let expected = reports.iter().filter(|report| is_rejected(report)).count() as u64;
             assert_eq!((rejected, passed), (expected, reports.len() as u64 - expected), "{key}: {reports:?}");
             let read = reports.iter().filter(|report| !is_rejected(report));
-            assert_eq!(blocks, read.map(|report| report.data_blocks).sum::<u64>(), "{key}: {reports:?}");
+            assert_eq!(
+                blocks,
+                read.map(|report| report.data_blocks).sum::<u64>(),
+                "{find:?} {key}: {reports:?}"
+            );
             let last = reports.iter().rev().find(|report| is_there(report)).map(|report| report.entry);
             assert_eq!(found, matches!(last, Some(Entry::Value | Entry::Operand)), "{key}: {reports:?}");
             rejections += rejected;

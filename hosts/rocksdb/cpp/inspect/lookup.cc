@@ -1,5 +1,6 @@
 // Looks a key up in one table file as RocksDB does, but without its database, filters and block cache, and counts the blocks.
 #include "abi.h"
+#include "db/merge_context.h"
 #include "db/range_tombstone_fragmenter.h"
 #include "options/cf_options.h"
 #include "owners.h"
@@ -7,9 +8,12 @@
 #include "rocksdb/perf_context.h"
 #include "rocksdb/table.h"
 #include "rocksdb_release.h"
+#include "table/get_context.h"
+#include "utilities/merge_operators.h"
 
 namespace {
 
+using GetState = rocksdb::GetContext::GetState;
 using rocksdb::SequenceNumber;
 using rocksdb::Slice;
 using rocksdb::Status;
@@ -27,31 +31,16 @@ springbloom_entry EntryOf(rocksdb::ValueType type) {
   }
 }
 
-// Takes the versions of the key, which are newer than `deleted_up_to`, until one of them is no operand of a merge.
-Status TakeVersions(rocksdb::InternalIterator& versions, const rocksdb::Comparator& order, const Slice& key,
-                    SequenceNumber deleted_up_to, springbloom_lookup* found) {
-  for (; versions.Valid(); versions.Next()) {
-    rocksdb::ParsedInternalKey version;
-    if (const Status s = rocksdb::ParseInternalKey(versions.key(), &version, /*log_err_key=*/false); !s.ok()) {
-      return s;
-    }
-    if (order.Compare(version.user_key, key) != 0 || version.sequence < deleted_up_to) {
-      break;
-    }
-    const springbloom_entry entry = EntryOf(version.type);
-    if (found->newest == SPRINGBLOOM_NOTHING) {
-      found->newest = entry;
-    }
-    if (entry != SPRINGBLOOM_OPERAND) {
-      found->ends_lookup = 1;
-      break;  // the next version may be in another block
-    }
+// What a lookup found that ended in this state; `log` lists the versions that it took, as a row cache keeps them.
+void Tell(GetState state, const std::string& log, bool has_operands, bool is_range_deleted, springbloom_lookup* found) {
+  if (!log.empty()) {
+    found->newest = EntryOf(static_cast<rocksdb::ValueType>(log.front()));
   }
-  if (deleted_up_to != 0) {
-    found->newest = found->newest == SPRINGBLOOM_NOTHING ? SPRINGBLOOM_RANGE_DELETION : found->newest;
-    found->ends_lookup = 1;
+  const bool is_covered = state == GetState::kDeleted && !has_operands && found->newest != SPRINGBLOOM_DELETION;
+  if (is_covered || (log.empty() && is_range_deleted)) {
+    found->newest = SPRINGBLOOM_RANGE_DELETION;
   }
-  return versions.status();
+  found->ends_lookup = is_range_deleted || (state != GetState::kNotFound && state != GetState::kMerge) ? 1 : 0;
 }
 
 Status LookUp(const std::string& path, const Slice& key, bool reversed, springbloom_lookup* found) {
@@ -83,21 +72,29 @@ Status LookUp(const std::string& path, const Slice& key, bool reversed, springbl
   if (deletions != nullptr) {
     deleted_up_to = deletions->MaxCoveringTombstoneSeqnum(key);
   }
-  const std::unique_ptr<rocksdb::InternalIterator> versions(table->NewIterator(read_options, /*prefix_extractor=*/nullptr,
-                                                                               /*arena=*/nullptr, /*skip_filters=*/true,
-                                                                               rocksdb::TableReaderCaller::kSSTFileReader));
+  // Nothing is merged, and a value in a blob file is not fetched. Stock code asks for an operator all the same.
+  const std::shared_ptr<rocksdb::MergeOperator> merge_operator = rocksdb::MergeOperators::CreatePutOperator();
+  rocksdb::MergeContext operands;
+  rocksdb::PinnableSlice value;
+  std::string log;
+  rocksdb::GetContext lookup(options.comparator, merge_operator.get(), /*logger=*/nullptr, /*statistics=*/nullptr, GetState::kNotFound,
+                             key, &value, /*columns=*/nullptr, /*value_found=*/nullptr, &operands, /*do_merge=*/false, &deleted_up_to,
+                             /*clock=*/nullptr);
+  lookup.SetReplayLog(&log);
   const rocksdb::PerfLevel perf_level = rocksdb::GetPerfLevel();
   rocksdb::SetPerfLevel(rocksdb::PerfLevel::kEnableCount);
   const rocksdb::PerfContext& reads = *rocksdb::get_perf_context();
   const uint64_t all_before = reads.block_read_count;
   const uint64_t index_before = reads.index_block_read_count;
-  versions->Seek(rocksdb::InternalKey(key, rocksdb::kMaxSequenceNumber, rocksdb::kValueTypeForSeek).Encode());
-  s = TakeVersions(*versions, *options.comparator, key, deleted_up_to, found);
+  const rocksdb::InternalKey newest(key, rocksdb::kMaxSequenceNumber, rocksdb::kValueTypeForSeek);
+  // There are no filters. Told to skip them, stock code would not look at the first keys in an index either.
+  s = table->Get(read_options, newest.Encode(), &lookup, /*prefix_extractor=*/nullptr, /*skip_filters=*/false);
   // The reader holds an index, or the upper part of a partitioned one, as it would in a block cache.
   const uint64_t of_index = reads.index_block_read_count - index_before;
   found->index_blocks = 1 + of_index;
   found->data_blocks = reads.block_read_count - all_before - of_index;
   rocksdb::SetPerfLevel(perf_level);
+  Tell(lookup.State(), log, operands.GetNumOperands() > 0, deleted_up_to != 0, found);
   return s;
 }
 
