@@ -59,7 +59,7 @@ impl<'a> BitReader<'a> {
 
     /// At least 57 bits from here on, in the highest bits.
     #[inline]
-    fn word(&self) -> u64 {
+    pub(crate) fn word(&self) -> u64 {
         let word = self.bytes.get(self.at / 8..).and_then(|rest| rest.first_chunk());
         word.map_or(0, |word| u64::from_be_bytes(*word) << (self.at % 8))
     }
@@ -75,11 +75,8 @@ impl<'a> BitReader<'a> {
         bits
     }
 
-    /// How many ones follow, at most `most`, with the zero behind fewer.
     #[inline]
-    pub(crate) fn take_ones(&mut self, most: u32) -> u32 {
-        let ones = self.word().leading_ones().min(most);
-        self.at += (ones + u32::from(ones < most)) as usize;
-        ones
+    pub(crate) fn skip(&mut self, count: usize) {
+        self.at += count;
     }
 }

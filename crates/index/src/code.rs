@@ -67,10 +67,15 @@ impl Code {
     #[inline]
     pub(crate) fn read(&self, from: &mut BitReader<'_>) -> u32 {
         let Some(low_bits) = self.low_bits else { return self.median };
-        let ones = from.take_ones(ESCAPE);
+        // It has all bits of a number that is no escape.
+        let word = from.word();
+        let ones = word.leading_ones();
         let distance = if ones < ESCAPE {
-            u64::from(ones) << low_bits | from.take(low_bits)
+            from.skip((ones + 1 + low_bits) as usize);
+            // Shifted twice, as there may be no low bits.
+            u64::from(ones) << low_bits | word << (ones + 1) >> 1 >> (63 - low_bits)
         } else {
+            from.skip(ESCAPE as usize);
             from.take(PLAIN_BITS)
         };
         (i64::from(self.median) + unfolded(distance)) as u32

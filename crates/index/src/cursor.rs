@@ -1,18 +1,19 @@
 //! Finds and walks the entries of a packed index.
+//!
+//! Separators are decoded when they are asked for: most lookups want only the block. [Searches](crate::search) do without, too.
 
 use std::cmp::Ordering;
 
 use crate::bits::BitReader;
+use crate::difference::Difference;
 use crate::packed::{GROUP, PackedIndex};
 
-/// An entry of an index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry<'a> {
-    /// At least the last key of the block, and smaller than the next block's first.
-    pub separator: &'a [u8],
-    /// Where the block begins in its file.
+/// The block of an entry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Block {
+    /// Where it begins in its file.
     pub offset: u64,
-    /// Of the block, without what stands behind it.
+    /// Without what stands behind it.
     pub size: u32,
 }
 
@@ -20,124 +21,138 @@ pub struct Entry<'a> {
 #[derive(Debug, Default)]
 pub struct Cursor {
     /// Which entry, if it is somewhere.
-    at: usize,
+    pub(crate) at: usize,
     /// Where the next one begins in the index's body, in bits.
-    next_bit: usize,
+    pub(crate) next_bit: usize,
+    /// Bytes of the separator behind the prefix.
+    pub(crate) suffix_bytes: usize,
+    pub(crate) block: Block,
+    /// Whether `separator` and `codes` are those of the entry.
+    is_decoded: bool,
     separator: Vec<u8>,
     /// Of the separator's bytes behind the prefix.
     codes: Vec<u8>,
-    offset: u64,
-    size: u32,
 }
 
 impl Cursor {
     /// The first entry.
-    pub fn first<'a>(&'a mut self, index: &PackedIndex) -> Option<Entry<'a>> {
+    pub fn first(&mut self, index: &PackedIndex) -> Option<Block> {
         self.go_to_group(index, 0);
-        self.entry(index)
+        self.block(index)
     }
 
     /// The last entry.
-    pub fn last<'a>(&'a mut self, index: &PackedIndex) -> Option<Entry<'a>> {
+    pub fn last(&mut self, index: &PackedIndex) -> Option<Block> {
         self.go_to(index, index.entries() - 1);
-        self.entry(index)
+        self.block(index)
     }
 
-    /// The first entry whose separator is at least `key`. Decodes up to a group.
-    pub fn seek<'a>(&'a mut self, index: &PackedIndex, key: &[u8]) -> Option<Entry<'a>> {
+    /// The first entry whose separator is at least `key`. Looks at up to a group of entries.
+    pub fn seek(&mut self, index: &PackedIndex, key: &[u8]) -> Option<Block> {
         let prefix = index.prefix();
         let begin = &key[..key.len().min(prefix.len())];
         match begin.cmp(prefix) {
-            Ordering::Less => return self.first(index),
-            Ordering::Greater => {
-                self.at = index.entries();
-                return None;
-            }
-            Ordering::Equal => {}
+            Ordering::Less => self.go_to_group(index, 0),
+            Ordering::Greater => self.at = index.entries(),
+            Ordering::Equal => self.search(index, &key[prefix.len()..]),
         }
-        let suffix = &key[prefix.len()..];
-        let is_below = |&begin: &[u8; 4]| index.body()[index.head_at(begin).suffix] < *suffix;
-        let below = index.groups().partition_point(is_below);
-        self.go_to_group(index, below.saturating_sub(1));
-        while self.at < index.entries() && self.separator[prefix.len()..] < *suffix {
-            self.step(index);
-        }
-        self.entry(index)
+        self.block(index)
     }
 
     /// The entry behind this one.
-    #[allow(clippy::should_implement_trait, reason = "an iterator could not lend its entries")]
-    pub fn next<'a>(&'a mut self, index: &PackedIndex) -> Option<Entry<'a>> {
+    #[allow(clippy::should_implement_trait, reason = "it needs the index")]
+    pub fn next(&mut self, index: &PackedIndex) -> Option<Block> {
         self.step(index);
-        self.entry(index)
+        self.block(index)
     }
 
     /// The entry before this one.
-    pub fn previous<'a>(&'a mut self, index: &PackedIndex) -> Option<Entry<'a>> {
+    pub fn previous(&mut self, index: &PackedIndex) -> Option<Block> {
         match self.at.checked_sub(1) {
             Some(before) => self.go_to(index, before),
             None => self.at = index.entries(),
         }
-        self.entry(index)
+        self.block(index)
     }
 
-    fn entry(&self, index: &PackedIndex) -> Option<Entry<'_>> {
-        let Self { separator, offset, size, .. } = self;
-        (self.at < index.entries()).then_some(Entry { separator, offset: *offset, size: *size })
+    /// The separator of the entry that the last move gave: at least the last key of the block, and smaller than the next block's first.
+    /// Decodes up to a group, and then one entry in each call of [`next`](Self::next).
+    pub fn separator(&mut self, index: &PackedIndex) -> &[u8] {
+        if !self.is_decoded {
+            let at = self.at;
+            self.decode_head(index, at / GROUP);
+            self.step_to(index, at);
+        }
+        &self.separator
+    }
+
+    fn block(&self, index: &PackedIndex) -> Option<Block> {
+        (self.at < index.entries()).then_some(self.block)
     }
 
     fn go_to(&mut self, index: &PackedIndex, at: usize) {
         self.go_to_group(index, at / GROUP);
+        self.step_to(index, at);
+    }
+
+    fn step_to(&mut self, index: &PackedIndex, at: usize) {
         while self.at < at {
             self.step(index);
         }
     }
 
-    fn go_to_group(&mut self, index: &PackedIndex, group: usize) {
-        let head = index.head_at(index.groups()[group]);
-        let suffix = &index.body()[head.suffix];
+    pub(crate) fn go_to_group(&mut self, index: &PackedIndex, group: usize) {
+        let head = index.head(group);
+        self.at = group * GROUP;
+        self.block = head.block;
+        self.suffix_bytes = head.suffix.len();
+        self.next_bit = head.others * 8;
+        self.is_decoded = false;
+    }
+
+    /// Goes to the entry that a group begins with, and decodes it.
+    fn decode_head(&mut self, index: &PackedIndex, group: usize) {
+        self.go_to_group(index, group);
+        let suffix = index.head(group).suffix;
         self.separator.clear();
         self.separator.extend_from_slice(index.prefix());
         self.separator.extend_from_slice(suffix);
         self.codes.clear();
-        self.codes
-            .extend(suffix.iter().map(|byte| index.symbols().partition_point(|symbol| symbol < byte) as u8));
-        self.at = group * GROUP;
-        (self.offset, self.size) = (head.offset, head.size);
-        self.next_bit = head.others * 8;
+        self.codes.extend(suffix.iter().map(|&byte| index.code(byte)));
+        self.is_decoded = true;
     }
 
     fn step(&mut self, index: &PackedIndex) {
-        if self.at + 1 >= index.entries() {
+        self.at += 1;
+        if self.at >= index.entries() {
             self.at = index.entries();
             return;
         }
-        if (self.at + 1).is_multiple_of(GROUP) {
-            return self.go_to_group(index, (self.at + 1) / GROUP);
+        if self.at.is_multiple_of(GROUP) {
+            return self.go_to_group(index, self.at / GROUP);
         }
-        self.at += 1;
-        let (width, codes) = (index.width, &index.codes);
         let mut from = BitReader::new(index.body(), self.next_bit);
-        let shared = codes.shared.read(&mut from);
-        let further = codes.further.read(&mut from) as usize;
-        let (whole, bits) = ((shared / width) as usize, shared % width);
-        // Where it differs from the one before, the larger has a one.
-        let (above, known) = match self.codes.get(whole) {
-            Some(code) => (u32::from(*code) >> (width - bits) << 1 | 1, bits + 1),
-            None => (0, 0),
-        };
-        let mut code = above << (width - known) | from.take(width - known) as u32;
-        self.codes.truncate(whole);
-        self.separator.truncate(index.prefix().len() + whole);
-        for left in (0..=further).rev() {
-            self.codes.push(code as u8);
-            self.separator.push(index.symbols()[code as usize]);
-            if left > 0 {
-                code = from.take(width) as u32;
+        let difference = index.read_difference(self.suffix_bytes, &mut from);
+        if self.is_decoded {
+            let whole = difference.whole;
+            let before = self.codes.get(whole).copied().unwrap_or_default();
+            self.codes.truncate(whole);
+            self.separator.truncate(index.prefix().len() + whole);
+            for code in index.rest_of(&difference, before, from) {
+                self.codes.push(code);
+                self.separator.push(index.symbols()[usize::from(code)]);
             }
         }
-        self.offset += u64::from(self.size) + u64::from(codes.gap.read(&mut from));
-        self.size = codes.size.read(&mut from);
+        self.pass(index, &difference, &mut from);
+    }
+
+    /// Goes on behind a separator that differs so, from where its rest begins.
+    #[inline]
+    pub(crate) fn pass(&mut self, index: &PackedIndex, difference: &Difference, from: &mut BitReader<'_>) {
+        from.skip(difference.rest_bits(index.width));
+        self.suffix_bytes = difference.suffix_bytes();
+        self.block.offset += u64::from(self.block.size) + u64::from(index.codes.gap.read(from));
+        self.block.size = index.codes.size.read(from);
         self.next_bit = from.position();
     }
 }
@@ -176,8 +191,16 @@ mod tests {
         sorted.into_iter().enumerate().map(place).collect()
     }
 
-    fn owned(entry: Option<Entry<'_>>) -> Option<(Vec<u8>, (u64, u32))> {
-        entry.map(|entry| (entry.separator.to_vec(), (entry.offset, entry.size)))
+    type Moved = Option<(Vec<u8>, (u64, u32))>;
+
+    /// Moves, and gives the entry.
+    fn moved(
+        cursor: &mut Cursor,
+        index: &PackedIndex,
+        to: impl Fn(&mut Cursor, &PackedIndex) -> Option<Block>,
+    ) -> Moved {
+        let Block { offset, size } = to(cursor, index)?;
+        Some((cursor.separator(index).to_vec(), (offset, size)))
     }
 
     /// Seeks to each separator, right before and behind it, and walks both ways from there.
@@ -186,14 +209,14 @@ mod tests {
         assert_eq!(index.entries(), blocks.len());
         let all: Vec<_> = blocks.clone().into_iter().collect();
         let mut cursor = Cursor::default();
-        assert_eq!(owned(cursor.first(&index)).as_ref(), all.first());
+        assert_eq!(moved(&mut cursor, &index, Cursor::first).as_ref(), all.first());
         for entry in &all[1..] {
-            assert_eq!(owned(cursor.next(&index)).as_ref(), Some(entry));
+            assert_eq!(moved(&mut cursor, &index, Cursor::next).as_ref(), Some(entry));
         }
         assert_eq!(cursor.next(&index), None);
-        assert_eq!(owned(cursor.last(&index)).as_ref(), all.last());
+        assert_eq!(moved(&mut cursor, &index, Cursor::last).as_ref(), all.last());
         for entry in all[..all.len() - 1].iter().rev() {
-            assert_eq!(owned(cursor.previous(&index)).as_ref(), Some(entry));
+            assert_eq!(moved(&mut cursor, &index, Cursor::previous).as_ref(), Some(entry));
         }
         assert_eq!(cursor.previous(&index), None);
         let before = |key: &Vec<u8>| {
@@ -206,13 +229,25 @@ mod tests {
         let near = blocks.keys().flat_map(|key| [key.clone(), [&**key, &[0]].concat(), before(key)]);
         for key in near.chain(further_keys.iter().cloned()) {
             let at = all.partition_point(|(separator, _)| *separator < key);
-            assert_eq!(owned(cursor.seek(&index, &key)).as_ref(), all.get(at), "{key:?}");
+            assert_eq!(
+                moved(&mut cursor, &index, |cursor, index| cursor.seek(index, &key)).as_ref(),
+                all.get(at),
+                "{key:?}"
+            );
             if at < all.len() {
-                assert_eq!(owned(cursor.next(&index)).as_ref(), all.get(at + 1), "behind {key:?}");
+                assert_eq!(
+                    moved(&mut cursor, &index, Cursor::next).as_ref(),
+                    all.get(at + 1),
+                    "behind {key:?}"
+                );
             }
             if at > 0 && at < all.len() {
                 cursor.seek(&index, &key);
-                assert_eq!(owned(cursor.previous(&index)).as_ref(), Some(&all[at - 1]), "before {key:?}");
+                assert_eq!(
+                    moved(&mut cursor, &index, Cursor::previous).as_ref(),
+                    Some(&all[at - 1]),
+                    "before {key:?}"
+                );
             }
         }
     }

@@ -14,10 +14,12 @@ mod bits;
 mod block_size;
 mod code;
 mod cursor;
+mod difference;
 mod packed;
 mod packer;
+mod search;
 
 pub use block_size::{LARGE_BLOCK_BYTES, wants_large_blocks};
-pub use cursor::{Cursor, Entry};
+pub use cursor::{Block, Cursor};
 pub use packed::PackedIndex;
 pub use packer::Packer;

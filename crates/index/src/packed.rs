@@ -1,8 +1,7 @@
 //! A packed index: its shape, and where its parts are.
 
-use std::ops::Range;
-
 use crate::code::Code;
+use crate::cursor::Block;
 
 /// Entries of a group: on average half as many are decoded to find one.
 pub(crate) const GROUP: usize = 32;
@@ -34,22 +33,21 @@ pub(crate) struct Codes {
 }
 
 /// The first entry of a group.
-pub(crate) struct GroupHead {
-    /// The separator behind the prefix, in the body.
-    pub(crate) suffix: Range<usize>,
-    pub(crate) offset: u64,
-    pub(crate) size: u32,
-    /// Where the other entries begin, in bytes.
+pub(crate) struct GroupHead<'a> {
+    /// The separator behind the prefix.
+    pub(crate) suffix: &'a [u8],
+    pub(crate) block: Block,
+    /// Where the other entries begin in the body, in bytes.
     pub(crate) others: usize,
 }
 
-impl GroupHead {
-    pub(crate) fn encoded(suffix: &[u8], offset: u64, size: u32) -> Vec<u8> {
+impl GroupHead<'_> {
+    pub(crate) fn encoded(suffix: &[u8], block: Block) -> Vec<u8> {
         let mut bytes = Vec::new();
-        for number in [suffix.len() as u64, offset, u64::from(size)] {
-            write_varint(number, &mut bytes);
-        }
+        write_varint(suffix.len() as u64, &mut bytes);
         bytes.extend_from_slice(suffix);
+        write_varint(block.offset, &mut bytes);
+        write_varint(block.size.into(), &mut bytes);
         bytes
     }
 }
@@ -74,6 +72,11 @@ impl PackedIndex {
         &self.bytes[..self.symbols_end as usize]
     }
 
+    /// The code of a byte that occurs.
+    pub(crate) fn code(&self, byte: u8) -> u8 {
+        self.symbols().partition_point(|&symbol| symbol < byte) as u8
+    }
+
     /// That all separators begin with.
     #[inline]
     pub(crate) fn prefix(&self) -> &[u8] {
@@ -96,14 +99,23 @@ impl PackedIndex {
         self.bytes.len()
     }
 
+    /// The separator, behind the prefix, of the entry that a group begins with, and where it ends.
     #[inline]
-    pub(crate) fn head_at(&self, begin: [u8; 4]) -> GroupHead {
+    fn suffix_at(&self, begin: [u8; 4]) -> (&[u8], usize) {
         let mut at = u32::from_le_bytes(begin) as usize;
-        let body = self.body();
-        let mut number = || read_varint(body, &mut at);
-        let (suffix_bytes, offset, size) = (number() as usize, number(), number() as u32);
-        let others = at + suffix_bytes;
-        GroupHead { suffix: at..others, offset, size, others }
+        let bytes = read_varint(self.body(), &mut at) as usize;
+        (&self.body()[at..at + bytes], at + bytes)
+    }
+
+    /// How many groups begin with an entry that is, behind the prefix, below the key.
+    pub(crate) fn groups_below(&self, key: &[u8]) -> usize {
+        self.groups().partition_point(|&begin| self.suffix_at(begin).0 < key)
+    }
+
+    pub(crate) fn head(&self, group: usize) -> GroupHead<'_> {
+        let (suffix, mut at) = self.suffix_at(self.groups()[group]);
+        let [offset, size] = [(); 2].map(|()| read_varint(self.body(), &mut at));
+        GroupHead { suffix, block: Block { offset, size: size as u32 }, others: at }
     }
 }
 

@@ -3,7 +3,8 @@
 use crate::alphabet::Alphabet;
 use crate::bits::BitWriter;
 use crate::code::Code;
-use crate::cursor::{Cursor, Entry};
+use crate::cursor::{Block, Cursor};
+use crate::difference::Difference;
 use crate::packed::{Codes, GROUP, GroupHead, PackedIndex};
 
 /// Takes the entries of an index, in their order.
@@ -11,37 +12,38 @@ use crate::packed::{Codes, GROUP, GroupHead, PackedIndex};
 pub struct Packer {
     /// One behind the other.
     separators: Vec<u8>,
-    blocks: Vec<Block>,
+    entries: Vec<Entry>,
     is_refused: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Block {
+struct Entry {
     separator_end: usize,
-    offset: u64,
-    size: u32,
+    block: Block,
+    /// Bytes behind the block before.
     gap: u32,
 }
 
 impl Packer {
     /// The next entry: where the block lies that has the keys up to `separator`.
     pub fn add(&mut self, separator: &[u8], offset: u64, size: u64) {
-        let last = self.blocks.last();
-        let from = last.map_or(Some(offset), |last| last.offset.checked_add(u64::from(last.size)));
+        let last = self.entries.last();
+        let from =
+            last.map_or(Some(offset), |last| last.block.offset.checked_add(u64::from(last.block.size)));
         let gap = from.and_then(|from| offset.checked_sub(from)).and_then(|gap| u32::try_from(gap).ok());
-        let is_next = last.is_none() || separator > self.separator(self.blocks.len() - 1);
+        let is_next = last.is_none() || separator > self.separator(self.entries.len() - 1);
         let (Some(gap), Ok(size), true) = (gap, u32::try_from(size), is_next) else {
             self.is_refused = true;
             return;
         };
         self.separators.extend_from_slice(separator);
-        self.blocks.push(Block { separator_end: self.separators.len(), offset, size, gap });
+        self.entries.push(Entry { separator_end: self.separators.len(), block: Block { offset, size }, gap });
     }
 
     /// The index. `None` if there was no entry, or one that cannot be packed: separators rise byte by byte, blocks follow one another, and
     /// each has fewer than 2^32 bytes.
     pub fn finish(self) -> Option<PackedIndex> {
-        let count = self.blocks.len();
+        let count = self.entries.len();
         if self.is_refused || count == 0 || u32::try_from(self.separators.len()).is_err() {
             return None;
         }
@@ -54,26 +56,26 @@ impl Packer {
         let differences: Vec<Difference> =
             others().map(|at| Difference::of(suffix(at - 1), suffix(at), &alphabet)).collect();
         let codes = Codes {
-            shared: Code::of(differences.iter().map(|difference| difference.shared).collect()),
-            further: Code::of(differences.iter().map(|difference| difference.further).collect()),
-            gap: Code::of(others().map(|at| self.blocks[at].gap).collect()),
-            size: Code::of(others().map(|at| self.blocks[at].size).collect()),
+            shared: Code::of(differences.iter().map(|difference| difference.shared(width)).collect()),
+            further: Code::of(differences.iter().map(|difference| difference.further()).collect()),
+            gap: Code::of(others().map(|at| self.entries[at].gap).collect()),
+            size: Code::of(others().map(|at| self.entries[at].block.size).collect()),
         };
         let mut body = BitWriter::default();
         let mut groups = Vec::with_capacity(4 * count.div_ceil(GROUP));
         let mut differences = differences.into_iter();
-        for (at, block) in self.blocks.iter().enumerate() {
+        for (at, entry) in self.entries.iter().enumerate() {
             if at % GROUP == 0 {
                 groups.extend(u32::try_from(body.byte_len()).ok()?.to_le_bytes());
-                body.put_bytes(&GroupHead::encoded(suffix(at), block.offset, block.size));
+                body.put_bytes(&GroupHead::encoded(suffix(at), entry.block));
                 continue;
             }
             let difference = differences.next()?;
-            codes.shared.write(difference.shared, &mut body);
-            codes.further.write(difference.further, &mut body);
+            codes.shared.write(difference.shared(width), &mut body);
+            codes.further.write(difference.further(), &mut body);
             difference.write_rest(suffix(at), &alphabet, &mut body);
-            codes.gap.write(block.gap, &mut body);
-            codes.size.write(block.size, &mut body);
+            codes.gap.write(entry.gap, &mut body);
+            codes.size.write(entry.block.size, &mut body);
         }
         let parts = [alphabet.symbols(), &first[..prefix], &groups, &body.finish()];
         let index = PackedIndex::new(u32::try_from(count).ok()?, width, codes, parts)?;
@@ -81,54 +83,16 @@ impl Packer {
     }
 
     fn separator(&self, at: usize) -> &[u8] {
-        let from = if at == 0 { 0 } else { self.blocks[at - 1].separator_end };
-        &self.separators[from..self.blocks[at].separator_end]
+        let from = if at == 0 { 0 } else { self.entries[at - 1].separator_end };
+        &self.separators[from..self.entries[at].separator_end]
     }
 
     /// Whether the index has these entries: if not, nobody uses it.
     fn is_in(&self, index: &PackedIndex) -> bool {
         let mut cursor = Cursor::default();
-        (0..self.blocks.len()).all(|at| {
-            let Block { offset, size, .. } = self.blocks[at];
+        (0..self.entries.len()).all(|at| {
             let found = if at == 0 { cursor.first(index) } else { cursor.next(index) };
-            found == Some(Entry { separator: self.separator(at), offset, size })
+            found == Some(self.entries[at].block) && cursor.separator(index) == self.separator(at)
         })
-    }
-}
-
-/// How a separator differs from the one before.
-struct Difference {
-    shared: u32,
-    further: u32,
-    /// Bits that are known once `shared` is: where it differs from the one before, the larger has a one.
-    known: u32,
-}
-
-impl Difference {
-    fn of(before: &[u8], separator: &[u8], alphabet: &Alphabet) -> Self {
-        let width = alphabet.width();
-        let bytes = before.iter().zip(separator).take_while(|(a, b)| a == b).count();
-        let is_longer = bytes == before.len();
-        let bits = if is_longer {
-            0
-        } else {
-            let different = alphabet.code(before[bytes]) ^ alphabet.code(separator[bytes]);
-            different.leading_zeros() - (u8::BITS - width)
-        };
-        Self {
-            shared: bytes as u32 * width + bits,
-            further: (separator.len() - bytes - 1) as u32,
-            known: bits + u32::from(!is_longer),
-        }
-    }
-
-    fn write_rest(&self, separator: &[u8], alphabet: &Alphabet, to: &mut BitWriter) {
-        let width = alphabet.width();
-        let rest = &separator[separator.len() - 1 - self.further as usize..];
-        let mut known = self.known;
-        for &byte in rest {
-            to.put(u64::from(alphabet.code(byte)), width - known);
-            known = 0;
-        }
     }
 }

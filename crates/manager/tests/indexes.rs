@@ -83,7 +83,9 @@ fn packed(id: u64, bytes: usize) -> PackedIndex {
 }
 
 fn separator(index: &PackedIndex) -> Vec<u8> {
-    Cursor::default().first(index).expect("it has one").separator.to_vec()
+    let mut cursor = Cursor::default();
+    cursor.first(index).expect("it has one");
+    cursor.separator(index).to_vec()
 }
 
 /// Until `is_so`, with `lookups` of each table in between.

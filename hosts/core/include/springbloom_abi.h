@@ -304,9 +304,11 @@ typedef struct sb_index_cursor sb_index_cursor;
 sb_index_cursor* sb_table_index(const sb_table* table) SB_NOEXCEPT;
 void sb_index_cursor_free(sb_index_cursor* cursor) SB_NOEXCEPT;
 // Moves to the first entry, the last, the first whose separator is at least `key` (used for SB_SEEK alone), or the next or previous one of
-// the last move, which gave one. Returns 1 and the entry, whose separator is valid until the next move, or 0 if there is none.
+// the last move, which gave one. Returns 1 and the entry's block, or 0 if there is none.
 typedef enum { SB_FIRST, SB_LAST, SB_SEEK, SB_NEXT, SB_PREVIOUS } sb_move;
-int sb_index_move(sb_index_cursor* cursor, sb_move to, sb_bytes key, sb_index_entry* entry) SB_NOEXCEPT;
+int sb_index_move(sb_index_cursor* cursor, sb_move to, sb_bytes key, uint64_t* offset, uint64_t* size) SB_NOEXCEPT;
+// The separator of the entry that the last move gave, until the next move. A seek does not decode it: ask if you need it.
+sb_bytes sb_index_separator(sb_index_cursor* cursor) SB_NOEXCEPT;
 
 #ifdef __cplusplus
 }

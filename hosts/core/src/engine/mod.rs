@@ -17,10 +17,10 @@ pub(crate) mod test_engine;
 pub use bytes::Bytes;
 pub use description::{CacheCalls, Engine, Name};
 #[cfg(test)]
-pub(crate) use open_file::FileCalls;
+pub(crate) use open_file::{FileCalls, IndexEntry};
 pub(crate) use {
     cache::{Cache, CacheAlarm, CacheCharge, CacheUse, RowCache},
     comparator::Comparator,
     file_access::{Access, FileAccess},
-    open_file::{File, Head, IndexEntry, OpenFile, OwnedHead},
+    open_file::{File, Head, OpenFile, OwnedHead},
 };

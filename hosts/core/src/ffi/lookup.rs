@@ -7,7 +7,7 @@ use springbloom_index::Cursor;
 use springbloom_manager::{self as manager, Answer, LoadedIndex, Outcome, set_host_bytes_of_thread};
 
 use super::{guarded, owned::LentTable};
-use crate::engine::{Bytes, Comparator, IndexEntry};
+use crate::engine::{Bytes, Comparator};
 
 /// A key of a batch.
 #[repr(C)]
@@ -135,11 +135,12 @@ extern "C" fn sb_index_cursor_free(cursor: Option<Box<IndexCursor>>) {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn sb_index_move<'a>(
-    IndexCursor { index, cursor }: &'a mut IndexCursor,
+extern "C" fn sb_index_move(
+    IndexCursor { index, cursor }: &mut IndexCursor,
     to: Move,
     key: Bytes<'_>,
-    entry: &mut IndexEntry<'a>,
+    offset: &mut u64,
+    size: &mut u64,
 ) -> c_int {
     let found = guarded(None, || match to {
         Move::First => cursor.first(index),
@@ -148,8 +149,12 @@ extern "C" fn sb_index_move<'a>(
         Move::Next => cursor.next(index),
         Move::Previous => cursor.previous(index),
     });
-    let Some(found) = found else { return 0 };
-    *entry =
-        IndexEntry { separator: Bytes::of(found.separator), offset: found.offset, size: found.size.into() };
+    let Some(block) = found else { return 0 };
+    (*offset, *size) = (block.offset, block.size.into());
     1
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn sb_index_separator(IndexCursor { index, cursor }: &mut IndexCursor) -> Bytes<'_> {
+    Bytes::of(guarded(&[], || cursor.separator(index)))
 }

@@ -62,17 +62,20 @@ class WholeIndexIterator final : public rocksdb::InternalIteratorBase<IndexValue
   void SeekForPrev(const Slice&) override { is_valid_ = false; }  // nobody calls it, as with stock's
   void Next() override { Move(SB_NEXT); }
   void Prev() override { Move(SB_PREVIOUS); }
-  // Separators have no sequence numbers.
-  Slice key() const override { return ToSlice(entry_.separator); }
+  // Separators have no sequence numbers. Gets do not ask for them.
+  Slice key() const override { return ToSlice(sb_index_separator(cursor_.get())); }
   Slice user_key() const override { return key(); }
-  IndexValue value() const override { return {BlockHandle(entry_.offset, entry_.size), Slice()}; }
+  IndexValue value() const override { return {BlockHandle(offset_, size_), Slice()}; }
   rocksdb::Status status() const override { return rocksdb::Status::OK(); }
 
  private:
-  void Move(sb_move to, const Slice& key = Slice()) { is_valid_ = sb_index_move(cursor_.get(), to, Bytes(key), &entry_) != 0; }
+  void Move(sb_move to, const Slice& key = Slice()) {
+    is_valid_ = sb_index_move(cursor_.get(), to, Bytes(key), &offset_, &size_) != 0;
+  }
 
   const Cursor cursor_;
-  sb_index_entry entry_{};
+  uint64_t offset_ = 0;
+  uint64_t size_ = 0;
   bool is_valid_ = false;
 };
 
