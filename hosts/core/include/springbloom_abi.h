@@ -153,7 +153,7 @@ void sb_filters_count(const sb_filters* filters, sb_counted what, uint64_t times
 double sb_filters_wasted_reads_per_lookup(const sb_filters* filters, uint64_t budget_bytes) SB_NOEXCEPT;
 // The settings that a host follows. They stay.
 typedef struct {
-  int writes_units;               // whether new tables get units
+  int creates_filters;            // whether new tables get units
   int shrinks_index;              // whether new tables get an index that needs little memory
   int has_indexes;                // whether the budget may hold indexes of tables
   int assumes_bytewise_equality;  // whether keys that a custom comparator calls equal are equal byte for byte

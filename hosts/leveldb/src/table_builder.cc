@@ -109,7 +109,7 @@ struct TableBuilder::Rep {
     if (selected.filters == nullptr) {
       filter.emplace(options.filter_policy);
       filter->StartBlock(0);
-    } else if (!sb_filters_host_settings(selected.filters.get())->writes_units) {
+    } else if (!sb_filters_host_settings(selected.filters.get())->creates_filters) {
       return;
     } else if (selected.MayFilter()) {
       units.emplace(selected);

@@ -197,7 +197,7 @@ class Oracle {
     } else if (kind == 1) {
       policy_.reset();
     } else {
-      policy_ = NewPolicy(world_.settings + std::string(random_.OneIn(5) ? ";write_units=false" : ""));
+      policy_ = NewPolicy(world_.settings + std::string(random_.OneIn(5) ? ";create_filters=false" : ""));
     }
     options->filter_policy = policy_.get();
   }

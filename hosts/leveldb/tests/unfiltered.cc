@@ -73,7 +73,7 @@ int main() {
     CHECK(MetaBlocks(folder / "custom").empty(), "nor do they get filters of another kind");
   }
   {
-    const PolicyPtr policy = NewPolicy("budget=1M;write_units=false");
+    const PolicyPtr policy = NewPolicy("budget=1M;create_filters=false");
     options.filter_policy = policy.get();
     Use(options, folder / "custom");
     CHECK(Written() == 0, "none were asked for");

@@ -155,8 +155,8 @@ impl ElasticFiltersBuilder {
 
     /// Whether new tables get filter units. Default: yes. With `false`, new tables get the filter of the options' own filter policy, and
     /// tables with units are still filtered by them: so a change back to stock RocksDB leaves no gap.
-    pub fn write_units(mut self, write: bool) -> Self {
-        self.settings.write_units = write;
+    pub fn create_filters(mut self, create: bool) -> Self {
+        self.settings.create_filters = create;
         self
     }
 
@@ -236,7 +236,7 @@ mod tests {
             .warm_start_every(None)
             .inherit_hotness(false)
             .assume_bytewise_equality(true)
-            .write_units(false)
+            .create_filters(false)
             .charge_to_block_cache(true)
             .small_index(false)
             .verify_share(0.5);
@@ -247,7 +247,7 @@ mod tests {
             ("warm_start_seconds", "0"),
             ("inherit_hotness", "false"),
             ("assume_bytewise_equality", "true"),
-            ("write_units", "false"),
+            ("create_filters", "false"),
             ("charge_to_block_cache", "true"),
             ("small_index", "false"),
             ("verify_share", "0.5"),

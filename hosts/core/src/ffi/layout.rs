@@ -57,7 +57,7 @@ fn structures_are_those_of_the_header() {
     same!(
         "sb_host_settings",
         HostSettings,
-        writes_units,
+        creates_filters,
         shrinks_index,
         has_indexes,
         assumes_bytewise_equality,

@@ -91,13 +91,13 @@ impl Filters {
 
     /// What is in force, for a log.
     pub(crate) fn settings_text(&self) -> String {
-        let Settings { units, segment_data_bytes, write_units, .. } = &self.settings;
+        let Settings { units, segment_data_bytes, create_filters, .. } = &self.settings;
         let is_auto = if self.budget.is_auto() { ", chosen by measuring" } else { "" };
         let mut text = format!(
             "budget {} bytes{is_auto}, units {units}, segments of {segment_data_bytes} bytes",
             self.budget.in_force(),
         );
-        if !write_units {
+        if !create_filters {
             text += ", for reading alone: new tables get stock filters";
         }
         text

@@ -33,7 +33,7 @@ pub struct Settings {
     /// Whether to assume that keys which a custom comparator calls equal are equal byte for byte.
     pub assume_bytewise_equality: bool,
     /// Whether new tables get filter units.
-    pub write_units: bool,
+    pub create_filters: bool,
     /// How often hotness is saved for the next start; `None`: never, nor read.
     pub warm_start_every: Option<Duration>,
     /// Whether a budget in bytes is charged to caches of the engine. [`Budget::Auto`] is.
@@ -53,7 +53,7 @@ impl Default for Settings {
             segment_data_bytes: 8 << 20,
             units: UnitSettings::default(),
             assume_bytewise_equality: false,
-            write_units: true,
+            create_filters: true,
             warm_start_every: Some(Duration::from_secs(60)),
             charge_to_block_cache: false,
             small_index: true,
@@ -73,7 +73,7 @@ impl Settings {
 /// What an engine's adapter asks of the settings: `sb_host_settings`.
 #[repr(C)]
 pub(crate) struct HostSettings {
-    pub(crate) writes_units: c_int,
+    pub(crate) creates_filters: c_int,
     /// Where a block cache pays for filters, every byte of index takes one from data.
     pub(crate) shrinks_index: c_int,
     /// A budget that was given is for filters: what an index takes from them the cache would have, and data gains it.
@@ -85,7 +85,7 @@ pub(crate) struct HostSettings {
 impl HostSettings {
     pub(crate) fn of(settings: &Settings) -> Self {
         Self {
-            writes_units: settings.write_units.into(),
+            creates_filters: settings.create_filters.into(),
             shrinks_index: (settings.small_index && settings.is_charged()).into(),
             has_indexes: (settings.small_index && settings.budget == Budget::Auto).into(),
             assumes_bytewise_equality: settings.assume_bytewise_equality.into(),

@@ -128,9 +128,9 @@ pub const SETTINGS: &[Setting] = &[
         "assume that keys which a custom comparator calls equal are equal byte for byte (`assume_bytewise_equality`)"
     ),
     flag!(
-        write_units,
+        create_filters,
         "true",
-        "new tables get units (`write_units`); see [Switching and rolling back](#switching-and-rolling-back)"
+        "new tables get units (`create_filters`); see [Switching and rolling back](#switching-and-rolling-back)"
     ),
     flag!(
         charge_to_block_cache,
@@ -236,7 +236,7 @@ mod tests {
             ("warm_start_seconds", "0"),
             ("inherit_hotness", "false"),
             ("assume_bytewise_equality", "true"),
-            ("write_units", "false"),
+            ("create_filters", "false"),
             ("charge_to_block_cache", "true"),
             ("small_index", "false"),
             ("verify_share", "0.5"),
@@ -249,7 +249,7 @@ mod tests {
             warm_start_every: None,
             inherit_hotness: false,
             assume_bytewise_equality: true,
-            write_units: false,
+            create_filters: false,
             charge_to_block_cache: true,
             small_index: false,
             verify_share: 0.5,

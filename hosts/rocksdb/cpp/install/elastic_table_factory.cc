@@ -75,7 +75,7 @@ const BlockBasedTableOptions& ElasticTableFactory::TableOptions() const { return
 BlockBasedTableOptions ElasticTableFactory::NewTableOptions() const {
   BlockBasedTableOptions options(TableOptions());
   const FiltersRef filters = Connected();
-  if (filters != nullptr && sb_filters_host_settings(filters.get())->writes_units != 0 &&
+  if (filters != nullptr && sb_filters_host_settings(filters.get())->creates_filters != 0 &&
       sb_filters_host_settings(filters.get())->shrinks_index != 0) {
     ShrinkIndex(sb_filters_block_bytes(filters.get()), &options);
   }
@@ -204,7 +204,7 @@ bool ElasticTableFactory::Filterable(const FiltersRef& filters, const rocksdb::C
 rocksdb::TableBuilder* ElasticTableFactory::NewTableBuilder(const rocksdb::TableBuilderOptions& builder_options,
                                                             rocksdb::WritableFileWriter* file) const {
   const FiltersRef filters = Connected(builder_options.ioptions.logger);
-  if (filters == nullptr || sb_filters_host_settings(filters.get())->writes_units == 0) {
+  if (filters == nullptr || sb_filters_host_settings(filters.get())->creates_filters == 0) {
     return BlockBasedTableFactory::NewTableBuilder(builder_options, file);
   }
   const rocksdb::Comparator* comparator = builder_options.internal_comparator.user_comparator();

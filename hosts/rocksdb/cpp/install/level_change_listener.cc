@@ -67,7 +67,7 @@ void LevelChangeListener::CheckWritten(rocksdb::DB* db, uint32_t family, const s
     return;
   }
   const FiltersRef filters = Filters();
-  if (filters == nullptr || !sb_filters_host_settings(filters.get())->writes_units) {
+  if (filters == nullptr || !sb_filters_host_settings(filters.get())->creates_filters) {
     return;
   }
   sb_filters_count(filters.get(), SB_WRITTEN_WITHOUT_UNITS, 1);

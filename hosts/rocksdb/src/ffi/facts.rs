@@ -78,8 +78,8 @@ pub struct ListedTable {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FamilyStatus {
-    /// Whether the tables that it writes from now on get units (unless [`write_units`](crate::ElasticFiltersBuilder::write_units) is off),
-    /// and those that have them are read with them.
+    /// Whether the tables that it writes from now on get units (unless
+    /// [`create_filters`](crate::ElasticFiltersBuilder::create_filters) is off), and those that have them are read with them.
     pub is_active: bool,
     /// Tables that have units.
     pub tables_with_units: u64,

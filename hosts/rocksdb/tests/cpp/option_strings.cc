@@ -186,7 +186,7 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
     Check(budget > 0 && budget <= 28 << 20, "a part of RocksDB's own block cache of 32 MiB: " + std::to_string(budget));
     db.reset();
     // It passes nothing on: what the next string leaves out is as in a new process.
-    db = Open(FromString("table_factory={id=springbloom;budget=8M;write_units=false}"), second);
+    db = Open(FromString("table_factory={id=springbloom;budget=8M;create_filters=false}"), second);
     db.reset();
     db = Open(FromString("table_factory={id=springbloom;no_block_cache=true}"), second);
     CheckOk(springbloom::GetBudget(&budget), "GetBudget");

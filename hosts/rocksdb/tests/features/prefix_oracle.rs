@@ -35,7 +35,7 @@ fn filters(rng: &mut TestRng) -> ElasticFiltersBuilder {
         .budget_bytes(AMPLE_BYTES)
         .segment_data_bytes(*[16 << 10, 16 << 10, 1 << 20].choose(rng).expect("not empty"))
         .units(["ribbon:16", "ribbon:2", "bloom:2x8"].choose(rng).expect("not empty").parse().expect("units"))
-        .write_units(rng.random_bool(0.9))
+        .create_filters(rng.random_bool(0.9))
 }
 
 #[test]

@@ -94,9 +94,11 @@ fn an_index_is_small_where_a_cache_pays_for_the_budget() {
     let auto = index_with(&installed(&build(builder().budget_auto()), &whole));
     assert_eq!(auto, small);
     // Where no cache pays, and where the program wants stock's, the index is stock's.
-    for stocks in
-        [builder().charge_to_block_cache(false), builder().small_index(false), builder().write_units(false)]
-    {
+    for stocks in [
+        builder().charge_to_block_cache(false),
+        builder().small_index(false),
+        builder().create_filters(false),
+    ] {
         assert_eq!(index_with(&installed(&build(stocks), &whole)), stock);
     }
 }

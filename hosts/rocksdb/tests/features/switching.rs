@@ -25,7 +25,7 @@ fn draining() -> ElasticFilters {
     ElasticFilters::builder()
         .budget_bytes(AMPLE_BYTES)
         .segment_data_bytes(16 << 10)
-        .write_units(false)
+        .create_filters(false)
         .build()
         .expect("the settings are sound")
 }
