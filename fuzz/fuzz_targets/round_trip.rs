@@ -13,7 +13,7 @@ struct Table<'a> {
     unit_count: u8,
     /// 0 for ribbon units.
     bits_per_key: u8,
-    segment_data_bytes: u16,
+    segment_size: u16,
     /// Sizes of the versions of each key.
     entries: BTreeMap<&'a [u8], Vec<u16>>,
 }
@@ -25,11 +25,11 @@ fuzz_target!(|table: Table<'_>| {
         bits => UnitSettings::bloom(unit_count, bits),
     };
     let settings = settings.unwrap();
-    let mut writer = BlockWriter::new(settings, table.segment_data_bytes.into());
-    let segment_data_bytes = u64::from(table.segment_data_bytes);
+    let mut writer = BlockWriter::new(settings, table.segment_size.into());
+    let segment_size = u64::from(table.segment_size);
     let is_at_least = |keys: &[_], data_bytes: u64, part: u64| {
-        data_bytes >= segment_data_bytes / part
-            && keys.len() as u64 >= segment_data_bytes / MAX_SEGMENT_BYTES_PER_KEY / part
+        data_bytes >= segment_size / part
+            && keys.len() as u64 >= segment_size / MAX_SEGMENT_BYTES_PER_KEY / part
     };
     // Segments by the rule alone: a new key opens one if the last has its bytes and its keys.
     let mut segments: Vec<(Vec<&[u8]>, u64)> = Vec::new();

@@ -24,7 +24,7 @@ fn advice_follows_what_was_measured_and_is_told() {
             "--ops",
             "30000",
         ])
-        .args(["--warmup", "30000", "--configs", "bloom:10,elastic:4@segment_data_bytes=256KiB", "--dir"])
+        .args(["--warmup", "30000", "--configs", "bloom:10,elastic:4@segment_size=256KiB", "--dir"])
         .arg(folder.path())
         .assert()
         .success();

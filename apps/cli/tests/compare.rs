@@ -487,7 +487,7 @@ fn bad_input_is_refused_with_exit_code_2() {
         (&["--configs", "elastic:4@=1"], "expected a setting as NAME=VALUE after @"),
         (&["--dir", "/proc/version"], "/proc/version is a file: expected a folder"),
         (&["--configs", "elastic:4@units=ribbon:0"], "ribbon:0"),
-        (&["--configs", "elastic:4@segment_data_bytes=1"], "segment_data_bytes"),
+        (&["--configs", "elastic:4@segment_size=1"], "segment_size"),
         (&["--keys", "/nonexistent/keys"], "/nonexistent/keys"),
         (&["--reuse"], "--dir"),
         (&["--dir", "/proc/springbloom"], "cannot create /proc/springbloom"),
@@ -647,10 +647,10 @@ fn kept_databases_are_reused_with_the_same_settings_only() {
         .code(2)
         .stderr(contains("write_buffer_bytes is 1048576, asked for is 4194304"));
     // Elastic filters with other segments are another database.
-    kept(&dir, &["--reuse", "--configs", "elastic:4@segment_data_bytes=64KiB"])
+    kept(&dir, &["--reuse", "--configs", "elastic:4@segment_size=64KiB"])
         .assert()
         .success()
-        .stderr(contains("writing tables with elastic:4@segment_data_bytes=64KiB"));
+        .stderr(contains("writing tables with elastic:4@segment_size=64KiB"));
     std::fs::write(dir.join("tree.json"), "{").expect("damage");
     kept(&dir, &["--reuse"]).assert().code(2).stderr(contains("tree.json is damaged"));
 }

@@ -62,7 +62,7 @@ fn entries(report: &Value) -> u64 {
 fn options() -> (Options, ElasticFilters) {
     let elastic = ElasticFilters::builder()
         .assume_bytewise_equality(true)
-        .segment_data_bytes(16 << 10)
+        .segment_size(16 << 10)
         .build()
         .expect("the settings are sound");
     (uncompacted(), elastic)

@@ -55,7 +55,7 @@ fn options(reversed: bool, find: Find) -> Options {
 }
 
 fn elastic(budget_bytes: u64) -> ElasticFilters {
-    let builder = ElasticFilters::builder().budget_bytes(budget_bytes).segment_data_bytes(16 << 10);
+    let builder = ElasticFilters::builder().budget_bytes(budget_bytes).segment_size(16 << 10);
     builder.assume_bytewise_equality(true).build().expect("the settings are sound")
 }
 

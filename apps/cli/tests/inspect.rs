@@ -28,7 +28,7 @@ fn databases(dir: &Path) {
             "--warmup",
             "0",
         ])
-        .args(["--configs", "bloom:10,elastic:6@segment_data_bytes=256KiB", "--dir"])
+        .args(["--configs", "bloom:10,elastic:6@segment_size=256KiB", "--dir"])
         .arg(dir)
         .assert()
         .success();
@@ -48,7 +48,7 @@ fn sum(tables: &Value, field: &str) -> u64 {
 fn units_are_shown_and_verified() {
     let folder = tempfile::tempdir().expect("folder");
     databases(folder.path());
-    let elastic = folder.path().join("elastic-6@segment_data_bytes=256KiB-ribbon-16-262144");
+    let elastic = folder.path().join("elastic-6@segment_size=256KiB-ribbon-16-262144");
     let (code, document) = inspect(&elastic);
     assert_eq!(code, 0, "{document}");
     assert_eq!(sum(&document["tables"], "entries"), 30_000);
@@ -83,7 +83,7 @@ fn units_are_shown_and_verified() {
 fn damaged_units_are_found() {
     let folder = tempfile::tempdir().expect("folder");
     databases(folder.path());
-    let elastic = folder.path().join("elastic-6@segment_data_bytes=256KiB-ribbon-16-262144");
+    let elastic = folder.path().join("elastic-6@segment_size=256KiB-ribbon-16-262144");
     let (_, sound) = inspect(&elastic);
     let table = &sound["tables"][0];
     let path = elastic.join(table["name"].as_str().expect("name"));
@@ -120,7 +120,7 @@ fn what_is_no_database_is_refused() {
 fn databases_that_cannot_be_opened_are_bad_input_and_damage_is_not() {
     let folder = tempfile::tempdir().expect("folder");
     databases(folder.path());
-    let db = folder.path().join("elastic-6@segment_data_bytes=256KiB-ribbon-16-262144");
+    let db = folder.path().join("elastic-6@segment_size=256KiB-ribbon-16-262144");
     let manifest = fs::read_to_string(db.join("CURRENT")).expect("it names the manifest");
     let manifest = manifest.trim();
     let table = fs::read_dir(&db).expect("a folder").flatten().map(|entry| entry.file_name());

@@ -34,7 +34,7 @@ fn figure(document: &Value, name: &str, filter: &str, bits: f64, family: &Value)
 #[test]
 fn more_memory_wastes_fewer_reads_under_every_filter() {
     let document = json(
-        "--tree leveldb --records 400K --segment-data-bytes 1MiB --table-bytes 4MiB --bits 4,10 --segments 400",
+        "--tree leveldb --records 400K --segment-size 1MiB --table-bytes 4MiB --bits 4,10 --segments 400",
     );
     let names = [
         "uniform",
@@ -56,7 +56,8 @@ fn more_memory_wastes_fewer_reads_under_every_filter() {
 
 #[test]
 fn a_sample_wastes_as_much_as_all() {
-    let tree = "--records 4M --segment-data-bytes 1MiB --table-bytes 4MiB --bits 4 --filters benefit,optimum --salts 3";
+    let tree =
+        "--records 4M --segment-size 1MiB --table-bytes 4MiB --bits 4 --filters benefit,optimum --salts 3";
     let all = json(&format!("{tree} --segments 4000"));
     let sample = json(&format!("{tree} --segments 600"));
     assert_eq!(all["settings"]["simulated_share"], 1.0);
@@ -73,7 +74,7 @@ fn a_hundred_terabytes_take_no_more_time() {
     simulate(arguments).assert().success().stdout(contains("no store was run"));
 }
 
-const FAMILIES: &str = "--runs 1MiB,4MiB,40MiB --record-bytes 200 --segment-data-bytes 1MiB --table-bytes 4MiB --lookups 40000 \
+const FAMILIES: &str = "--runs 1MiB,4MiB,40MiB --record-bytes 200 --segment-size 1MiB --table-bytes 4MiB --lookups 40000 \
     --set families=8";
 
 /// The budget goes to the family whose lookups need filters.
@@ -158,7 +159,7 @@ fn what_families_cannot_have_is_refused() {
 #[test]
 fn sorted_runs_can_be_given() {
     let document =
-        json("--runs 8MiB,80MiB --segment-data-bytes 1MiB --lookups 5000 --bits 4 --filters monkey-ribbon");
+        json("--runs 8MiB,80MiB --segment-size 1MiB --lookups 5000 --bits 4 --filters monkey-ribbon");
     assert_eq!(document["settings"]["run_bytes"], serde_json::json!([8 << 20, 80 << 20]));
     assert_eq!(document["settings"]["records"], 92_275);
 }

@@ -7,6 +7,7 @@ use std::{fs, io};
 use anyhow::{Context, Result};
 use springbloom_records::{Record, distinct, require_regular, write_whole};
 
+use crate::former_names::with_names_of_today;
 use crate::run::{Run, Size};
 
 /// Records of one size, by the name of their run.
@@ -79,7 +80,8 @@ impl Lab {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let stem = name.strip_suffix(".jsonl");
             if stem.is_some_and(|stem| stem.ends_with(QUICK) == (size == Size::Quick)) {
-                lab.records.extend(read_lines(&path)?);
+                let records = read_lines(&path)?.into_iter();
+                lab.records.extend(records.map(|(run, record)| (run, with_names_of_today(record))));
             }
         }
         Ok(lab)

@@ -33,13 +33,11 @@ impl System {
     pub fn settings(self) -> &'static [(&'static str, &'static str)] {
         match self {
             System::Springbloom => &[],
-            System::ElasticBf => {
-                &[("units", "bloom:6x4"), ("policy", "multi-queue"), ("segment_data_bytes", "4M")]
-            }
+            System::ElasticBf => &[("units", "bloom:6x4"), ("policy", "multi-queue"), ("segment_size", "4M")],
             System::ElasticBfFile => &[
                 ("units", "bloom:6x4"),
                 ("policy", "multi-queue"),
-                ("segment_data_bytes", "1T"),
+                ("segment_size", "1T"),
                 // ATC'19 names inheritance among what it adds (section 5).
                 ("inherit_hotness", "false"),
             ],

@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn a_long_name_takes_several_lines_and_leaves_the_table_its_width() {
         let mut table = TextTable::new(["filters", "threads", "wasted reads per lookup of an absent key"]);
-        let long = "elastic:4@units=bloom:6x4@segment_data_bytes=1MiB@inherit_hotness=false@policy=monkey";
+        let long = "elastic:4@units=bloom:6x4@segment_size=1MiB@inherit_hotness=false@policy=monkey";
         for name in ["ribbon:4", long, &"x".repeat(200)] {
             table.add_row([name.to_owned(), "1".to_owned(), "0.5".to_owned()]);
         }
@@ -111,7 +111,7 @@ mod tests {
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH_MAX), "{text}");
         let names: String = text.lines().skip(2).filter_map(|line| line.split_whitespace().next()).collect();
         assert_eq!(names, format!("{long}{}", "x".repeat(200)), "{text}");
-        assert!(text.lines().any(|line| line.trim_start().starts_with("@segment_data_bytes")), "{text}");
+        assert!(text.lines().any(|line| line.trim_start().starts_with("@inherit_hotness")), "{text}");
     }
 
     #[test]

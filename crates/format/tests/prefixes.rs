@@ -33,8 +33,8 @@ fn prefixes_of(keys: &[Vec<u8>], length: usize, is_bytewise: bool) -> PrefixWrit
     writer
 }
 
-fn writer(units: UnitSettings, segment_data_bytes: u64, is_bytewise: bool) -> PrefixWriter {
-    let writer = PrefixWriter::new(units, segment_data_bytes, IDENTITY);
+fn writer(units: UnitSettings, segment_size: u64, is_bytewise: bool) -> PrefixWriter {
+    let writer = PrefixWriter::new(units, segment_size, IDENTITY);
     if is_bytewise { writer.with_bytewise_keys() } else { writer }
 }
 

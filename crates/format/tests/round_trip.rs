@@ -23,14 +23,14 @@ struct OracleSegment {
 }
 
 /// The expected segments of a table.
-fn oracle(entries: &Entries, segment_data_bytes: u64) -> Vec<OracleSegment> {
+fn oracle(entries: &Entries, segment_size: u64) -> Vec<OracleSegment> {
     let mut segments: Vec<OracleSegment> = Vec::new();
     let mut last_key: Option<&[u8]> = None;
     for (key, bytes) in entries {
         let repeated = last_key == Some(key);
         let cut = segments.last().is_none_or(|open| {
-            open.data_bytes >= segment_data_bytes
-                && open.digests.len() as u64 >= segment_data_bytes / MAX_SEGMENT_BYTES_PER_KEY
+            open.data_bytes >= segment_size
+                && open.digests.len() as u64 >= segment_size / MAX_SEGMENT_BYTES_PER_KEY
         });
         if !repeated && cut {
             segments.push(OracleSegment { fence: key.clone(), digests: Vec::new(), data_bytes: 0 });
@@ -43,8 +43,8 @@ fn oracle(entries: &Entries, segment_data_bytes: u64) -> Vec<OracleSegment> {
         last_key = Some(key);
     }
     if let [.., full, last] = &mut segments[..]
-        && (last.data_bytes < segment_data_bytes / 4
-            || (last.digests.len() as u64) < segment_data_bytes / MAX_SEGMENT_BYTES_PER_KEY / 4)
+        && (last.data_bytes < segment_size / 4
+            || (last.digests.len() as u64) < segment_size / MAX_SEGMENT_BYTES_PER_KEY / 4)
     {
         full.digests.append(&mut last.digests);
         full.data_bytes += last.data_bytes;
@@ -53,9 +53,9 @@ fn oracle(entries: &Entries, segment_data_bytes: u64) -> Vec<OracleSegment> {
     segments
 }
 
-fn check(settings: UnitSettings, segment_data_bytes: u64, entries: &Entries) {
-    let block = write(BlockWriter::new(settings, segment_data_bytes), entries);
-    let expected = oracle(entries, segment_data_bytes);
+fn check(settings: UnitSettings, segment_size: u64, entries: &Entries) {
+    let block = write(BlockWriter::new(settings, segment_size), entries);
+    let expected = oracle(entries, segment_size);
     if expected.is_empty() {
         assert!(block.is_empty());
         return;
@@ -122,14 +122,14 @@ proptest! {
     #[test]
     fn any_table(
         settings in settings(),
-        segment_data_bytes in 0..2000u64,
+        segment_size in 0..2000u64,
         keys in prop::collection::btree_map(prop::collection::vec(any::<u8>(), 0..12), prop::collection::vec(0..300u64, 1..4), 0..120),
     ) {
         let entries: Entries = keys
             .into_iter()
             .flat_map(|(key, versions)| versions.into_iter().map(move |bytes| (key.clone(), bytes)))
             .collect();
-        check(settings, segment_data_bytes, &entries);
+        check(settings, segment_size, &entries);
     }
 }
 
@@ -138,14 +138,14 @@ proptest! {
     #[test]
     fn short_fences_find_the_same_segments(
         keys in prop::collection::btree_set("[ab]{0,9}", 1..60),
-        segment_data_bytes in 1..500u64,
+        segment_size in 1..500u64,
         sought in prop::collection::vec("[abc]{0,10}", 20),
     ) {
         let build = |mut writer: BlockWriter| {
             keys.iter().for_each(|key| writer.add(key.as_bytes(), 100));
             Directory::parse(&writer.finish()).unwrap()
         };
-        let new = || BlockWriter::new(UnitSettings::default(), segment_data_bytes);
+        let new = || BlockWriter::new(UnitSettings::default(), segment_size);
         let (whole, short) = (build(new()), build(new().with_bytewise_keys()));
         prop_assert_eq!(whole.segment_count(), short.segment_count());
         let of = |directory: &Directory, key: &str| {
@@ -192,12 +192,12 @@ proptest! {
     /// Large values, which end a segment by its keys.
     #[test]
     fn any_table_of_large_values(
-        segment_data_bytes in 2000..40_000u64,
+        segment_size in 2000..40_000u64,
         values in prop::collection::vec(prop_oneof![0..300u64, 1000..3000u64, 5000..100_000u64], 0..120),
     ) {
         let entries: Entries =
             (0..).zip(values).map(|(key, bytes): (u32, u64)| (key.to_be_bytes().to_vec(), bytes)).collect();
-        check(UnitSettings::default(), segment_data_bytes, &entries);
+        check(UnitSettings::default(), segment_size, &entries);
     }
 }
 
@@ -223,8 +223,8 @@ fn entries_without_bytes_still_close_a_segment() {
 fn huge_entries_do_not_overflow() {
     let entries: Entries =
         vec![(b"a".to_vec(), u64::MAX), (b"a".to_vec(), u64::MAX), (b"b".to_vec(), u64::MAX / 4)];
-    for (segment_data_bytes, segments) in [(1, 2), (u64::MAX, 1)] {
-        let block = write(BlockWriter::new(UnitSettings::default(), segment_data_bytes), &entries);
+    for (segment_size, segments) in [(1, 2), (u64::MAX, 1)] {
+        let block = write(BlockWriter::new(UnitSettings::default(), segment_size), &entries);
         let directory = Directory::parse(&block).unwrap();
         assert_eq!((directory.segment_count(), directory.data_bytes(0)), (segments, u64::MAX));
     }

@@ -174,7 +174,7 @@ class Life {
       policy_.reset(leveldb::NewBloomFilterPolicy(10));
     } else if (kind != 1) {
       const std::string equality = comparator_ == &backwards && kind % 2 == 0 ? ";assume_bytewise_equality=true" : "";
-      policy_ = NewPolicy("budget=60000;segment_data_bytes=64K;warm_start_seconds=1" + equality);
+      policy_ = NewPolicy("budget=60000;segment_size=64K;warm_start_seconds=1" + equality);
     }
     options.filter_policy = policy_.get();
     return options;

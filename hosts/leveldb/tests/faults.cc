@@ -121,7 +121,7 @@ int main() {
   const std::unique_ptr<leveldb::Cache> cache(leveldb::NewLRUCache(100));
   const std::string path = folder / "db";
   {
-    const PolicyPtr policy = NewPolicy("budget=200000;segment_data_bytes=64K");
+    const PolicyPtr policy = NewPolicy("budget=200000;segment_size=64K");
     const DbPtr db = Open(NewOptions(&env, cache.get(), policy.get()), path);
     for (int number = 0; number < kKeys; ++number) {
       CHECK_OK(db->Put(leveldb::WriteOptions(), Key(2 * number), Value(number)));
@@ -150,7 +150,7 @@ int main() {
   }
   {
     // No room at the opening.
-    const PolicyPtr policy = NewPolicy("budget=500;segment_data_bytes=64K;warm_start_seconds=0");
+    const PolicyPtr policy = NewPolicy("budget=500;segment_size=64K;warm_start_seconds=0");
     const DbPtr db = Open(NewOptions(&env, cache.get(), policy.get()), path);
     CHECK(Ask(db.get(), &env, 7) > .9);
     CHECK_OK(springbloom::SetBudget(200000));
@@ -173,7 +173,7 @@ int main() {
   }
   {
     // Units that are read wrong at the opening, and for a while after it.
-    const PolicyPtr policy = NewPolicy("budget=200000;segment_data_bytes=64K;warm_start_seconds=0");
+    const PolicyPtr policy = NewPolicy("budget=200000;segment_size=64K;warm_start_seconds=0");
     env.damages_heads_of_units = true;
     const DbPtr db = Open(NewOptions(&env, cache.get(), policy.get()), path);
     for (int round = 0; round < 4; ++round) {
@@ -185,7 +185,7 @@ int main() {
   }
   {
     // Tables that are compacted away while their units are being found. Nothing waits for reads that hang.
-    const PolicyPtr policy = NewPolicy("budget=500;segment_data_bytes=64K;warm_start_seconds=0");
+    const PolicyPtr policy = NewPolicy("budget=500;segment_size=64K;warm_start_seconds=0");
     DbPtr db = Open(NewOptions(&env, cache.get(), policy.get()), path);
     CHECK(Ask(db.get(), &env, 7) > .9);
     env.hangs = 2;
@@ -210,7 +210,7 @@ int main() {
     for (const auto& table : Tables(copy)) {
       Damage(table, &random);
     }
-    const PolicyPtr policy = NewPolicy("budget=200000;segment_data_bytes=64K");
+    const PolicyPtr policy = NewPolicy("budget=200000;segment_size=64K");
     {
       const DbPtr db = Open(NewOptions(&env, cache.get(), policy.get()), copy);
       Ask(db.get(), &env, 3);

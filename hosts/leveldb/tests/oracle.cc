@@ -24,8 +24,8 @@ struct World {
 
 const World kWorlds[] = {
     {"default", "budget=200000", leveldb::BytewiseComparator(), 4096, true, true},
-    {"little memory", "budget=20000;segment_data_bytes=64K;units=bloom:6x2", leveldb::BytewiseComparator(), 1024, false, true},
-    {"many segments", "budget=100000;segment_data_bytes=16K;units=ribbon:4", leveldb::BytewiseComparator(), 512, true, true},
+    {"little memory", "budget=20000;segment_size=64K;units=bloom:6x2", leveldb::BytewiseComparator(), 1024, false, true},
+    {"many segments", "budget=100000;segment_size=16K;units=ribbon:4", leveldb::BytewiseComparator(), 512, true, true},
     {"backwards", "budget=200000;assume_bytewise_equality=true", &backwards, 4096, true, true},
     {"backwards, unknown", "budget=200000", &backwards, 4096, true, false},
     {"folds case", "budget=200000", &folds_case, 4096, true, false},

@@ -33,7 +33,7 @@ int main() {
   Random seeds;
   const Folder folder;
   const std::unique_ptr<leveldb::Cache> cache(leveldb::NewLRUCache(200000));
-  const PolicyPtr policy = NewPolicy("budget=60000;segment_data_bytes=64K");
+  const PolicyPtr policy = NewPolicy("budget=60000;segment_size=64K");
   leveldb::Options options;
   options.create_if_missing = true;
   options.write_buffer_size = 1 << 20;

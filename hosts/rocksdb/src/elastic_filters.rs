@@ -132,8 +132,8 @@ impl ElasticFiltersBuilder {
     /// Key and value bytes that one group of units covers, from 16 KiB to 1 TiB. Where values are large, a group covers more: at least one
     /// key for each 2 KiB. Smaller segments follow hot ranges more closely and cost more bookkeeping. A unit of about one page of the
     /// device is cheapest to load.
-    pub fn segment_data_bytes(mut self, segment_data_bytes: u64) -> Self {
-        self.settings.segment_data_bytes = segment_data_bytes;
+    pub fn segment_size(mut self, segment_size: u64) -> Self {
+        self.settings.segment_size = segment_size;
         self
     }
 
@@ -231,7 +231,7 @@ mod tests {
     fn the_builder_sets_what_option_strings_set() {
         let built = ElasticFilters::builder()
             .budget_bytes(3 << 20)
-            .segment_data_bytes(64 << 10)
+            .segment_size(64 << 10)
             .units("bloom:6x4".parse().expect("units"))
             .warm_start_every(None)
             .inherit_hotness(false)
@@ -242,7 +242,7 @@ mod tests {
             .verify_share(0.5);
         let given = Settings::default().with(&[
             ("budget", "3M"),
-            ("segment_data_bytes", "64K"),
+            ("segment_size", "64K"),
             ("units", "bloom:6x4"),
             ("warm_start_seconds", "0"),
             ("inherit_hotness", "false"),

@@ -15,10 +15,7 @@ use crate::common::{
 const MIB: usize = 1 << 20;
 
 fn builder(budget_bytes: usize) -> ElasticFiltersBuilder {
-    ElasticFilters::builder()
-        .budget_bytes(budget_bytes as u64)
-        .segment_data_bytes(16 << 10)
-        .warm_start_every(None)
+    ElasticFilters::builder().budget_bytes(budget_bytes as u64).segment_size(16 << 10).warm_start_every(None)
 }
 
 fn with_cache(cache: &Cache) -> Options {

@@ -54,7 +54,7 @@ fn seek(db: &DB, prefix: &[u8]) -> Option<Box<[u8]>> {
 fn elastic(policy: PolicyKind, units: UnitSettings) -> ElasticFilters {
     ElasticFilters::builder()
         .budget_bytes(AMPLE_BYTES)
-        .segment_data_bytes(16 << 10)
+        .segment_size(16 << 10)
         .units(units)
         .build_with(policy.policy(None))
         .expect("the settings are sound")

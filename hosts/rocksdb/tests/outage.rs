@@ -22,7 +22,7 @@ use crate::common::{
 };
 
 fn filters(budget_bytes: u64) -> ElasticFilters {
-    let builder = ElasticFilters::builder().budget_bytes(budget_bytes).segment_data_bytes(16 << 10);
+    let builder = ElasticFilters::builder().budget_bytes(budget_bytes).segment_size(16 << 10);
     builder.warm_start_every(None).build().expect("the settings are sound")
 }
 
@@ -224,7 +224,7 @@ fn a_table_that_hangs_keeps_nobody_waiting_but_the_end_of_its_database() {
 fn a_column_family_that_hangs_keeps_nobody_waiting_but_the_end_of_its_own_database() {
     let _one = ONE_AT_A_TIME.lock();
     let folder = folder();
-    let builder = ElasticFilters::builder().budget_bytes(AMPLE_BYTES).segment_data_bytes(16 << 10);
+    let builder = ElasticFilters::builder().budget_bytes(AMPLE_BYTES).segment_size(16 << 10);
     let elastic = builder.warm_start_every(Some(Duration::MAX)).build().expect("the settings are sound");
     let mut options = small_tree();
     with_simulated_files(&mut options);

@@ -31,7 +31,7 @@ const MIB: usize = 1 << 20;
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 fn charged(budget_bytes: usize) -> ElasticFilters {
-    let builder = ElasticFilters::builder().budget_bytes(budget_bytes as u64).segment_data_bytes(16 << 10);
+    let builder = ElasticFilters::builder().budget_bytes(budget_bytes as u64).segment_size(16 << 10);
     builder.charge_to_block_cache(true).warm_start_every(None).build().expect("the settings are sound")
 }
 
@@ -57,7 +57,7 @@ fn a_cache_is_resized_under_load() {
 
 #[test]
 fn a_cache_is_resized_while_the_budget_is_measured() {
-    let builder = ElasticFilters::builder().budget_auto().segment_data_bytes(16 << 10);
+    let builder = ElasticFilters::builder().budget_auto().segment_size(16 << 10);
     let elastic =
         builder.charge_to_block_cache(true).warm_start_every(None).build().expect("the settings are sound");
     resize_under_load(

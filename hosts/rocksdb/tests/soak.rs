@@ -89,7 +89,7 @@ impl Soak {
     fn new(policy: PolicyKind) -> Self {
         let elastic = ElasticFilters::builder()
             .budget_bytes(BUDGET_BYTES_MAX)
-            .segment_data_bytes(16 << 10)
+            .segment_size(16 << 10)
             .build_with(policy.policy(None))
             .expect("the settings are sound");
         let mut options = small_tree();

@@ -23,7 +23,7 @@ const ROUNDS: u64 = 120_000;
 fn elastic(warm_start_every: Option<Duration>) -> ElasticFilters {
     ElasticFilters::builder()
         .budget_bytes(BUDGET_BYTES)
-        .segment_data_bytes(16 << 10)
+        .segment_size(16 << 10)
         .units(UnitSettings::bloom(6, 4).expect("the settings are sound"))
         .warm_start_every(warm_start_every)
         .build()

@@ -212,7 +212,7 @@ mod tests {
             "elastic:4@=1",
             "elastic:4@policy=monkey@policy=uniform",
             "elastic:4@policy=guess",
-            "elastic:4@segment_data_bytes=1",
+            "elastic:4@segment_size=1",
             "elasticbf:4@segment_lifetime_gets=0",
         ] {
             let error = text.parse::<Config>().expect_err(text);

@@ -129,7 +129,7 @@ impl ElasticSettings {
         format!(
             "units {}, segments of {}, policy {}{}",
             settings.units,
-            Size { bytes: settings.segment_data_bytes },
+            Size { bytes: settings.segment_size },
             self.policy,
             if settings.inherit_hotness { "" } else { ", no inheritance" }
         )
@@ -148,7 +148,7 @@ mod tests {
     fn own_settings_win_over_those_of_the_system() {
         let built = |elastic: &Elastic| elastic.filters().expect("settings").described();
         assert_eq!(
-            built(&elastic(System::Springbloom, &["segment_data_bytes=1M"])),
+            built(&elastic(System::Springbloom, &["segment_size=1M"])),
             "units ribbon:16, segments of 1 MiB, policy benefit"
         );
         assert_eq!(

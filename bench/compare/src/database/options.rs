@@ -113,9 +113,9 @@ impl CommonSettings {
         let name = match config.elastic() {
             Some(elastic) => {
                 let filters = elastic.filters().map_err(Error::msg)?;
-                let Settings { units, segment_data_bytes, .. } = filters.builder.settings();
+                let Settings { units, segment_size, .. } = filters.builder.settings();
                 let blocks = if self.large_blocks(shape) { "-large-blocks" } else { "" };
-                format!("{config}-{units}-{segment_data_bytes}{blocks}")
+                format!("{config}-{units}-{segment_size}{blocks}")
             }
             None => config.to_string(),
         };
@@ -134,7 +134,7 @@ impl CommonSettings {
     /// The settings of the filters of a configuration on a tree of `shape`, apart from the budget.
     fn elastic(&self, elastic: &Elastic, shape: &Shape) -> Result<ElasticSettings> {
         let mut filters = elastic.filters().map_err(Error::msg)?;
-        let segments = shape.segments(filters.builder.settings().segment_data_bytes);
+        let segments = shape.segments(filters.builder.settings().segment_size);
         if let Some(gets) = elastic.lifetime_gets(segments) {
             filters.lifetime_visits = Some(((gets as f64 * self.tables_per_get) as u64).max(1));
         }

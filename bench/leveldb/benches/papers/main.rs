@@ -184,7 +184,7 @@ impl Lab {
         let settings = usual.with(&settings).map_err(anyhow::Error::msg)?;
         let policy = policy.first().map_or(Ok(PolicyKind::default()), |(_, name)| name.parse());
         let policy: PolicyKind = policy.map_err(anyhow::Error::msg)?;
-        let segments = self.tree.segments(settings.segment_data_bytes) as f64;
+        let segments = self.tree.segments(settings.segment_size) as f64;
         let lifetime = system
             .lifetime_gets_per_segment()
             .map(|share| ((share * segments).max(1.0) * tables_per_lookup) as u64);

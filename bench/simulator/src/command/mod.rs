@@ -47,7 +47,7 @@ pub struct Simulate {
     table_bytes: Size,
     /// Keys and values that a segment of filter units covers
     #[arg(long, value_name = "SIZE", default_value = "8MiB", value_parser = sizes::within(1 << 12..=1 << 40, 1), help_heading = "Data")]
-    segment_data_bytes: Size,
+    segment_size: Size,
 
     /// Memory, in bits per key
     #[arg(long, value_delimiter = ',', default_value = "1,2,4,6,10", value_parser = sizes::number_within(0.01..=BITS_MAX),
@@ -127,7 +127,7 @@ impl Simulate {
             records: (runs.iter().sum::<f64>() / record_bytes as f64).round() as u64,
             record_bytes,
             table_bytes: self.table_bytes.bytes,
-            segment_bytes: self.segment_data_bytes.bytes,
+            segment_size: self.segment_size.bytes,
         };
         let sample = Sample::of(whole, &runs, self.segments, self.units);
         if let Some(ranges) = sample.too_few_ranges(self.distribution) {
@@ -253,7 +253,7 @@ impl Simulate {
             records: whole.all_records(),
             record_bytes: whole.record_bytes,
             table_bytes: whole.table_bytes,
-            segment_bytes: whole.segment_bytes,
+            segment_size: whole.segment_size,
             families: whole.families,
             run_bytes: runs.iter().map(|&run| run as u64).collect(),
             units: self.units.to_string(),

@@ -17,7 +17,7 @@ pub(super) struct Header {
     pub(super) records: u64,
     pub(super) record_bytes: u64,
     pub(super) table_bytes: u64,
-    pub(super) segment_bytes: u64,
+    pub(super) segment_size: u64,
     pub(super) families: u32,
     /// Bytes of the sorted runs of each family, newest first.
     pub(super) run_bytes: Vec<u64>,

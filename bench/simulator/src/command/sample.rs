@@ -20,7 +20,7 @@ pub(super) struct Whole {
     pub(super) records: u64,
     pub(super) record_bytes: u64,
     pub(super) table_bytes: u64,
-    pub(super) segment_bytes: u64,
+    pub(super) segment_size: u64,
 }
 
 /// A tree of a share of the keys.
@@ -42,8 +42,8 @@ impl Whole {
 
     /// Keys of a segment, as the writer of tables cuts them.
     fn segment_keys(self) -> u64 {
-        let least = self.segment_bytes / MAX_SEGMENT_BYTES_PER_KEY;
-        (self.segment_bytes / self.record_bytes).max(least).min(MAX_SEGMENT_KEYS as u64)
+        let least = self.segment_size / MAX_SEGMENT_BYTES_PER_KEY;
+        (self.segment_size / self.record_bytes).max(least).min(MAX_SEGMENT_KEYS as u64)
     }
 }
 
@@ -109,7 +109,7 @@ mod tests {
         records: 1_000_000_000,
         record_bytes: 1000,
         table_bytes: 64 << 20,
-        segment_bytes: 8 << 20,
+        segment_size: 8 << 20,
     };
 
     #[test]

@@ -74,9 +74,9 @@ impl Collected {
 
 impl PrefixWriter {
     /// `identity`: of the table, as its keys' block has it. Units of one are not taken for those of the other.
-    pub fn new(settings: UnitSettings, segment_data_bytes: u64, identity: u32) -> Self {
+    pub fn new(settings: UnitSettings, segment_size: u64, identity: u32) -> Self {
         Self {
-            writer: BlockWriter::new(settings, segment_data_bytes)
+            writer: BlockWriter::new(settings, segment_size)
                 .with_bytewise_keys()
                 .with_identity(!identity)
                 .with_prefixes(),

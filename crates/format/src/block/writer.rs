@@ -22,7 +22,7 @@ pub const MAX_SEGMENT_BYTES_PER_KEY: u64 = 2048;
 pub struct BlockWriter {
     /// Boxed, so that the fields that `add` uses are close together.
     units: Box<GroupBuilder>,
-    segment_data_bytes: u64,
+    segment_size: u64,
     is_bytewise: bool,
     identity: u32,
     contents: Contents,
@@ -84,12 +84,12 @@ const USUAL_ENTRY_BYTES: u64 = 1024;
 const LEAST_PART: u64 = 4;
 
 impl BlockWriter {
-    /// A segment ends at the first new key after `segment_data_bytes` of entries (8 MiB is a good start) and a key for each
+    /// A segment ends at the first new key after `segment_size` bytes of entries (8 MiB is a good start) and a key for each
     /// [`MAX_SEGMENT_BYTES_PER_KEY`] of them. A tail of less than a quarter of that joins the last segment.
-    pub fn new(settings: UnitSettings, segment_data_bytes: u64) -> Self {
+    pub fn new(settings: UnitSettings, segment_size: u64) -> Self {
         Self {
             units: Box::new(GroupBuilder::new(settings)),
-            segment_data_bytes,
+            segment_size,
             is_bytewise: false,
             identity: 0,
             contents: Contents::Keys,
@@ -165,13 +165,13 @@ impl BlockWriter {
         if self.digests.is_empty() {
             self.fence_bytes.extend_from_slice(user_key);
             // With entries of 1 KiB the buffer never grows. Reserved memory that is not written costs nothing.
-            let most = self.segment_data_bytes / USUAL_ENTRY_BYTES * (LEAST_PART + 1) / LEAST_PART;
+            let most = self.segment_size / USUAL_ENTRY_BYTES * (LEAST_PART + 1) / LEAST_PART;
             self.digests.reserve(most.min(MAX_SEGMENT_KEYS as u64) as usize);
         } else if let Some(full) = self.full.take() {
             self.close_segment(full.keys, full.data_bytes);
             self.fence_bytes.extend_from_slice(&full.next_fence);
         }
-        let full_size = RollSize::of_a_segment(self.segment_data_bytes);
+        let full_size = RollSize::of_a_segment(self.segment_size);
         if !self.digests.is_empty() && full_size.is_reached(self.open_data_bytes, self.digests.len()) {
             let full = FullSegment {
                 keys: self.digests.len(),

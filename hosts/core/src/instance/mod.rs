@@ -91,10 +91,10 @@ impl Filters {
 
     /// What is in force, for a log.
     pub(crate) fn settings_text(&self) -> String {
-        let Settings { units, segment_data_bytes, create_filters, .. } = &self.settings;
+        let Settings { units, segment_size, create_filters, .. } = &self.settings;
         let is_auto = if self.budget.is_auto() { ", chosen by measuring" } else { "" };
         let mut text = format!(
-            "budget {} bytes{is_auto}, units {units}, segments of {segment_data_bytes} bytes",
+            "budget {} bytes{is_auto}, units {units}, segments of {segment_size} bytes",
             self.budget.in_force(),
         );
         if !create_filters {

@@ -27,7 +27,7 @@ pub struct Settings {
     /// Memory for filter units and all their bookkeeping.
     pub budget: Budget,
     /// Key and value bytes that one group of units covers.
-    pub segment_data_bytes: u64,
+    pub segment_size: u64,
     /// Kind, number and size of the units that new tables get.
     pub units: UnitSettings,
     /// Whether to assume that keys which a custom comparator calls equal are equal byte for byte.
@@ -50,7 +50,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             budget: Budget::Auto,
-            segment_data_bytes: 8 << 20,
+            segment_size: 8 << 20,
             units: UnitSettings::default(),
             assume_bytewise_equality: false,
             create_filters: true,

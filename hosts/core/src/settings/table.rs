@@ -13,7 +13,7 @@ use crate::error::Error;
 /// A larger number is a mistake, such as -1.
 const BYTES_MAX: u64 = MemoryBudget::BUDGET_BYTES_MAX as u64;
 /// In smaller segments bookkeeping outweighs the units. No table has more data than the largest one.
-const SEGMENT_DATA_BYTES: RangeInclusive<u64> = 16 << 10..=1 << 40;
+const SEGMENT_SIZE: RangeInclusive<u64> = 16 << 10..=1 << 40;
 
 /// A setting, as option strings name it.
 pub struct Setting {
@@ -79,15 +79,13 @@ pub const SETTINGS: &[Setting] = &[
         },
     },
     Setting {
-        name: "segment_data_bytes",
+        name: "segment_size",
         takes: "bytes from 16K to 1T, such as 4M",
         default: "8M",
-        help: "data per segment; a segment has at least one key for each 2 KiB of this (`segment_data_bytes`)",
-        set: |settings, value| {
-            Ok(Settings { segment_data_bytes: parse_bytes(value).ok_or(None)?, ..settings })
-        },
-        can_work: |settings| SEGMENT_DATA_BYTES.contains(&settings.segment_data_bytes),
-        show: |settings| settings.segment_data_bytes.to_string(),
+        help: "data per segment; a segment has at least one key for each 2 KiB of this (`segment_size`)",
+        set: |settings, value| Ok(Settings { segment_size: parse_bytes(value).ok_or(None)?, ..settings }),
+        can_work: |settings| SEGMENT_SIZE.contains(&settings.segment_size),
+        show: |settings| settings.segment_size.to_string(),
     },
     Setting {
         name: "units",
@@ -231,7 +229,7 @@ mod tests {
     fn every_setting_is_taken() {
         let given = [
             ("budget", "3M"),
-            ("segment_data_bytes", "64K"),
+            ("segment_size", "64K"),
             ("units", "bloom:6x4"),
             ("warm_start_seconds", "0"),
             ("inherit_hotness", "false"),
@@ -244,7 +242,7 @@ mod tests {
         assert!(given.iter().map(|(name, _)| *name).eq(SETTINGS.iter().map(|setting| setting.name)));
         let expected = Settings {
             budget: Budget::Bytes(3 << 20),
-            segment_data_bytes: 64 << 10,
+            segment_size: 64 << 10,
             units: "bloom:6x4".parse().unwrap(),
             warm_start_every: None,
             inherit_hotness: false,
@@ -331,8 +329,8 @@ mod tests {
                 ],
             ),
             (
-                "segment_data_bytes",
-                &|bytes| Settings { segment_data_bytes: bytes as u64, ..Settings::default() },
+                "segment_size",
+                &|bytes| Settings { segment_size: bytes as u64, ..Settings::default() },
                 &[
                     ("16K", 16384.0, true),
                     ("16383", 16383.0, false),
@@ -388,7 +386,7 @@ mod tests {
 
     #[test]
     fn text_that_is_no_number_is_refused() {
-        for name in ["budget", "segment_data_bytes", "warm_start_seconds"] {
+        for name in ["budget", "segment_size", "warm_start_seconds"] {
             for value in ["-1", "1e3", "0x10", "1.5", "NaN", "inf", "18446744073709551616", " 1", ""] {
                 assert!(Settings::default().with(&[(name, value)]).is_err(), "{name}={value}");
             }

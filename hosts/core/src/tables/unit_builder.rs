@@ -33,10 +33,10 @@ impl UnitBuilder {
         session: &[u8],
         file_number: u64,
     ) -> Self {
-        let (units, segment_data_bytes) = (settings.units, settings.segment_data_bytes);
+        let (units, segment_size) = (settings.units, settings.segment_size);
         let identity = block_identity(session, file_number);
-        let mut keys = BlockWriter::new(units, segment_data_bytes).with_identity(identity);
-        let mut prefixes = PrefixWriter::new(units, segment_data_bytes, identity);
+        let mut keys = BlockWriter::new(units, segment_size).with_identity(identity);
+        let mut prefixes = PrefixWriter::new(units, segment_size, identity);
         if is_bytewise {
             keys = keys.with_bytewise_keys();
             prefixes = prefixes.with_bytewise_keys();

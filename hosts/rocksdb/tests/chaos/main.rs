@@ -153,7 +153,7 @@ fn options(random: &mut TestRng) -> Options {
 }
 
 fn elastic(random: &mut TestRng) -> ElasticFilters {
-    let builder = ElasticFilters::builder().budget_bytes(AMPLE_BYTES).segment_data_bytes(16 << 10);
+    let builder = ElasticFilters::builder().budget_bytes(AMPLE_BYTES).segment_size(16 << 10);
     let warm_start = random.random_bool(0.5).then_some(Duration::from_secs(1));
     builder.charge_to_block_cache(true).warm_start_every(warm_start).build().expect("the settings are sound")
 }

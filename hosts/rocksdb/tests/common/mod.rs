@@ -100,7 +100,7 @@ pub(crate) const AMPLE_BYTES: u64 = 16 << 20;
 pub(crate) fn ample() -> ElasticFilters {
     ElasticFilters::builder()
         .budget_bytes(AMPLE_BYTES)
-        .segment_data_bytes(16 << 10)
+        .segment_size(16 << 10)
         .build()
         .expect("the settings are sound")
 }

@@ -175,7 +175,7 @@ fn a_file_that_is_cut_off_under_an_open_database() {
     let elastic = || {
         ElasticFilters::builder()
             .budget_bytes(AMPLE_BYTES)
-            .segment_data_bytes(16 << 10)
+            .segment_size(16 << 10)
             // Of two bits a key, so that a segment wants four at least: nobody misses a further unit of 8 bits.
             .units(UnitSettings::bloom(6, 2).expect("the settings are sound"))
             .build()

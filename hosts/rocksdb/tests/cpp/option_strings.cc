@@ -132,7 +132,7 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
     Check(springbloom::GetBudget(&budget).IsNotFound(), "nobody yet");
     {
       const rocksdb::Options options = FromString(
-          "table_factory={id=springbloom;budget=4M;segment_data_bytes=16K;units=ribbon:8;"
+          "table_factory={id=springbloom;budget=4M;segment_size=16K;units=ribbon:8;"
           "inherit_hotness=false;warm_start_seconds=0;charge_to_block_cache=true;block_cache=32M;block_size=2048};listeners="
           "springbloom");
       Check(options.listeners.size() == 1, "the listener is there");
@@ -258,7 +258,7 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
     db.reset();
     CheckNotParsed("table_factory={id=springbloom;budget=}", {"budget: got nothing"});
     CheckNotParsed("table_factory={id=springbloom;nonsense=1}",
-                   {"unknown setting nonsense", "budget, segment_data_bytes, units", "charge_to_block_cache", "block-based"});
+                   {"unknown setting nonsense", "budget, segment_size, units", "charge_to_block_cache", "block-based"});
     CheckNotParsed("table_factory={id=springbloom;budget=4M;block_size=2048;Units=ribbon:9}", {"unknown setting Units"});
     {
       rocksdb::ConfigOptions lenient;
@@ -271,6 +271,6 @@ extern "C" int springbloom_test_option_strings(void*, const char* path, char* er
     CheckCachesGo(std::string(path) + "/caches");
     CheckPrefixes(path);
     CheckRefused("table_factory={id=springbloom;units=bloom:6x0}", first, "units: got bloom:6x0");
-    CheckRefused("table_factory={id=springbloom;segment_data_bytes=1}", first, "segment_data_bytes");
+    CheckRefused("table_factory={id=springbloom;segment_size=1}", first, "segment_size");
   });
 }

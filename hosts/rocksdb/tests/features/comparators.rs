@@ -13,7 +13,7 @@ use crate::common::{
 
 fn trusting() -> ElasticFilters {
     ElasticFilters::builder()
-        .segment_data_bytes(16 << 10)
+        .segment_size(16 << 10)
         .assume_bytewise_equality(true)
         .build()
         .expect("the settings are sound")

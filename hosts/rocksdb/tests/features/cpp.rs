@@ -104,7 +104,7 @@ fn a_closed_database_is_left_alone() {
         let folder = folder();
         let elastic = ElasticFilters::builder()
             .budget_bytes(AMPLE_BYTES)
-            .segment_data_bytes(16 << 10)
+            .segment_size(16 << 10)
             .warm_start_every(warm_start_every)
             .build()
             .expect("the settings are sound");
@@ -152,7 +152,7 @@ fn corrupt_reads_of_units_are_made_once_more_where_they_can_be_mended() {
 fn large_units() -> ElasticFilters {
     ElasticFilters::builder()
         .budget_bytes(AMPLE_BYTES)
-        .segment_data_bytes(16 << 10)
+        .segment_size(16 << 10)
         .units(UnitSettings::bloom(32, 8).expect("as many as there may be"))
         .build()
         .expect("the settings are sound")

@@ -22,7 +22,7 @@ fn reads_of_filters_hang() -> Broken {
 fn column_families_of_one_store_that_hangs_leave_threads_to_others() {
     let _turn = ONE_AT_A_TIME.lock();
     let folder = folder();
-    let elastic = ElasticFilters::builder().budget_bytes(0).segment_data_bytes(16 << 10);
+    let elastic = ElasticFilters::builder().budget_bytes(0).segment_size(16 << 10);
     let elastic = elastic.warm_start_every(None).build().expect("sound settings");
     let mut options = small_tree();
     with_simulated_files(&mut options);
@@ -105,7 +105,7 @@ fn lookups_go_on_while_the_read_of_an_index_hangs_and_a_closing_waits_for_it() {
 fn a_database_that_loses_all_its_tables_waits_for_no_read() {
     let _turn = ONE_AT_A_TIME.lock();
     let folder = folder();
-    let elastic = ElasticFilters::builder().budget_bytes(0).segment_data_bytes(16 << 10);
+    let elastic = ElasticFilters::builder().budget_bytes(0).segment_size(16 << 10);
     let elastic = elastic.warm_start_every(None).build().expect("sound settings");
     let mut options = small_tree();
     with_simulated_files(&mut options);
@@ -165,9 +165,8 @@ fn reads_of_first_uses(options: &Options, path: &Path) -> [f64; 2] {
 fn a_table_is_opened_and_first_used_with_as_many_reads_as_with_stock_filters() {
     let _turn = ONE_AT_A_TIME.lock();
     let cases = [(16 << 10, false), (1 << 20, false), (16 << 10, true), (1 << 20, true)];
-    for (segment_data_bytes, are_cached) in cases {
-        let elastic =
-            ElasticFilters::builder().budget_bytes(AMPLE_BYTES).segment_data_bytes(segment_data_bytes);
+    for (segment_size, are_cached) in cases {
+        let elastic = ElasticFilters::builder().budget_bytes(AMPLE_BYTES).segment_size(segment_size);
         let elastic = elastic.warm_start_every(None).build().expect("sound settings");
         let [by_stock, by_ours] = [None, Some(&elastic)].map(|elastic| {
             // With a block cache of its own.

@@ -20,7 +20,7 @@ fn bring_units(what: &str, look_up: impl Fn(&DB, &str)) {
     let folder = folder();
     let elastic = ElasticFilters::builder()
         .budget_bytes(BUDGET_BYTES)
-        .segment_data_bytes(128 << 10)
+        .segment_size(128 << 10)
         .build()
         .expect("the settings are sound");
     let mut options = small_tree();

@@ -33,7 +33,7 @@ unsafe extern "C" {
 fn filters(rng: &mut TestRng) -> ElasticFiltersBuilder {
     ElasticFilters::builder()
         .budget_bytes(AMPLE_BYTES)
-        .segment_data_bytes(*[16 << 10, 16 << 10, 1 << 20].choose(rng).expect("not empty"))
+        .segment_size(*[16 << 10, 16 << 10, 1 << 20].choose(rng).expect("not empty"))
         .units(["ribbon:16", "ribbon:2", "bloom:2x8"].choose(rng).expect("not empty").parse().expect("units"))
         .create_filters(rng.random_bool(0.9))
 }

@@ -58,7 +58,7 @@ fn filled(elastic: &ElasticFilters, folder: &Path) -> DB {
 
 /// Filters with room for all units, and several segments in a table.
 fn ample_of_small_segments() -> ElasticFiltersBuilder {
-    ElasticFilters::builder().budget_bytes(AMPLE_BYTES).segment_data_bytes(16 << 10)
+    ElasticFilters::builder().budget_bytes(AMPLE_BYTES).segment_size(16 << 10)
 }
 
 /// Keys from the target on.
@@ -147,7 +147,7 @@ fn the_policy_learns_from_seeks() {
     // Room for a part of the units.
     let elastic = ElasticFilters::builder()
         .budget_bytes(1 << 20)
-        .segment_data_bytes(16 << 10)
+        .segment_size(16 << 10)
         .build()
         .expect("the settings are sound");
     let options = installed(&elastic, &runs(true));

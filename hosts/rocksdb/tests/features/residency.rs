@@ -12,7 +12,7 @@ use crate::common::{
 fn with_budget(budget_bytes: u64) -> ElasticFilters {
     ElasticFilters::builder()
         .budget_bytes(budget_bytes)
-        .segment_data_bytes(16 << 10)
+        .segment_size(16 << 10)
         .build()
         .expect("the settings are sound")
 }

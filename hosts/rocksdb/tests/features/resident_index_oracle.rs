@@ -55,7 +55,7 @@ fn tables_with_resident_indexes_answer_as_stock_rocksdb() {
         options.set_block_based_table_factory(&table);
         let elastic = ElasticFilters::builder()
             .budget_auto()
-            .segment_data_bytes([16 << 10, 1 << 20][rng.random_range(0..2)])
+            .segment_size([16 << 10, 1 << 20][rng.random_range(0..2)])
             .build()
             .expect("the settings are sound");
         let options = installed(&elastic, &options);

@@ -24,7 +24,7 @@ fn with_bloom() -> Options {
 fn draining() -> ElasticFilters {
     ElasticFilters::builder()
         .budget_bytes(AMPLE_BYTES)
-        .segment_data_bytes(16 << 10)
+        .segment_size(16 << 10)
         .create_filters(false)
         .build()
         .expect("the settings are sound")

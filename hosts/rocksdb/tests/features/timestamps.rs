@@ -130,7 +130,7 @@ fn rocksdbs_own_timestamps_have_filters() {
 #[test]
 fn custom_timestamps_have_filters_when_trusted() {
     let trusting = ElasticFilters::builder()
-        .segment_data_bytes(16 << 10)
+        .segment_size(16 << 10)
         .assume_bytewise_equality(true)
         .build()
         .expect("the settings are sound");

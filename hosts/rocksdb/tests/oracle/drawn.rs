@@ -148,10 +148,8 @@ impl Draw {
             set.units = units;
             set
         });
-        let segment_data_bytes = [16 << 10, 64 << 10, 4 << 20][rng.random_range(0..3)];
-        self.apply(format!("segments of {segment_data_bytes} B"), |set| {
-            set.segment_data_bytes(segment_data_bytes)
-        });
+        let segment_size = [16 << 10, 64 << 10, 4 << 20][rng.random_range(0..3)];
+        self.apply(format!("segments of {segment_size} B"), |set| set.segment_size(segment_size));
         let policy = PolicyKind::ALL[rng.random_range(0..PolicyKind::ALL.len())];
         self.apply(policy.to_string(), |set| set.policy(policy));
         let budget = match rng.random_range(0..4) {

@@ -98,11 +98,11 @@ option_sets! {
     capped_prefixes_wandering => plain().capped_prefixes().budget(Budget::Wandering);
     data_block_hash => plain().data_block_hash();
     optimize_filters_for_hits => plain().db(|db| db.set_optimize_filters_for_hits(true));
-    large_segments => plain().segment_data_bytes(4 << 20);
+    large_segments => plain().segment_size(4 << 20);
     one_fat_unit => plain().units(1, 8);
     units_that_let_much_pass => plain().units(1, 1);
     units_that_let_much_pass_in_tiny_tables => plain().units(1, 1).db(|db| db.set_target_file_size_base(8 << 10));
-    many_thin_units => plain().units(12, 1).segment_data_bytes(64 << 10);
+    many_thin_units => plain().units(12, 1).segment_size(64 << 10);
     no_budget => plain().budget(Budget::Fixed(0));
     budget_below_bookkeeping => plain().budget(Budget::Fixed(300));
     tiny_budget => plain().budget(Budget::Fixed(6 << 10));

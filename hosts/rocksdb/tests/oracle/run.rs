@@ -113,7 +113,7 @@ fn elastic(set: &OptionSet) -> ElasticFilters {
     let builder =
         if set.charge_to_block_cache { builder.budget_auto() } else { builder.budget_bytes(budget_bytes) };
     let elastic = builder
-        .segment_data_bytes(set.segment_data_bytes)
+        .segment_size(set.segment_size)
         .units(set.units)
         .inherit_hotness(set.inherit_hotness)
         .build_with(set.policy.policy(None))

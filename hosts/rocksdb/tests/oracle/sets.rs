@@ -52,7 +52,7 @@ pub(crate) struct OptionSet {
     pub(crate) db: Options,
     pub(crate) table: BlockBasedOptions,
     pub(crate) units: UnitSettings,
-    pub(crate) segment_data_bytes: u64,
+    pub(crate) segment_size: u64,
     pub(crate) policy: PolicyKind,
     pub(crate) budget: Budget,
     /// Those that the database has, if it has an extractor.
@@ -78,7 +78,7 @@ pub(crate) fn plain() -> OptionSet {
         db,
         table: BlockBasedOptions::default(),
         units: UnitSettings::default(),
-        segment_data_bytes: 16 << 10,
+        segment_size: 16 << 10,
         policy: PolicyKind::default(),
         budget: Budget::Fixed(AMPLE_BYTES),
         prefixes: None,
@@ -114,8 +114,8 @@ impl OptionSet {
         self
     }
 
-    pub(crate) fn segment_data_bytes(mut self, segment_data_bytes: u64) -> Self {
-        self.segment_data_bytes = segment_data_bytes;
+    pub(crate) fn segment_size(mut self, segment_size: u64) -> Self {
+        self.segment_size = segment_size;
         self
     }
 

@@ -120,7 +120,7 @@ pub(crate) fn run(folder: &Path) {
     let mut options = small_tree();
     options.create_if_missing(false);
     with_files_in_memory(&mut options);
-    let builder = ElasticFilters::builder().budget_bytes(AMPLE_BYTES).segment_data_bytes(16 << 10);
+    let builder = ElasticFilters::builder().budget_bytes(AMPLE_BYTES).segment_size(16 << 10);
     let elastic = builder.charge_to_block_cache(true).build().expect("the settings are sound");
     let mut sides = [("stock", None), ("elastic", Some(&elastic))]
         .map(|(name, elastic)| Worker::start(Side::new(&folder.join(name), &options, elastic)));

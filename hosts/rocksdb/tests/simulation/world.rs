@@ -148,7 +148,7 @@ impl World {
         let memtables = if random.random() { 768 << 10 } else { 0 };
         let cache = SharedCache::strict(&mut options, CAPACITIES.end, random.random_range(0..2), memtables);
         let warm_start = random.random::<bool>().then_some(Duration::from_millis(50));
-        let builder = ElasticFilters::builder().budget_bytes(AMPLE_BYTES).segment_data_bytes(16 << 10);
+        let builder = ElasticFilters::builder().budget_bytes(AMPLE_BYTES).segment_size(16 << 10);
         let builder = builder.charge_to_block_cache(random.random()).warm_start_every(warm_start);
         // Chosen by measuring until it is moved. Then indexes are resident, too.
         let builder = if random.random() { builder.budget_auto() } else { builder };

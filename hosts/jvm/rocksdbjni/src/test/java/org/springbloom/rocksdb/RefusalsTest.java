@@ -71,7 +71,7 @@ class RefusalsTest {
             "springbloom.budget", new String[] {"lots", "springbloom.budget: got lots, expected bytes"},
             "springbloom.colour", new String[] {"green", "springbloom.colour: unknown setting, expected one of budget"},
             "springbloom.units", new String[] {"ribbon:0", "springbloom.units: got ribbon:0"},
-            "springbloom.segment_data_bytes", new String[] {" ", "springbloom.segment_data_bytes: got nothing, expected bytes"});
+            "springbloom.segment_size", new String[] {" ", "springbloom.segment_size: got nothing, expected bytes"});
     wrong.forEach(
         (name, value) -> {
           SpringbloomSettings settings = SpringbloomSettings.of(Map.of(name, value[0], "other.property", 1));
