@@ -15,7 +15,7 @@ namespace {
 
 // The column families that are open: by their filters, the opening of the database, an object that the column family owns, and the order of
 // their keys. Nobody else's may be looked into: who has the last share of one waits for its reads.
-struct AllOpen {
+struct OpenFamilies {
   using Key = std::tuple<const sb_filters*, std::string, const void*, const rocksdb::Comparator*>;
 
   std::mutex mutex;
@@ -83,16 +83,16 @@ ColumnFamily::~ColumnFamily() { sb_column_family_close(filters.get(), family_, M
 
 ColumnFamilyRef ColumnFamily::Of(const FiltersRef& filters, const TableReaderOptions& options, bool is_for_writing) {
   // Never destroyed: a database that outlives the statics of this file can still open tables.
-  static auto* const all = new AllOpen;
+  static auto* const open = new OpenFamilies;
   // Without the lock: the cache may be the program's own.
   const sb_row_cache rows = RowsOf(options);
-  const AllOpen::Key key(filters.get(), options.cur_db_session_id, release::ColumnFamilyOf(options),
-                         options.internal_comparator.user_comparator());
+  const OpenFamilies::Key key(filters.get(), options.cur_db_session_id, release::ColumnFamilyOf(options),
+                              options.internal_comparator.user_comparator());
   ColumnFamilyRef family;
   {
-    std::lock_guard<std::mutex> lock(all->mutex);
-    std::erase_if(all->families, [](const auto& known) { return known.second.expired(); });
-    std::weak_ptr<const ColumnFamily>& known = all->families[key];
+    std::lock_guard<std::mutex> lock(open->mutex);
+    std::erase_if(open->families, [](const auto& known) { return known.second.expired(); });
+    std::weak_ptr<const ColumnFamily>& known = open->families[key];
     family = known.lock();
     if (family != nullptr) {
       return family;

@@ -3,11 +3,11 @@
 #include <array>
 
 #include "db/dbformat.h"
-#include "read/give_way.h"
 #include "read/lookup_digest.h"
 #include "monitoring/perf_context_imp.h"
 #include "monitoring/statistics_impl.h"
 #include "options/cf_options.h"
+#include "read/retry_without_charge.h"
 #include "read/seek_outcomes.h"
 #include "read/whole_index.h"
 #include "util/coro_utils.h"
@@ -54,12 +54,12 @@ void ElasticTableReader::Open(int contents, const UnitTable::Head& head) {
   const int why = sb_table_open(family.filters.get(), family.Handle(), &spec, head.why == SB_OPENED ? &read : nullptr, head.why,
                                 file_->Share(), &table);
   if (contents == SB_PREFIXES) {
-    PrefixFilter::Plant(&Inner(), units_.FamilyRef(), table);
+    PrefixFilter::InstallInto(&Inner(), units_.FamilyRef(), table);
   } else {
     units_.Set(table);
   }
   if (spec.index_bytes != 0 && table != nullptr) {
-    WholeIndexReader::Plant(&Inner(), table);
+    WholeIndexReader::InstallInto(&Inner(), table);
     has_whole_index_ = true;
   }
   if (why == SB_NO_ROOM) {
@@ -156,7 +156,7 @@ void ElasticTableReader::ReadAgainWhereRefused(const ReadOptions& read_options, 
   const auto is_refused = [&] {
     return s->IsMemoryLimit() && before == GetContext::kNotFound && get_context->State() == GetContext::kNotFound;
   };
-  TryWhileFiltersGiveWay(
+  RetryWithoutCharge(
       units_.Family().filters.get(), is_refused, [&] { return s->ok(); },
       [&] { *s = Inner().Get(read_options, internal_key, get_context, prefix_extractor, /*skip_filters=*/false); });
 }
@@ -165,7 +165,7 @@ rocksdb::InternalIterator* ElasticTableReader::NewIterator(const ReadOptions& re
                                                            const SliceTransform* prefix_extractor, rocksdb::Arena* arena,
                                                            bool skip_filters, rocksdb::TableReaderCaller caller,
                                                            size_t compaction_readahead_size, bool allow_unprepared_value) {
-  rocksdb::InternalIterator* const iterator = IterateWhileFiltersGiveWay(units_.Family().filters.get(), arena, [&] {
+  rocksdb::InternalIterator* const iterator = NewIteratorWithRetry(units_.Family().filters.get(), arena, [&] {
     return Inner().NewIterator(read_options, prefix_extractor, arena, skip_filters, caller, compaction_readahead_size,
                                allow_unprepared_value);
   });

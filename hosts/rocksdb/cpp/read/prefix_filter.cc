@@ -22,7 +22,7 @@ thread_local Seek seek;
 
 }  // namespace
 
-void PrefixFilter::Plant(rocksdb::TableReader* stock, const ColumnFamilyRef& family, const sb_table* units) {
+void PrefixFilter::InstallInto(rocksdb::TableReader* stock, const ColumnFamilyRef& family, const sb_table* units) {
   auto* table = static_cast<rocksdb::BlockBasedTable*>(stock);
   table->get_rep()->filter = std::make_unique<PrefixFilter>(table, family, units);
 }

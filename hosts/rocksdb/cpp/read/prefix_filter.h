@@ -12,9 +12,9 @@ namespace springbloom {
 // Lookups of keys that ask it with a whole key were filtered before they came to the stock reader.
 class PrefixFilter final : public release::PrefixBlockReader {
  public:
-  // `stock`: an open table that has no filter. It owns what is planted. `units`: over its prefixes, given away.
-  static void Plant(rocksdb::TableReader* stock, const ColumnFamilyRef& family, const sb_table* units);
-  // The one that was planted into the stock reader of a table with filter units; null if none was.
+  // `stock`: an open table that has no filter. It owns what is installed. `units`: over its prefixes, given away.
+  static void InstallInto(rocksdb::TableReader* stock, const ColumnFamilyRef& family, const sb_table* units);
+  // The one that was installed into the stock reader of a table with filter units; null if none was.
   static PrefixFilter* Of(const rocksdb::TableReader& stock);
 
   PrefixFilter(const rocksdb::BlockBasedTable* stock, const ColumnFamilyRef& family, const sb_table* units)

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "read/give_way.h"
+#include "read/retry_without_charge.h"
 
 namespace springbloom {
 
@@ -11,7 +11,7 @@ using rocksdb::Status;
 
 namespace {
 
-// Finds no filter in any table, and lets stock code ask a filter that is planted.
+// Finds no filter in any table, and lets stock code ask a filter that is installed.
 class NoFilterPolicy final : public rocksdb::FilterPolicy {
  public:
   const char* Name() const override { return "springbloom.NoFilter"; }
@@ -51,7 +51,7 @@ Status StockReaders::Open(const sb_filters* filters, const rocksdb::BlockBasedTa
                                    prefetch_index_and_filter_in_cache);
   };
   Status s = open(std::move(file));
-  TryWhileFiltersGiveWay(
+  RetryWithoutCharge(
       filters, [&] { return s.IsMemoryLimit(); }, [&] { return s.ok(); },
       [&] {
         // The stock reader that failed has closed its file.

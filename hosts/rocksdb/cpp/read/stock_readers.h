@@ -9,10 +9,11 @@
 
 namespace springbloom {
 
-// Stock code asks no filter of a table, and none that was planted, unless it was opened with a filter policy.
+// Stock code asks no filter of a table, and none that was installed, unless it was opened with a filter policy.
 class StockReaders {
  public:
-  // A stock reader, with tries while filters give way to what it puts into the block cache: a flush that finds no room ends all writes.
+  // A stock reader, with retries without the filters' charge if the block cache has no room for it: a flush that finds none ends all
+  // writes.
   rocksdb::Status Open(const sb_filters* filters, const rocksdb::BlockBasedTableOptions& table_options,
                        const rocksdb::ReadOptions& read_options, const rocksdb::TableReaderOptions& reader_options,
                        std::unique_ptr<rocksdb::RandomAccessFileReader>&& file, uint64_t file_size,

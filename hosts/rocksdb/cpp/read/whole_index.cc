@@ -133,7 +133,7 @@ bool ReadWholeIndex(const BlockBasedTable::Rep& table, const rocksdb::ImmutableO
                      [&](const BlockHandle& partition) { return ReadEntries(table, options, &file, buffer, partition, take); });
 }
 
-void WholeIndexReader::Plant(rocksdb::TableReader* stock, const sb_table* units) {
+void WholeIndexReader::InstallInto(rocksdb::TableReader* stock, const sb_table* units) {
   BlockBasedTable::Rep& table = *static_cast<BlockBasedTable*>(stock)->get_rep();
   table.index_reader = std::make_unique<WholeIndexReader>(std::move(table.index_reader), units);
 }

@@ -28,8 +28,8 @@ bool ReadWholeIndex(const rocksdb::BlockBasedTable::Rep& table, const rocksdb::I
 class WholeIndexReader final : public release::ForwardingIndexReader {
  public:
   // Takes the place of the index reader of `stock`, an open table. `units` are its units, which have the index.
-  static void Plant(rocksdb::TableReader* stock, const sb_table* units);
-  // The one that was planted.
+  static void InstallInto(rocksdb::TableReader* stock, const sb_table* units);
+  // The one that was installed.
   static WholeIndexReader* Of(const rocksdb::TableReader& stock);
 
   WholeIndexReader(std::unique_ptr<IndexReader> stock, const sb_table* units)

@@ -1,4 +1,4 @@
-// What a strict block cache refuses while filters are charged to it.
+// Retries without the filters' charge of what a strict block cache refuses.
 #pragma once
 
 #include "abi.h"
@@ -10,7 +10,7 @@ namespace springbloom {
 // charged before and after a try that counts, and several must count: what others ended just now may have come back within one. They fail
 // soon, since a slow try gives a charge the time to come back.
 template <typename IsRefused, typename IsDone, typename Try>
-void TryWhileFiltersGiveWay(const sb_filters* filters, IsRefused is_refused, IsDone is_done, Try try_again) {
+void RetryWithoutCharge(const sb_filters* filters, IsRefused is_refused, IsDone is_done, Try try_again) {
   int uncharged = 0;
   bool has_yielded = false;
   for (int tries = 0; tries < 32 && uncharged < 4 && is_refused(); ++tries) {
@@ -26,10 +26,10 @@ void TryWhileFiltersGiveWay(const sb_filters* filters, IsRefused is_refused, IsD
 
 // The same for an iterator, which reads the index block when it is made: a flush ends with one, and ends all writes if that fails.
 template <typename New>
-rocksdb::InternalIterator* IterateWhileFiltersGiveWay(const sb_filters* filters, const rocksdb::Arena* arena, New make) {
+rocksdb::InternalIterator* NewIteratorWithRetry(const sb_filters* filters, const rocksdb::Arena* arena, New make) {
   sb_filters_make_way(filters);
   rocksdb::InternalIterator* iterator = make();
-  TryWhileFiltersGiveWay(
+  RetryWithoutCharge(
       filters, [&] { return iterator->status().IsMemoryLimit(); }, [&] { return iterator->status().ok(); },
       [&] {
         if (arena != nullptr) {
