@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
-use super::arrivals::Arrivals;
 use super::cpu_budget::{CpuBudget, REST_MIN};
 use super::load_pause::{LOAD_PAUSE_MIN, NAP_MAX};
+use super::opening_burst::OpeningBurst;
 use super::readers::Readers;
 use super::unsafe_yielding::yield_to_others;
 use crate::load_unit::{Progress, load_next};
@@ -48,7 +48,7 @@ enum Round {
 /// State from one round to the next.
 struct Pace {
     cpu_budget: CpuBudget,
-    arrivals: Arrivals,
+    opening_burst: OpeningBurst,
 }
 
 /// Those who wait for the thread, by number: the last one, and the last one after whom there was nothing to do.
@@ -106,7 +106,7 @@ impl Shared {
 
     fn run_rounds<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
         let mut nap = NAP_MIN;
-        let mut pace = Pace { cpu_budget: CpuBudget::new(), arrivals: Arrivals::new() };
+        let mut pace = Pace { cpu_budget: CpuBudget::new(), opening_burst: OpeningBurst::new() };
         while !self.stop.load(Ordering::Acquire) {
             let asked = self.waiters.lock().asked;
             self.readers.begin_round();
@@ -126,7 +126,7 @@ impl Shared {
                     std::thread::sleep(NAP_MAX);
                     continue;
                 }
-                Round::Waits => pace.arrivals.left().min(NAP_MAX),
+                Round::Waits => pace.opening_burst.left().min(NAP_MAX),
                 // Whether they take long.
                 Round::Reads => NAP_MIN,
                 Round::Paused => self.readers.pause_left().max(LOAD_PAUSE_MIN),
@@ -195,17 +195,18 @@ impl Shared {
         }
         // A lookup of memory alone (`not_read`) would have wasted a read elsewhere.
         let totals = self.visits.totals();
-        let are_over = pace.arrivals.are_over(self.last_generation(), totals.wasted_reads + totals.not_read);
-        if are_over && (0..REBALANCES_PER_ROUND).any(|_| self.registry.lock().fill()) {
+        let is_burst_over =
+            pace.opening_burst.is_over(self.last_generation(), totals.wasted_reads + totals.not_read);
+        if is_burst_over && (0..REBALANCES_PER_ROUND).any(|_| self.registry.lock().fill()) {
             return Round::Worked;
         }
         self.registry.lock().measure_lately();
-        if are_over {
+        if is_burst_over {
             self.registry.lock().plan_indexes();
         }
         // Nothing is read before all is decided: then a table takes fewer reads.
         let is_paused = !self.readers.pause_left().is_zero();
-        let has_reads = are_over && !is_paused && self.registry.lock().has_reads();
+        let has_reads = is_burst_over && !is_paused && self.registry.lock().has_reads();
         let has_chores = self.has_chores();
         if (has_reads || has_chores) && !self.call_reader(scope) {
             return Round::Refused;
@@ -213,7 +214,7 @@ impl Shared {
         match worked {
             true => Round::Worked,
             false if has_reads || has_chores => Round::Reads,
-            false if !are_over => Round::Waits,
+            false if !is_burst_over => Round::Waits,
             // They wake this thread.
             false if self.readers.are_busy() => Round::Busy,
             false if is_paused => Round::Paused,

@@ -1,14 +1,14 @@
 //! All known tables, the plan for them, and what carries it out. It stands behind one mutex, which no lookup takes.
 //!
-//! The floors, each of which uses only those before it: `tables`, `memory`, `load_queue`, `damage`, `indexes` and `lately` have fields of
-//! their own; `residency` brings what is resident in line with the plan; the other methods of the registry call it.
+//! The floors, each of which uses only those before it: `tables`, `memory`, `load_queue`, `corrupt_units`, `indexes` and `lately` have
+//! fields of their own; `residency` brings what is resident in line with the plan; the other methods of the registry call it.
 //!
 //! Invariants:
 //! - resident units never exceed the planned ones except while a read is under way, and are evicted at once when the plan shrinks;
 //! - the plan leaves room for everything else that is reserved;
 //! - every group that lookups can find was built from units that were verified for its segment.
 
-mod damage;
+mod corrupt_units;
 mod indexes;
 mod inheritance;
 mod lately;
@@ -40,7 +40,7 @@ use crate::stats::Stats;
 use crate::table_spec::{SegmentUse, TableSpec};
 use crate::unit_source::{KnownTable, UnitSource};
 use crate::visits::{PackedVisit, SEGMENTS_MAX, Visit, VisitBatch, VisitBuffer, VisitedTable};
-use damage::Damage;
+use corrupt_units::CorruptUnits;
 use indexes::Indexes;
 use lately::Recent;
 use load_queue::{LoadBy, LoadQueue};
@@ -107,7 +107,7 @@ pub(crate) struct Registry {
     pub(crate) planner: Planner,
     pub(crate) tables: Tables,
     pub(crate) loads: LoadQueue,
-    damage: Damage,
+    corrupt_units: CorruptUnits,
     indexes: Indexes,
     pub(crate) memory: Memory,
     /// What is counted as it goes. The rest is read when it is asked for.
@@ -133,7 +133,7 @@ impl Registry {
             planner: Planner::with_policy(policy, settings.half_life_visits, 0),
             tables: Tables::new(budget.clone()),
             loads: LoadQueue::default(),
-            damage: Damage::default(),
+            corrupt_units: CorruptUnits::default(),
             indexes: Indexes::default(),
             memory: Memory::new(budget.clone(), visits.clone()),
             counters: Stats::default(),

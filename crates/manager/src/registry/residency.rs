@@ -76,7 +76,7 @@ impl Registry {
 
     /// Notes that a table may lack units.
     pub(crate) fn queue_table(&mut self, table: u32) {
-        self.loads.noted.push(&mut self.tables, table);
+        self.loads.tables_to_read.push(&mut self.tables, table);
     }
 
     /// Shrinks the segment's group to its first `units` units. If a lookup holds it, and there is no room for a copy, the segment has no
@@ -215,7 +215,7 @@ impl Registry {
 
     /// Whether units are to be read now.
     pub(crate) fn has_reads(&mut self) -> bool {
-        if self.damage.is_due(Instant::now()) {
+        if self.corrupt_units.is_due(Instant::now()) {
             self.want_corrupt_units_again();
         }
         self.loads.has_reads(&self.tables)
@@ -327,7 +327,7 @@ impl Registry {
 
     /// A unit cannot be used: for now, the segment keeps those before it.
     fn give_up(&mut self, segment: SegmentRef, unit: u8, what: &str) {
-        if self.damage.note(Instant::now()) {
+        if self.corrupt_units.note(Instant::now()) {
             self.notices.warn(format!(
                 "filter units cannot be used, their segments do without, and they are read again every half minute: {what}"
             ));

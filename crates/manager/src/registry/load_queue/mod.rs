@@ -2,10 +2,10 @@
 
 mod failing;
 mod in_flight;
-mod noted;
 mod queue;
 mod request;
 mod table_list;
+mod tables_to_read;
 mod waiting;
 
 pub(crate) use in_flight::READS_MAX;

@@ -1,7 +1,7 @@
 //! Which units to read next: first segments with a wasted read, then whole tables.
 //!
-//! The queue is short. When it is full, a segment's table is noted instead, once, and searched later for units that it lacks. A new table
-//! is noted as a whole, so that it is read in rows. A table whose read failed is [tried again](super::failing) after a pause.
+//! The queue is short. When it is full, a segment's table is queued instead, once, and searched later for units that it lacks. A new
+//! table is queued as a whole, so that it is read in rows. A table whose read failed is [tried again](super::failing) after a pause.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use std::time::Instant;
 
 use super::failing::FailingTables;
 use super::in_flight::InFlight;
-use super::noted::NotedTables;
 use super::request::{LoadRequest, lacking_segment};
+use super::tables_to_read::TablesToRead;
 use super::waiting::WaitingTables;
 use crate::chore::Chore;
 use crate::memory::{list_bytes, list_places};
@@ -22,9 +22,9 @@ use crate::waiting_table::{WaitingTable, WaitsFor};
 
 const SEGMENTS_MAX: usize = 64;
 
-/// Whether a noted table is about to be read in rows, which have the units of all its segments. One by one they would take many reads.
+/// Whether a queued table is about to be read in rows, which have the units of all its segments. One by one they would take many reads.
 fn comes_with_its_table(tables: &Tables, allocation: &Allocation, table: u32) -> bool {
-    tables.get(table).is_some_and(|table| table.queue_link.is_noted())
+    tables.get(table).is_some_and(|table| table.queue_link.is_linked())
         && lacking_segment(tables, allocation, table).is_some_and(|(_, rows)| rows > 0)
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Try {
     number: u64,
 }
 
-/// Where a wanted unit is noted.
+/// Where a wanted unit is queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LoadBy {
     /// A lookup wasted a read: soon, the segment alone.
@@ -49,7 +49,7 @@ pub(crate) enum LoadBy {
 #[derive(Default)]
 pub(crate) struct LoadQueue {
     segments: VecDeque<SegmentRef>,
-    pub(crate) noted: NotedTables,
+    pub(crate) tables_to_read: TablesToRead,
     pub(crate) failing: FailingTables,
     pub(crate) in_flight: InFlight,
     /// What the host has done with files, before units are read.
@@ -63,14 +63,14 @@ impl LoadQueue {
         list_bytes::<SegmentRef>(segments.min(SEGMENTS_MAX))
     }
 
-    /// Notes that a segment lacks a unit. `false` if the queue is full: note its table.
+    /// Notes that a segment lacks a unit. `false` if the queue is full: queue its table.
     pub(crate) fn push_segment(&mut self, segment: SegmentRef) -> bool {
-        let is_noted = self.segments.contains(&segment);
+        let is_queued = self.segments.contains(&segment);
         let has_place = self.segments.len() < SEGMENTS_MAX;
-        if has_place && !is_noted {
+        if has_place && !is_queued {
             self.segments.push_back(segment);
         }
-        has_place || is_noted
+        has_place || is_queued
     }
 
     /// The units to read next.
@@ -89,7 +89,7 @@ impl LoadQueue {
                 }
                 let Some(source) = tables.get(segment.table).map(|table| table.source) else { continue };
                 if !self.in_flight.may_begin(tables.place_of(source)) {
-                    self.noted.push(tables, segment.table);
+                    self.tables_to_read.push(tables, segment.table);
                     continue;
                 }
                 (segment, 0, false)
@@ -108,9 +108,9 @@ impl LoadQueue {
 
     /// Whether something is to be read now.
     pub(crate) fn has_reads(&mut self, tables: &Tables) -> bool {
-        let Self { segments, noted, failing, in_flight, .. } = self;
+        let Self { segments, tables_to_read, failing, in_flight, .. } = self;
         let may_read = |source| in_flight.may_begin(tables.place_of(source));
-        !segments.is_empty() || noted.has_any(may_read) || failing.has_due(Instant::now(), may_read)
+        !segments.is_empty() || tables_to_read.has_any(may_read) || failing.has_due(Instant::now(), may_read)
     }
 
     /// Whether a chore may begin.
@@ -146,7 +146,7 @@ impl LoadQueue {
         Some((chore, number))
     }
 
-    /// Takes out the table to read next: one that failed and is due, or [one](NotedTables::pop) that was noted.
+    /// Takes out the table to read next: one that failed and is due, or [one](TablesToRead::pop) that waits for its turn.
     fn pop_table(&mut self, tables: &mut Tables, allocation: &Allocation, now: Instant) -> Option<u32> {
         let is_lacking = |tables: &Tables, table| lacking_segment(tables, allocation, table).is_some();
         let may_read = |tables: &Tables, source| self.in_flight.may_begin(tables.place_of(source));
@@ -155,7 +155,7 @@ impl LoadQueue {
         }
         loop {
             let may_read = |tables: &Tables, source| self.in_flight.may_begin(tables.place_of(source));
-            let table = self.noted.pop(tables, may_read)?;
+            let table = self.tables_to_read.pop(tables, may_read)?;
             if !self.put_off(tables, allocation, table, now) {
                 return Some(table);
             }
@@ -203,12 +203,12 @@ impl LoadQueue {
         self.failing.count_success(known.source, had_failed, now)
     }
 
-    /// Forgets a table, which is still known. O(noted and failing tables).
+    /// Forgets a table, which is still known. O(tables to read and failing ones).
     pub(crate) fn remove_table(&mut self, tables: &mut Tables, table: u32) {
         self.segments.retain(|segment| segment.table != table);
         self.segments.shrink_to(list_places(self.segments.len()));
         self.in_flight.forget_table(table);
-        if !self.noted.remove(tables, table) {
+        if !self.tables_to_read.remove(tables, table) {
             self.failing.remove(tables, table);
         }
     }

@@ -26,7 +26,7 @@ pub(crate) struct LoadRequest {
     pub resident: u8,
     /// Rows to read, from the wanted unit on: the table lacks at least half of their units, and of the last row's. 0: read one unit.
     pub rows: u8,
-    /// It stands for a noted table. No other read for that table begins before this one is over.
+    /// It is for a queued table. No other read for that table begins before this one is over.
     pub(crate) is_for_table: bool,
     pub source: Arc<dyn UnitSource>,
     locator: Box<[u8]>,

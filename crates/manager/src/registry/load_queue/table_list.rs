@@ -20,7 +20,7 @@ impl TableList {
 
     /// Adds a table that is known and in no list.
     pub(crate) fn push(&mut self, tables: &mut Tables, table: u32) {
-        let Some(place) = link(tables, table).filter(|place| !place.is_noted()) else { return };
+        let Some(place) = link(tables, table).filter(|place| !place.is_linked()) else { return };
         place.link_to(None);
         let first = match self.ends {
             None => table,

@@ -33,7 +33,7 @@ impl QueueLink {
         self.0 = self.0 & Self::FAILED | place;
     }
 
-    pub(crate) fn is_noted(self) -> bool {
+    pub(crate) fn is_linked(self) -> bool {
         self.place() != Self::NONE
     }
 

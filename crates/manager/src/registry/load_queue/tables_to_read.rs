@@ -1,21 +1,21 @@
-//! Noted tables. Sources take turns: a slow device, whose tables wait for long, keeps no other waiting.
+//! Tables to read. Sources take turns: a slow device, whose tables wait for long, keeps no other waiting.
 
 use std::collections::VecDeque;
 
 use super::table_list::TableList;
 use crate::registry::tables::Tables;
 
-/// The noted tables of all sources, those of each first in, first out.
+/// Those of all sources, those of each first in, first out.
 #[derive(Default)]
-pub(crate) struct NotedTables {
+pub(crate) struct TablesToRead {
     /// In the order of their turns. None is empty.
     sources: VecDeque<(u32, TableList)>,
 }
 
-impl NotedTables {
+impl TablesToRead {
     /// Adds a table, if it is known and in no list. O(sources).
     pub(crate) fn push(&mut self, tables: &mut Tables, table: u32) {
-        let Some(known) = tables.get(table).filter(|known| !known.queue_link.is_noted()) else { return };
+        let Some(known) = tables.get(table).filter(|known| !known.queue_link.is_linked()) else { return };
         let source = known.source;
         let known = self.sources.iter().position(|&(known, _)| known == source);
         let at = known.unwrap_or_else(|| {
@@ -25,7 +25,7 @@ impl NotedTables {
         self.sources[at].1.push(tables, table);
     }
 
-    /// Takes out the table that was noted first, of the source whose turn it is among those that may be read.
+    /// Takes out the table that was added first, of the source whose turn it is among those that may be read.
     pub(crate) fn pop(
         &mut self,
         tables: &mut Tables,
@@ -40,11 +40,11 @@ impl NotedTables {
         table
     }
 
-    /// Takes out a table, which is still known. `false` if it is not noted. O(noted tables).
+    /// Takes out a table, which is still known. `false` if it is not here. O(tables to read).
     pub(crate) fn remove(&mut self, tables: &mut Tables, table: u32) -> bool {
-        let is_noted = self.sources.iter_mut().any(|(_, list)| list.remove(tables, table));
+        let was_here = self.sources.iter_mut().any(|(_, list)| list.remove(tables, table));
         self.sources.retain(|(_, list)| !list.is_empty());
-        is_noted
+        was_here
     }
 
     /// Whether it has a table of a source that may be read.

@@ -9,13 +9,13 @@ const PAUSE_MAX: Duration = Duration::from_secs(32);
 
 /// The time of the next try. It is for all corrupt units, so nothing is kept of each.
 #[derive(Default)]
-pub(crate) struct Damage {
+pub(crate) struct CorruptUnits {
     pause: Duration,
     due: Option<Instant>,
     last_try: Option<Instant>,
 }
 
-impl Damage {
+impl CorruptUnits {
     /// A unit was found corrupt. `true` if that is new, and not what the last try found again.
     pub(crate) fn note(&mut self, now: Instant) -> bool {
         if self.due.is_some() {
@@ -43,16 +43,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn damage_that_stays_is_tried_again_for_ever_at_a_bounded_rate() {
-        let (mut damage, begun) = (Damage::default(), Instant::now());
-        assert!(!damage.is_due(begun), "nothing was corrupt");
-        assert!(damage.note(begun) && !damage.note(begun));
+    fn units_that_stay_corrupt_are_tried_again_without_end_at_a_bounded_rate() {
+        let (mut corrupt, begun) = (CorruptUnits::default(), Instant::now());
+        assert!(!corrupt.is_due(begun), "nothing was corrupt");
+        assert!(corrupt.note(begun) && !corrupt.note(begun));
         let mut tries = Vec::new();
         for second in 0..600 {
             let now = begun + Duration::from_secs(second);
-            if damage.is_due(now) {
+            if corrupt.is_due(now) {
                 tries.push(second);
-                assert!(!damage.note(now), "it is known");
+                assert!(!corrupt.note(now), "it is known");
             }
         }
         assert_eq!(tries[..7], [1, 3, 7, 15, 31, 63, 95]);
@@ -60,11 +60,11 @@ mod tests {
     }
 
     #[test]
-    fn new_damage_is_tried_again_soon() {
-        let (mut damage, begun) = (Damage::default(), Instant::now());
-        damage.note(begun);
-        assert!(damage.is_due(begun + PAUSE_MIN) && !damage.is_due(begun + PAUSE_MAX), "it was repaired");
+    fn units_that_are_newly_corrupt_are_tried_again_soon() {
+        let (mut corrupt, begun) = (CorruptUnits::default(), Instant::now());
+        corrupt.note(begun);
+        assert!(corrupt.is_due(begun + PAUSE_MIN) && !corrupt.is_due(begun + PAUSE_MAX), "it was repaired");
         let later = begun + 2 * PAUSE_MAX;
-        assert!(damage.note(later) && damage.is_due(later + PAUSE_MIN));
+        assert!(corrupt.note(later) && corrupt.is_due(later + PAUSE_MIN));
     }
 }
