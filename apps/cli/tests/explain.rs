@@ -14,7 +14,7 @@ use rocksdb::{
 };
 use serde_json::Value;
 use springbloom_rocksdb::inspect::{self, Entry, KeyReport, Verdict};
-use springbloom_rocksdb::listed_tables::{self, KeyOrder, ListedTable};
+use springbloom_rocksdb::listed_tables::{self, Comparator, ListedTable};
 use springbloom_rocksdb::{ElasticFilters, HOTNESS_FILE_NAME, LevelUnits};
 
 use crate::common::{run_with, uncompacted};
@@ -95,11 +95,11 @@ fn looked_up(db: &DB, key: &str) -> (bool, [u64; 3]) {
 }
 
 /// What the tables say, in the order of a lookup that asks all units, until it ends.
-fn asked(folder: &Path, tables: &[ListedTable], key: &str, order: KeyOrder) -> Vec<KeyReport> {
+fn asked(folder: &Path, tables: &[ListedTable], key: &str, comparator: Comparator) -> Vec<KeyReport> {
     let mut reports = Vec::new();
-    for table in tables.iter().filter(|table| table.spans(key.as_bytes(), order)) {
+    for table in tables.iter().filter(|table| table.spans(key.as_bytes(), comparator)) {
         let path = folder.join(table.file_name());
-        let report = inspect::key(&path, key.as_bytes(), order).expect("a table");
+        let report = inspect::key(&path, key.as_bytes(), comparator).expect("a table");
         let is_read = report.entry == Entry::RangeDeletion || !is_rejected(&report);
         let ends = report.ends_lookup && is_read;
         reports.push(report);
@@ -147,7 +147,7 @@ fn explanations_are_what_lookups_do() {
         (false, Find::FirstKeysInIndex),
     ];
     for (reversed, find) in cases {
-        let order = if reversed { KeyOrder::ReverseBytes } else { KeyOrder::Bytes };
+        let comparator = if reversed { Comparator::ReverseBytewise } else { Comparator::Bytewise };
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path();
         let (mut options, elastic) = (options(reversed, find), elastic(8 << 20));
@@ -172,7 +172,7 @@ fn explanations_are_what_lookups_do() {
         let (mut rejections, mut outcomes) = (0, BTreeMap::new());
         for key in keys() {
             let (found, [rejected, passed, blocks]) = looked_up(&db, &key);
-            let reports = asked(path, &tables, &key, order);
+            let reports = asked(path, &tables, &key, comparator);
             assert!(
                 !reports.iter().any(|report| is_there(report) && is_rejected(report)),
                 "{key}: {reports:?}"

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use springbloom_filter::KeyDigest;
 use springbloom_manager::{
-    BytewiseOrder, Fences, Manager, ManagerSettings, Outcome, ScopeId, TableHandle, TableId, TableSpec,
+    BytewiseComparator, Fences, Manager, ManagerSettings, Outcome, ScopeId, TableHandle, TableId, TableSpec,
     TableUnits, UnitReadError, UnitSource,
 };
 use springbloom_workload::hash::mix;
@@ -105,7 +105,7 @@ impl<'a> Managed<'a> {
             id: TableId(self.next_id),
             scope: scope(family),
             level: Some(family_level as u8 + 1),
-            order: Some(&BytewiseOrder),
+            comparator: Some(&BytewiseComparator),
             shapes: vec![tree.group.shape; (end - first) as usize],
             fences: Fences::pack((first..end).map(key), Some(&last), true).expect("short keys in order"),
             source: self.source.clone(),
@@ -179,7 +179,7 @@ impl<'a> Managed<'a> {
                 continue;
             }
             let digest = salted(digest, visit.level, *generation);
-            let answer = handle.may_match(&key, digest, &BytewiseOrder);
+            let answer = handle.may_match(&key, digest, &BytewiseComparator);
             if answer.may_match() {
                 handle.record(answer.segment, Outcome::WastedRead);
                 seen.wasted_reads += 1;

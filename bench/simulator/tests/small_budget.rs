@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use springbloom_filter::{BuiltGroup, KeyDigest, UnitSettings};
 use springbloom_manager::{
-    BytewiseOrder, Fences, Manager, ManagerSettings, Outcome, ScopeId, TableHandle, TableId, TableSpec,
+    BytewiseComparator, Fences, Manager, ManagerSettings, Outcome, ScopeId, TableHandle, TableId, TableSpec,
     TableUnits, UnitReadError, UnitSource,
 };
 use springbloom_published_policies::PolicyKind;
@@ -51,7 +51,7 @@ impl Store {
                 id: TableId(id),
                 scope: ScopeId(1),
                 level: Some(level as u8 + 2),
-                order: Some(&BytewiseOrder),
+                comparator: Some(&BytewiseComparator),
                 shapes: vec![group.shape],
                 fences: Fences::pack([(table as u64).to_be_bytes()], None, true).unwrap(),
                 source: Arc::new(Units(group)),

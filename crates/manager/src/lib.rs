@@ -36,7 +36,7 @@ mod waiting_table;
 pub use background::JoinedThread;
 pub use budget::{BudgetSnapshot, MemoryBudget, MemoryKind, Reservation};
 pub use chore::Chore;
-pub use keys::{BytewiseOrder, Fences, KeyOrder};
+pub use keys::{BytewiseComparator, Comparator, Fences};
 pub use lookup::{Answer, BatchKey, LoadedIndex, TableHandle};
 pub use manager::Manager;
 pub use memory::{allocated_bytes, group_bytes};

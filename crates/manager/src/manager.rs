@@ -70,7 +70,7 @@ impl Manager {
     /// [`register`](Self::register), together with `more_bytes` that the host needs for the table: both or none. Bytes that were taken and
     /// given back would wake other tables that wait for room.
     pub fn register_with(&self, spec: TableSpec, more_bytes: usize) -> Option<(TableHandle, Reservation)> {
-        let inherited = self.shared.registry.inherited_by_order_of_host(&spec);
+        let inherited = self.shared.registry.inherited_by_comparator_of_host(&spec);
         let registered = self.shared.registry.lock().register(spec, inherited, more_bytes);
         self.wake();
         registered

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use springbloom_filter::GroupShape;
 
-use crate::keys::{Fences, KeyOrder};
+use crate::keys::{Comparator, Fences};
 use crate::names::{ScopeId, TableId};
 use crate::plan::Hotness;
 use crate::unit_source::UnitSource;
@@ -28,7 +28,7 @@ pub struct TableSpec<'a> {
     pub level: Option<u8>,
     /// Order of the scope's user keys. One that is not bytewise is the host's code: it is called before this returns, and without a lock.
     /// `None`: it is such a one, and may not be called any more; the table inherits nothing.
-    pub order: Option<&'a dyn KeyOrder>,
+    pub comparator: Option<&'a dyn Comparator>,
     /// What was built over each segment, in key order.
     pub shapes: Vec<GroupShape>,
     /// First user key of each segment, as many as `shapes`, and the last user key of the table if it is known.
@@ -48,6 +48,6 @@ pub struct TableSpec<'a> {
 impl TableSpec<'_> {
     /// Whether keys are in the order of their bytes.
     pub(crate) fn is_bytewise(&self) -> bool {
-        self.order.is_some_and(KeyOrder::is_bytewise)
+        self.comparator.is_some_and(Comparator::is_bytewise)
     }
 }

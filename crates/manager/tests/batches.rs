@@ -4,7 +4,7 @@ mod common;
 
 use proptest::prelude::*;
 use springbloom_filter::{KeyDigest, UnitSettings};
-use springbloom_manager::{Answer, BatchKey, BytewiseOrder, Outcome, TableHandle};
+use springbloom_manager::{Answer, BatchKey, BytewiseComparator, Outcome, TableHandle};
 use springbloom_published_policies::PolicyKind;
 
 use common::{IDLE_TIMEOUT, MemoryTable, key, manager};
@@ -52,10 +52,10 @@ fn a_batch_takes_the_way_of_a_single_lookup() {
     let mut batch: Vec<_> = (0..100).map(|n| ask(n * 47 % (2 * SEGMENTS * KEYS))).collect();
     let alone: Vec<_> = batch
         .iter()
-        .map(|asked| Some(handle.may_match(&asked.key, asked.digest(), &BytewiseOrder)))
+        .map(|asked| Some(handle.may_match(&asked.key, asked.digest(), &BytewiseComparator)))
         .collect();
     let recorded = manager.outcomes();
-    handle.may_match_batch(&mut batch, &BytewiseOrder);
+    handle.may_match_batch(&mut batch, &BytewiseComparator);
     assert_eq!(batch.iter().map(|asked| asked.answer).collect::<Vec<_>>(), alone);
     let rejections = || alone.iter().flatten().filter_map(|answer| answer.rejection);
     assert!(rejections().next().is_some());

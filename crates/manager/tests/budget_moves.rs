@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use springbloom_filter::KeyDigest;
 use springbloom_manager::{
-    BytewiseOrder, Manager, MemoryBudget, Outcome, Stats, TableHandle, TableId, UsedBytes,
+    BytewiseComparator, Manager, MemoryBudget, Outcome, Stats, TableHandle, TableId, UsedBytes,
 };
 use springbloom_published_policies::PolicyKind;
 
@@ -21,7 +21,7 @@ fn wasted_share(manager: &Manager, handle: &TableHandle, lookups: u64) -> f64 {
     let mut wasted = 0;
     for n in 0..lookups {
         let sought = key(1, n.wrapping_mul(0x9E37_79B9_7F4A_7C15) % (SEGMENTS * KEYS) * 2 + 1);
-        let segment = handle.segment_of(&sought, &BytewiseOrder);
+        let segment = handle.segment_of(&sought, &BytewiseComparator);
         let outcome = handle.rejection(segment, KeyDigest::of(&sought)).unwrap_or(Outcome::WastedRead);
         handle.record(segment, outcome);
         wasted += u64::from(outcome == Outcome::WastedRead && n >= lookups * 3 / 4);

@@ -12,8 +12,8 @@ use std::time::Duration;
 use common::{IDLE_TIMEOUT, MemoryTable, key, table_use};
 use parking_lot::Mutex;
 use springbloom_manager::{
-    BytewiseOrder, Chore, Fences, KeyOrder, Manager, ManagerSettings, Outcome, Place, TableSpec, TableUnits,
-    UnitReadError, UnitSource, WaitingTable, WaitsFor,
+    BytewiseComparator, Chore, Comparator, Fences, Manager, ManagerSettings, Outcome, Place, TableSpec,
+    TableUnits, UnitReadError, UnitSource, WaitingTable, WaitsFor,
 };
 
 /// Calls the manager when it is dropped, as the destructor of an engine's file system may open a database.
@@ -82,7 +82,7 @@ struct AsksBack {
     asked: AtomicU64,
 }
 
-impl KeyOrder for AsksBack {
+impl Comparator for AsksBack {
     fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
         self.asked.fetch_add(1, Relaxed);
         self.manager.keys();
@@ -91,21 +91,21 @@ impl KeyOrder for AsksBack {
 }
 
 /// What the segments of a new table inherit from those of three known ones, the middle one of which has other keys.
-fn inherited(manager: &Arc<Manager>, order: Option<&dyn KeyOrder>) -> Vec<f32> {
-    let register = |key_space, id, level, order| {
+fn inherited(manager: &Arc<Manager>, comparator: Option<&dyn Comparator>) -> Vec<f32> {
+    let register = |key_space, id, level, comparator| {
         let table = MemoryTable::over_keys_of(key_space, id, 3, 100);
         let firsts = (0..3).map(|segment| key(key_space, 200 * segment));
         let fences = Fences::pack(firsts, Some(&key(key_space, 598)), false).expect("they are few");
-        let spec = TableSpec { order, fences, ..table.spec(Some(level)) };
+        let spec = TableSpec { comparator, fences, ..table.spec(Some(level)) };
         (spec.id, manager.register(spec).expect("there is room"))
     };
     let known = [(1, 1, 2), (2, 2, 2), (1, 3, 1)].map(|(key_space, id, level)| {
-        let (_, table) = register(key_space, id, level, order);
+        let (_, table) = register(key_space, id, level, comparator);
         (0..1000 * id).for_each(|n| table.record((n % 4 / 2) as u32, Outcome::WastedRead));
         table
     });
     assert!(manager.wait_idle(IDLE_TIMEOUT));
-    let (id, _new) = register(1, 4, 2, order);
+    let (id, _new) = register(1, 4, 2, comparator);
     let segments = table_use(manager, id).expect("it is known");
     drop(known);
     segments.iter().map(|segment| segment.hotness.negatives).collect()
@@ -114,12 +114,13 @@ fn inherited(manager: &Arc<Manager>, order: Option<&dyn KeyOrder>) -> Vec<f32> {
 #[test]
 fn an_order_of_the_hosts_code_is_called_without_a_lock_and_not_later() {
     let host = manager();
-    let order = AsksBack { manager: host.clone(), asked: AtomicU64::new(0) };
-    for of_segments in [inherited(&manager(), Some(&BytewiseOrder)), inherited(&host, Some(&order))] {
+    let comparator = AsksBack { manager: host.clone(), asked: AtomicU64::new(0) };
+    for of_segments in [inherited(&manager(), Some(&BytewiseComparator)), inherited(&host, Some(&comparator))]
+    {
         let [visited, too, other] = of_segments[..] else { panic!("{of_segments:?}") };
         assert!(visited.min(too) > 10.0 * other.max(1.0), "{of_segments:?}");
     }
-    assert!(order.asked.load(Relaxed) > 0);
+    assert!(comparator.asked.load(Relaxed) > 0);
     assert_eq!(inherited(&manager(), None), [0.0; 3], "it cannot be compared with any");
 }
 

@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 use common::{IDLE_TIMEOUT, LOCATOR, MemoryTable, closed_tables, key, manager, table_use};
 use springbloom_filter::KeyDigest;
 use springbloom_manager::{
-    BytewiseOrder, Manager, ManagerSettings, Outcome, Stats, TableHandle, TableId, TableSpec,
+    BytewiseComparator, Manager, ManagerSettings, Outcome, Stats, TableHandle, TableId, TableSpec,
 };
 use springbloom_published_policies::PolicyKind;
 
 /// Looks up key `n` of the table (odd ones are absent) and reports how it went, as a host does.
 fn look_up(handle: &TableHandle, table: &MemoryTable, n: u64) -> Outcome {
     let sought = key(table.key_space, n);
-    let segment = handle.segment_of(&sought, &BytewiseOrder);
+    let segment = handle.segment_of(&sought, &BytewiseComparator);
     let outcome = if handle.rejection(segment, KeyDigest::of(&sought)).is_some() {
         assert!(!n.is_multiple_of(2), "false negative for {n}");
         Outcome::Rejected

@@ -8,7 +8,7 @@ use std::cell::Cell;
 
 use common::{IDLE_TIMEOUT, MemoryTable, key, manager};
 use springbloom_filter::KeyDigest;
-use springbloom_manager::{BytewiseOrder, Outcome};
+use springbloom_manager::{BytewiseComparator, Outcome};
 use springbloom_published_policies::PolicyKind;
 
 struct Counting;
@@ -47,7 +47,7 @@ fn lookups_do_not_allocate() {
     let look_up = |n: u64| {
         let sought = key(1, n);
         let digest = KeyDigest::of(&sought);
-        let answer = handle.may_match(&sought, digest, &BytewiseOrder);
+        let answer = handle.may_match(&sought, digest, &BytewiseComparator);
         if answer.may_match() {
             handle.record(answer.segment, Outcome::WastedRead);
         }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use springbloom_filter::{BuiltGroup, KeyDigest, UnitSettings};
 use springbloom_index::{PackedIndex, Packer};
 use springbloom_manager::{
-    BytewiseOrder, Fences, Manager, ManagerSettings, Outcome, ScopeId, TableHandle, TableId, TableSpec,
+    BytewiseComparator, Fences, Manager, ManagerSettings, Outcome, ScopeId, TableHandle, TableId, TableSpec,
     TableUnits, UnitReadError, UnitSource,
 };
 use springbloom_published_policies::PolicyKind;
@@ -88,7 +88,7 @@ fn register(
         id: TableId(table),
         scope: ScopeId(1),
         level: Some(2),
-        order: Some(&BytewiseOrder),
+        comparator: Some(&BytewiseComparator),
         shapes: vec![units.0.shape; segments as usize],
         fences: Fences::pack((0..segments).map(first), Some(first(segments).as_bytes()), true).unwrap(),
         source: units.clone(),

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use common::IDLE_TIMEOUT;
 use springbloom_filter::{BuiltGroup, KeyDigest, UnitSettings};
 use springbloom_manager::{
-    BytewiseOrder, Fences, Manager, ManagerSettings, Outcome, ScopeId, TableHandle, TableId, TableSpec,
+    BytewiseComparator, Fences, Manager, ManagerSettings, Outcome, ScopeId, TableHandle, TableId, TableSpec,
     TableUnits, UnitReadError, UnitSource,
 };
 use springbloom_testkit::cpu_time::{TICK, cpu_time};
@@ -30,7 +30,7 @@ fn register(manager: &Manager, scope: u64, table: u64, units: &Arc<Units>) -> Ta
         id: TableId(scope << 40 | table),
         scope: ScopeId(scope),
         level: Some(6),
-        order: Some(&BytewiseOrder),
+        comparator: Some(&BytewiseComparator),
         shapes: vec![units.0.shape],
         fences: Fences::pack([first.as_bytes()], Some(last.as_bytes()), true).unwrap(),
         source: units.clone(),

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use common::{IDLE_TIMEOUT, MemoryTable, key, manager};
 use springbloom_filter::KeyDigest;
 use springbloom_manager::{
-    BytewiseOrder, Outcome, TableHandle, TableSpec, TableUnits, UnitReadError, UnitSource, UnitVisitor,
+    BytewiseComparator, Outcome, TableHandle, TableSpec, TableUnits, UnitReadError, UnitSource, UnitVisitor,
 };
 use springbloom_published_policies::PolicyKind;
 
@@ -120,7 +120,7 @@ fn a_group_grows_without_reading_its_units_again() {
         for _ in 0..400 {
             n += 1;
             let sought = key(1, n * 7919 % 8000 * 2 + 1);
-            let segment = handle.segment_of(&sought, &BytewiseOrder);
+            let segment = handle.segment_of(&sought, &BytewiseComparator);
             let outcome = handle.rejection(segment, KeyDigest::of(&sought)).unwrap_or(Outcome::WastedRead);
             handle.record(segment, outcome);
         }

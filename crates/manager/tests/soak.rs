@@ -10,7 +10,7 @@ use std::time::Duration;
 use common::{IDLE_TIMEOUT, MemoryTable, closed_tables, key};
 use parking_lot::Mutex;
 use springbloom_filter::KeyDigest;
-use springbloom_manager::{BytewiseOrder, Manager, ManagerSettings, Outcome, TableHandle};
+use springbloom_manager::{BytewiseComparator, Manager, ManagerSettings, Outcome, TableHandle};
 use springbloom_published_policies::PolicyKind;
 
 const TABLES: u64 = 12;
@@ -29,7 +29,7 @@ fn look_up(readers: &Readers, tables: &[Arc<MemoryTable>], state: &mut u64) -> O
     let handle = readers[at].lock().clone()?;
     let n = random(state) % (2 * SEGMENTS * KEYS);
     let sought = key(tables[at].id, n);
-    let segment = handle.segment_of(&sought, &BytewiseOrder);
+    let segment = handle.segment_of(&sought, &BytewiseComparator);
     let outcome = match (handle.rejection(segment, KeyDigest::of(&sought)).is_none(), n.is_multiple_of(2)) {
         (false, true) => panic!("false negative: table {at} key {n}"),
         (false, false) => Outcome::Rejected,

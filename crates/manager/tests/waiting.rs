@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use common::{IDLE_TIMEOUT, MemoryTable, key, manager};
 use springbloom_filter::KeyDigest;
-use springbloom_manager::{BytewiseOrder, Manager, MemoryKind, Outcome, Reservation, TableHandle};
+use springbloom_manager::{BytewiseComparator, Manager, MemoryKind, Outcome, Reservation, TableHandle};
 use springbloom_published_policies::PolicyKind;
 
 const TABLES: u64 = 60;
@@ -32,7 +32,7 @@ fn look_up(manager: &Manager, handles: &[TableHandle], tables: u64, lookups: u64
         let table = n % tables;
         let sought = key(table, n.wrapping_mul(0x9E37_79B9_7F4A_7C15) % (SEGMENTS * KEYS) * 2 + 1);
         let handle = &handles[table as usize];
-        let segment = handle.segment_of(&sought, &BytewiseOrder);
+        let segment = handle.segment_of(&sought, &BytewiseComparator);
         let outcome = handle.rejection(segment, KeyDigest::of(&sought)).unwrap_or(Outcome::WastedRead);
         handle.record(segment, outcome);
         assert!(n % 500 != 0 || manager.wait_idle(IDLE_TIMEOUT));

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use common::{IDLE_TIMEOUT, MemoryTable, key, manager, table_use};
 use springbloom_filter::KeyDigest;
 use springbloom_manager::{
-    BytewiseOrder, Hotness, Manager, Outcome, ScopeId, SegmentUse, TableHandle, TableId, TableSpec,
+    BytewiseComparator, Hotness, Manager, Outcome, ScopeId, SegmentUse, TableHandle, TableId, TableSpec,
 };
 use springbloom_published_policies::PolicyKind;
 
@@ -83,7 +83,7 @@ fn look_up(manager: &Manager, handles: &[TableHandle], rounds: u64, seed: u64) -
         let (table, segment) = (place / SEGMENTS, place % SEGMENTS);
         let sought = key(table, 2 * (segment * KEYS + random % KEYS) + 1);
         let handle = &handles[table as usize];
-        let segment = handle.segment_of(&sought, &BytewiseOrder);
+        let segment = handle.segment_of(&sought, &BytewiseComparator);
         let may_match = handle.rejection(segment, KeyDigest::of(&sought)).is_none();
         handle.record(segment, if may_match { Outcome::WastedRead } else { Outcome::Rejected });
         wasted += u64::from(may_match);

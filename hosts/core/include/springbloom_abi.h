@@ -278,7 +278,7 @@ uint64_t sb_table_memory_bytes(const sb_table* table) SB_NOEXCEPT;
 void sb_table_close(const sb_filters* filters, const sb_table* table, int obsolete) SB_NOEXCEPT;
 
 // Bytes that the host keeps for lookups of the calling thread until it ends; the budget pays for them.
-void sb_set_thread_bytes(size_t bytes) SB_NOEXCEPT;
+void sb_set_host_bytes_of_thread(size_t bytes) SB_NOEXCEPT;
 sb_digest sb_digest_of(sb_bytes key) SB_NOEXCEPT;
 // The hot path, for an open table, like the functions below: whether the table may hold the key, and the segment that would. No lock, no
 // allocation, no I/O. Records a "no"; report how a "maybe" ended with sb_table_record.

@@ -99,7 +99,7 @@ int Database::OpenUnits(uint64_t number, uint64_t file_size, const OpenedFile& f
   spec.path = Bytes(file.path);
   spec.level = -1;
   spec.contents = SB_KEYS;
-  spec.comparator = OrderOf(*selected_.user_comparator);
+  spec.comparator = ComparatorForCore(*selected_.user_comparator);
   static_assert(sizeof(NamedFile) + 8 <= TableUnits::kFileBytes);
   static constexpr sb_file_calls kFileCalls = {&Read, &ReadHead, /*read_index=*/nullptr, &Share, &Release};
   const sb_head read = HeadIn(block, head);
@@ -174,7 +174,7 @@ sb_digest Database::LookupDigest(const Slice& user_key) const {
   const sb_digest digest = sb_digest_of(Bytes(user_key));
   if (user_key.size() <= sizeof(last.bytes)) {
     if (last.size == SIZE_MAX) {
-      sb_set_thread_bytes(sizeof(last));
+      sb_set_host_bytes_of_thread(sizeof(last));
     }
     last.size = user_key.size();
     last.digest = digest;
@@ -184,8 +184,8 @@ sb_digest Database::LookupDigest(const Slice& user_key) const {
 }
 
 bool Database::MayMatch(const sb_table* units, const Slice& user_key, uint32_t* segment) const {
-  const sb_comparator order = OrderOf(*selected_.user_comparator);
-  return sb_table_may_match(units, &order, LookupDigest(user_key), Bytes(user_key), segment) != 0;
+  const sb_comparator comparator = ComparatorForCore(*selected_.user_comparator);
+  return sb_table_may_match(units, &comparator, LookupDigest(user_key), Bytes(user_key), segment) != 0;
 }
 
 }  // namespace springbloom

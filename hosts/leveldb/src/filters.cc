@@ -139,7 +139,7 @@ Selected SelectedBy(const leveldb::Options& options) {
   return selected;
 }
 
-sb_comparator OrderOf(const Comparator& user_comparator) {
+sb_comparator ComparatorForCore(const Comparator& user_comparator) {
   return &user_comparator == leveldb::BytewiseComparator() ? sb_comparator{nullptr, nullptr}
                                                            : sb_comparator{&user_comparator, &Compare};
 }

@@ -38,8 +38,8 @@ struct Selected {
 // `options`: as a database gives them to its tables. Those of a table that no database owns select nothing: its keys are no versions.
 Selected SelectedBy(const leveldb::Options& options);
 
-// The order of user keys. It borrows the comparator.
-sb_comparator OrderOf(const leveldb::Comparator& user_comparator);
+// The comparator of user keys for the core, which borrows it.
+sb_comparator ComparatorForCore(const leveldb::Comparator& user_comparator);
 
 // Of a LevelDB whose tables are cached by this library; the core's view of it.
 extern const sb_engine kEngine;

@@ -12,21 +12,21 @@ use crate::{Error, ffi};
 
 pub use ffi::ListedTable;
 
-/// An order of keys that is known without the program that made the database.
+/// A comparator that is known without the program that made the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KeyOrder {
-    /// That of their bytes: RocksDB's `BytewiseComparator`.
-    Bytes,
+pub enum Comparator {
+    /// Of bytes: RocksDB's `BytewiseComparator`.
+    Bytewise,
     /// Its reverse: `ReverseBytewiseComparator`.
-    ReverseBytes,
+    ReverseBytewise,
 }
 
-impl KeyOrder {
-    /// Of the comparator with this name; `None` for one that only its program has.
-    pub fn of_comparator(name: &str) -> Option<Self> {
+impl Comparator {
+    /// The one with this name; `None` for one that only its program has.
+    pub fn named(name: &str) -> Option<Self> {
         match name {
-            "leveldb.BytewiseComparator" => Some(Self::Bytes),
-            "rocksdb.ReverseBytewiseComparator" => Some(Self::ReverseBytes),
+            "leveldb.BytewiseComparator" => Some(Self::Bytewise),
+            "rocksdb.ReverseBytewiseComparator" => Some(Self::ReverseBytewise),
             _ => None,
         }
     }
@@ -34,16 +34,16 @@ impl KeyOrder {
     /// Compares two user keys.
     pub fn compare(self, a: &[u8], b: &[u8]) -> Ordering {
         match self {
-            Self::Bytes => a.cmp(b),
-            Self::ReverseBytes => b.cmp(a),
+            Self::Bytewise => a.cmp(b),
+            Self::ReverseBytewise => b.cmp(a),
         }
     }
 }
 
 impl ListedTable {
     /// Whether a lookup of the key asks it, unless it ends before.
-    pub fn spans(&self, key: &[u8], order: KeyOrder) -> bool {
-        order.compare(&self.smallest, key).is_le() && order.compare(key, &self.largest).is_le()
+    pub fn spans(&self, key: &[u8], comparator: Comparator) -> bool {
+        comparator.compare(&self.smallest, key).is_le() && comparator.compare(key, &self.largest).is_le()
     }
 
     /// Sorts by it as lookups ask tables: from the newest to the oldest.

@@ -9,7 +9,7 @@ use slatedb::object_store::ObjectStore;
 use slatedb::object_store::path::Path;
 use slatedb::{PrefixExtractor, PrefixTarget};
 use springbloom_format::Directory;
-use springbloom_manager::{BytewiseOrder, Fences, ScopeId, TableId, TableSpec};
+use springbloom_manager::{BytewiseComparator, Fences, ScopeId, TableId, TableSpec};
 use tokio::runtime::Handle;
 
 use crate::filters::Filters;
@@ -135,7 +135,7 @@ impl Database {
             id: TableId(self.all.filters.next_id()),
             scope: self.scope,
             level: None,
-            order: Some(&BytewiseOrder),
+            comparator: Some(&BytewiseComparator),
             shapes: segments().map(|segment| directory.shape(segment)).collect(),
             fences: Fences::pack(firsts, Some(directory.last_key()), true)?,
             source: self.objects(&place.folder),

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use bytes::{BufMut, Bytes};
 use slatedb::{Filter, FilterQuery, FilterTarget, PrefixTarget};
 use springbloom_filter::KeyDigest;
-use springbloom_manager::BytewiseOrder;
+use springbloom_manager::BytewiseComparator;
 
 use crate::{database::Database, head, known_tables::Known, range::shared_prefix, reads, reads::Passed};
 
@@ -74,7 +74,7 @@ impl Filter for Table {
         shared.database.tables.count_question(known);
         let open = known.open();
         let Some(open) = &*open else { return true };
-        let segment = open.handle.segment_of(&entry, &BytewiseOrder);
+        let segment = open.handle.segment_of(&entry, &BytewiseComparator);
         let Some(absent) = open.absent(segment) else { return true };
         let units = open.handle.resident_units(segment);
         let is_told = reads::is_told();

@@ -11,7 +11,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use rocksdb::{DB, Options};
 use springbloom_console::{bad_input, output};
 use springbloom_rocksdb::inspect;
-use springbloom_rocksdb::listed_tables::{KeyOrder, ListedTable};
+use springbloom_rocksdb::listed_tables::{Comparator, ListedTable};
 
 use self::asked_table::AskedTable;
 use self::explanation::{Explanation, Lookup};
@@ -51,7 +51,7 @@ impl Explain {
     /// Prints what a lookup of the key reads.
     ///
     /// # Errors
-    /// A database that cannot be read, a column family that is not there or whose order of keys is not known. After the report: tables,
+    /// A database that cannot be read, a column family that is not there or whose comparator is not known. After the report: tables,
     /// units or saved use that are damaged; units that reject a key that is there.
     pub(crate) fn run(&self) -> Result<()> {
         let mut tables = self.database.tables()?;
@@ -59,11 +59,11 @@ impl Explain {
         if tables.is_empty() {
             self.require_family()?;
         }
-        let order = self.order(&tables)?;
+        let comparator = self.comparator(&tables)?;
         let tables_of_family = tables.len();
         // RocksDB asks each of a few that are all in level 0, without a look at its keys.
         let asks_all = tables_of_family <= 3 && tables.iter().all(|table| table.level == 0);
-        tables.retain(|table| asks_all || table.spans(&self.key, order));
+        tables.retain(|table| asks_all || table.spans(&self.key, comparator));
         tables.sort_by_key(ListedTable::age);
         let (usage, use_fault) = self.database.saved_use();
         let log = Log::of_folder(self.database.folder()).ok().flatten();
@@ -71,7 +71,7 @@ impl Explain {
         let (mut asked, mut gone) = (Vec::new(), Vec::new());
         for table in tables {
             let read = self.database.read(&table, |path| {
-                let mut report = inspect::key(path, &self.key, order)?;
+                let mut report = inspect::key(path, &self.key, comparator)?;
                 report.index_blocks -=
                     options.map_or(0, |options| options.held_index_blocks(table.level, report.index_blocks));
                 let used = usage.as_ref().map(|usage| usage.of_table(path)).transpose();
@@ -122,10 +122,10 @@ impl Explain {
         )))
     }
 
-    /// The order of the keys of all these tables.
-    fn order(&self, tables: &[ListedTable]) -> Result<KeyOrder> {
-        let Some(table) = tables.first() else { return Ok(KeyOrder::Bytes) };
-        KeyOrder::of_comparator(&table.comparator).ok_or_else(|| {
+    /// The comparator of all these tables.
+    fn comparator(&self, tables: &[ListedTable]) -> Result<Comparator> {
+        let Some(table) = tables.first() else { return Ok(Comparator::Bytewise) };
+        Comparator::named(&table.comparator).ok_or_else(|| {
             bad_input(format!(
                 "{}: column family {:?} has the comparator {:?}, expected that of bytes or its reverse, without timestamps",
                 self.database.folder().display(),

@@ -3,13 +3,13 @@
 //! Under the bytewise order the common prefix of a table's keys is kept once. The first and last key only bound what is inherited, so they
 //! are rounded outwards to a few bytes. Under other orders parts of keys mean nothing, so keys are kept whole.
 //!
-//! Invariant: keys ascend in the table's [`KeyOrder`] (the caller's duty; a violation costs wasted reads in the wrong
+//! Invariant: keys ascend by the table's [`Comparator`] (the caller's duty; a violation costs wasted reads in the wrong
 //! segment's filter only if the host also *wrote* its segments by other fences, so hosts verify their directory).
 
 use std::cmp::Ordering;
 
 /// The order of user keys in one scope: a column family's comparator.
-pub trait KeyOrder: Send + Sync {
+pub trait Comparator: Send + Sync {
     /// Compares two user keys.
     fn compare(&self, a: &[u8], b: &[u8]) -> Ordering;
 
@@ -21,9 +21,9 @@ pub trait KeyOrder: Send + Sync {
 
 /// Plain byte order.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct BytewiseOrder;
+pub struct BytewiseComparator;
 
-impl KeyOrder for BytewiseOrder {
+impl Comparator for BytewiseComparator {
     fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
         a.cmp(b)
     }
@@ -163,9 +163,9 @@ pub(crate) struct Fence<'a> {
 
 impl Fence<'_> {
     /// Compares two fences of one order.
-    pub(crate) fn compare(self, other: Self, order: &dyn KeyOrder) -> Ordering {
+    pub(crate) fn compare(self, other: Self, comparator: &dyn Comparator) -> Ordering {
         if self.prefix.is_empty() && other.prefix.is_empty() {
-            return order.compare(self.rest, other.rest);
+            return comparator.compare(self.rest, other.rest);
         }
         // There are prefixes under the bytewise order alone.
         let common = self.prefix.len().min(other.prefix.len());
@@ -243,12 +243,12 @@ impl<'a> FencesRef<'a> {
     /// The segment whose run of keys would hold `key`: the last one that begins at or before it, the first one for
     /// keys before the first fence. `None` if there is no segment. O(log segments) comparisons, no allocation.
     #[inline]
-    pub(crate) fn segment_of(&self, key: &[u8], order: &dyn KeyOrder) -> Option<u32> {
+    pub(crate) fn segment_of(&self, key: &[u8], comparator: &dyn Comparator) -> Option<u32> {
         let common = key.len().min(self.prefix.len());
         match key[..common].cmp(self.prefix) {
             Ordering::Less => self.segment_by(|_| Ordering::Greater),
             Ordering::Greater => self.segment_by(|_| Ordering::Less),
-            Ordering::Equal => self.segment_by(|fence| order.compare(fence.rest, &key[common..])),
+            Ordering::Equal => self.segment_by(|fence| comparator.compare(fence.rest, &key[common..])),
         }
     }
 
@@ -277,7 +277,7 @@ mod tests {
     /// Byte order that keeps quiet about it.
     struct Whole;
 
-    impl KeyOrder for Whole {
+    impl Comparator for Whole {
         fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
             a.cmp(b)
         }
@@ -291,14 +291,14 @@ mod tests {
     #[test]
     fn segment_of_is_the_last_fence_at_or_before_the_key() {
         let fences = Fences::pack(["b", "d", "d", "f"], None, true).unwrap();
-        let of = |key: &str| fences.as_ref().segment_of(key.as_bytes(), &BytewiseOrder);
+        let of = |key: &str| fences.as_ref().segment_of(key.as_bytes(), &BytewiseComparator);
         assert_eq!(of("a"), Some(0));
         assert_eq!(of("b"), Some(0));
         assert_eq!(of("c"), Some(0));
         assert_eq!(of("d"), Some(2), "equal fences: the last one");
         assert_eq!(of("e"), Some(2));
         assert_eq!(of("zz"), Some(3));
-        assert_eq!(Fences::default().as_ref().segment_of(b"a", &BytewiseOrder), None);
+        assert_eq!(Fences::default().as_ref().segment_of(b"a", &BytewiseComparator), None);
         assert!(fences.as_ref().get(4).is_none());
     }
 
@@ -308,7 +308,7 @@ mod tests {
         let fences = Fences::pack(["b", "d"], Some(b"ff"), true).unwrap();
         assert!(plain.as_ref().last_key().is_none() && fences.as_ref().last_key().is_some());
         assert_eq!((fences.len(), fences.as_ref().get(2).is_none()), (2, true));
-        assert_eq!(fences.as_ref().segment_of(b"zz", &BytewiseOrder), Some(1));
+        assert_eq!(fences.as_ref().segment_of(b"zz", &BytewiseComparator), Some(1));
         assert!(plain.as_ref() != fences.as_ref());
         let FencesRef { rests, ends, end_bytes, .. } = fences.as_ref();
         assert_eq!((rests, ends.len(), end_bytes), (&b"bdff"[..], 3, 1));
@@ -348,7 +348,7 @@ mod tests {
             let fences = Fences::pack(keys, None, false).unwrap();
             assert_eq!(fences.as_ref().end_bytes, end_bytes);
             assert_eq!(keys_of(&fences.as_ref()), keys);
-            assert_eq!(fences.as_ref().segment_of(&keys[3], &BytewiseOrder), Some(3));
+            assert_eq!(fences.as_ref().segment_of(&keys[3], &BytewiseComparator), Some(3));
         }
         let alike: Vec<Vec<u8>> = (0..4u8).map(|n| [vec![7; 100_000], vec![n]].concat()).collect();
         let fences = Fences::pack(&alike, None, true).unwrap();
@@ -375,9 +375,9 @@ mod tests {
             prop_assert_eq!(&kept[inner.clone()], &all[inner]);
             prop_assert!(kept[0] <= all[0] && kept.last() >= all.last());
             let found = whole.segment_of(sought.as_bytes(), &Whole);
-            prop_assert_eq!(shared.segment_of(sought.as_bytes(), &BytewiseOrder), found);
+            prop_assert_eq!(shared.segment_of(sought.as_bytes(), &BytewiseComparator), found);
             let sought = Fence { prefix: &[], rest: sought.as_bytes() };
-            let by_fence = shared.segment_by(|fence| fence.compare(sought, &BytewiseOrder));
+            let by_fence = shared.segment_by(|fence| fence.compare(sought, &BytewiseComparator));
             prop_assert_eq!(by_fence, found);
         }
 
@@ -392,7 +392,7 @@ mod tests {
             let all = |fences: &Fences| (0..fences.segments).zip(keys_of(&fences.as_ref())).collect::<Vec<_>>();
             for ((a, our_key), (b, their_key)) in all(&ours).iter().flat_map(|a| all(&theirs).into_iter().map(move |b| (a.clone(), b))) {
                 let (a, b) = (ours.as_ref().get(a).unwrap(), theirs.as_ref().get(b).unwrap());
-                prop_assert_eq!(a.compare(b, &BytewiseOrder), our_key.cmp(&their_key));
+                prop_assert_eq!(a.compare(b, &BytewiseComparator), our_key.cmp(&their_key));
             }
         }
 
@@ -404,7 +404,7 @@ mod tests {
             let but_for_the_first = keys.iter().skip(1).map(String::as_bytes);
             prop_assert!(kept.iter().skip(1).map(Vec::as_slice).eq(but_for_the_first));
             for sought in &keys {
-                fences.as_ref().segment_of(sought.as_bytes(), &BytewiseOrder);
+                fences.as_ref().segment_of(sought.as_bytes(), &BytewiseComparator);
             }
         }
     }

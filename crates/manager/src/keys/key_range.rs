@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::keys::{Fence, FencesRef, KeyOrder};
+use crate::keys::{Comparator, Fence, FencesRef};
 
 /// From the first key, up to but without the next segment's first key, or up to and with the last key.
 #[derive(Clone, Copy)]
@@ -21,10 +21,10 @@ pub(crate) enum End<'a> {
 
 impl End<'_> {
     /// Whether keys before this end may be at or after `key`.
-    pub(crate) fn reaches(self, key: Fence, order: &dyn KeyOrder) -> bool {
+    pub(crate) fn reaches(self, key: Fence, comparator: &dyn Comparator) -> bool {
         match self {
-            End::Before(end) => key.compare(end, order) == Ordering::Less,
-            End::At(end) => key.compare(end, order) != Ordering::Greater,
+            End::Before(end) => key.compare(end, comparator) == Ordering::Less,
+            End::At(end) => key.compare(end, comparator) != Ordering::Greater,
             End::Unknown => true,
         }
     }

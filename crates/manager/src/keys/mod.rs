@@ -3,6 +3,6 @@
 mod fences;
 mod key_range;
 
-pub use fences::{BytewiseOrder, Fences, KeyOrder};
+pub use fences::{BytewiseComparator, Comparator, Fences};
 pub(crate) use fences::{Fence, FencesRef};
 pub(crate) use key_range::KeyRange;

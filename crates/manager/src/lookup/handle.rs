@@ -5,7 +5,7 @@ use std::sync::Arc;
 use springbloom_filter::{KeyDigest, ProbeLayout};
 
 use crate::budget::MemoryKind;
-use crate::keys::KeyOrder;
+use crate::keys::Comparator;
 use crate::lookup::group_cell::BorrowedGroup;
 use crate::lookup::{LoadedIndex, Lookups, TableShared};
 use crate::names::TableId;
@@ -42,12 +42,12 @@ impl TableHandle {
 
     /// The segment that would hold `key`: the last one that begins at or before it, or the first one.
     #[inline]
-    pub fn segment_of(&self, key: &[u8], order: &dyn KeyOrder) -> u32 {
+    pub fn segment_of(&self, key: &[u8], comparator: &dyn Comparator) -> u32 {
         // Tables of one segment need no search.
         if self.table.cells().len() == 1 {
             0
         } else {
-            self.table.fences().segment_of(key, order).unwrap_or(0)
+            self.table.fences().segment_of(key, comparator).unwrap_or(0)
         }
     }
 

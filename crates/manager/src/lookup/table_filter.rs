@@ -4,7 +4,7 @@
 
 use springbloom_filter::KeyDigest;
 
-use crate::keys::KeyOrder;
+use crate::keys::Comparator;
 use crate::lookup::TableHandle;
 use crate::visits::Outcome;
 
@@ -41,19 +41,19 @@ pub trait BatchKey {
 impl TableHandle {
     /// Whether the table may hold `key`. Lock-free, without allocation (but for the thread's first lookup).
     #[inline]
-    pub fn may_match(&self, key: &[u8], digest: KeyDigest, order: &dyn KeyOrder) -> Answer {
-        let segment = self.segment_of(key, order);
+    pub fn may_match(&self, key: &[u8], digest: KeyDigest, comparator: &dyn Comparator) -> Answer {
+        let segment = self.segment_of(key, comparator);
         let rejection = self.rejection(segment, digest);
         rejection.into_iter().for_each(|outcome| self.record(segment, outcome));
         Answer { segment, rejection }
     }
 
     /// [`may_match`](Self::may_match) for each key of a batch. Faster than one after the other.
-    pub fn may_match_batch<K: BatchKey>(&self, keys: &mut [K], order: &dyn KeyOrder) {
+    pub fn may_match_batch<K: BatchKey>(&self, keys: &mut [K], comparator: &dyn Comparator) {
         for keys in keys.chunks_mut(KEYS_AT_ONCE) {
             let mut asked = [(0, KeyDigest { lo: 0, hi: 0 }); KEYS_AT_ONCE];
             for (asked, key) in asked.iter_mut().zip(&*keys) {
-                *asked = (self.segment_of(key.key(), order), key.digest());
+                *asked = (self.segment_of(key.key(), comparator), key.digest());
             }
             let asked = &asked[..keys.len()];
             let mut rejections = [None; KEYS_AT_ONCE];

@@ -4,7 +4,7 @@
 //! overlap its key range, and its use is the mean of theirs: of those in the same level, which are as dense as the new one; without these,
 //! of those in the level above; without these, of any.
 
-use crate::keys::{FencesRef, KeyOrder, KeyRange};
+use crate::keys::{Comparator, FencesRef, KeyRange};
 use crate::plan::Hotness;
 
 /// A known table that new segments may inherit from.
@@ -42,7 +42,7 @@ impl Mean {
 pub(crate) fn inherit<'a, H: Fn(u32) -> Hotness>(
     fences: FencesRef<'_>,
     level: Option<u8>,
-    order: &dyn KeyOrder,
+    comparator: &dyn Comparator,
     relatives: impl Iterator<Item = Relative<'a, H>>,
 ) -> Vec<Hotness> {
     // Means by nearness: same level, level above, any.
@@ -54,13 +54,13 @@ pub(crate) fn inherit<'a, H: Fn(u32) -> Hotness>(
             _ => 2,
         };
         let Some(theirs) = KeyRange::of_table(relative.fences) else { continue };
-        let begin = fences.segment_by(|fence| fence.compare(theirs.first, order)).unwrap_or(0);
+        let begin = fences.segment_by(|fence| fence.compare(theirs.first, comparator)).unwrap_or(0);
         for (segment, means) in (0..).zip(&mut means).skip(begin as usize) {
             let Some(range) = KeyRange::of_segment(fences, segment) else { break };
-            if !theirs.end.reaches(range.first, order) {
+            if !theirs.end.reaches(range.first, comparator) {
                 break;
             }
-            add_overlapping(&mut means[nearness], range, &relative, order);
+            add_overlapping(&mut means[nearness], range, &relative, comparator);
         }
     }
     means.into_iter().map(|means| means.into_iter().find_map(Mean::value).unwrap_or_default()).collect()
@@ -70,16 +70,16 @@ fn add_overlapping(
     mean: &mut Mean,
     range: KeyRange,
     relative: &Relative<'_, impl Fn(u32) -> Hotness>,
-    order: &dyn KeyOrder,
+    comparator: &dyn Comparator,
 ) {
-    let begin = relative.fences.segment_by(|fence| fence.compare(range.first, order));
+    let begin = relative.fences.segment_by(|fence| fence.compare(range.first, comparator));
     let Some(begin) = begin else { return };
     for theirs in begin..relative.fences.len() as u32 {
         let Some(their_range) = KeyRange::of_segment(relative.fences, theirs) else { return };
-        if !range.end.reaches(their_range.first, order) {
+        if !range.end.reaches(their_range.first, comparator) {
             return;
         }
-        if their_range.end.reaches(range.first, order) {
+        if their_range.end.reaches(range.first, comparator) {
             mean.add((relative.hotness)(theirs));
         }
     }
@@ -88,7 +88,7 @@ fn add_overlapping(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::keys::{BytewiseOrder, Fences};
+    use crate::keys::{BytewiseComparator, Fences};
 
     fn table_use(negatives: f32) -> Hotness {
         Hotness { access_count: negatives, negatives, wasted_reads: 0.0 }
@@ -114,7 +114,7 @@ mod tests {
             fences: fences.as_ref(),
             hotness,
         });
-        let inherited = inherit(packed(new, last_key).as_ref(), level, &BytewiseOrder, relatives);
+        let inherited = inherit(packed(new, last_key).as_ref(), level, &BytewiseComparator, relatives);
         inherited.into_iter().map(|hotness| hotness.negatives).collect()
     }
 

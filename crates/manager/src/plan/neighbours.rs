@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::keys::{BytewiseOrder, Fence, KeyRange};
+use crate::keys::{BytewiseComparator, Fence, KeyRange};
 use crate::memory::{grow_thriftily, shrink_thriftily, thrifty_bytes};
 use crate::names::ScopeId;
 use crate::plan::Run;
@@ -37,7 +37,7 @@ pub(crate) type Keys<'a> = dyn Fn(u32) -> Option<KeyRange<'a>> + 'a;
 
 /// Whether a table has keys before another first key.
 fn begins_before(keys: &Keys<'_>, table: u32, first: Fence<'_>) -> bool {
-    keys(table).is_some_and(|range| range.first.compare(first, &BytewiseOrder) == Ordering::Less)
+    keys(table).is_some_and(|range| range.first.compare(first, &BytewiseComparator) == Ordering::Less)
 }
 
 /// All known tables by their keys.
@@ -116,13 +116,13 @@ impl Neighbours {
         let places = self.scopes.get(&scope).map_or(&[][..], |scope| &scope.places);
         for level in places.chunk_by(|a, b| a.level == b.level) {
             let run = Run { scope, level: level[0].level };
-            let is_reached = |first| range.end.reaches(first, &BytewiseOrder);
+            let is_reached = |first| range.end.reaches(first, &BytewiseComparator);
             let end = level
                 .partition_point(|place| keys(place.table).is_some_and(|theirs| is_reached(theirs.first)));
             let begin = level[..end].partition_point(|place| begins_before(keys, place.table, range.first));
             let begin = if run.is_of_single_tables() { 0 } else { begin.saturating_sub(LOOK_BACK) };
             let reaches = |table: &u32| {
-                keys(*table).is_some_and(|theirs| theirs.end.reaches(range.first, &BytewiseOrder))
+                keys(*table).is_some_and(|theirs| theirs.end.reaches(range.first, &BytewiseComparator))
             };
             let overlapping: Vec<u32> =
                 level[begin..end].iter().map(|place| place.table).filter(reaches).collect();

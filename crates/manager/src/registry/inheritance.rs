@@ -25,13 +25,13 @@ fn of_new_segments(mut hotness: Vec<Hotness>) -> Vec<Hotness> {
 
 impl SharedRegistry {
     /// What a table inherits where the host's code orders its keys, which is called without the lock; `None` for another table.
-    pub(crate) fn inherited_by_order_of_host(&self, spec: &TableSpec) -> Option<Vec<Hotness>> {
-        let order = spec.order.filter(|order| !order.is_bytewise())?;
+    pub(crate) fn inherited_by_comparator_of_host(&self, spec: &TableSpec) -> Option<Vec<Hotness>> {
+        let comparator = spec.comparator.filter(|comparator| !comparator.is_bytewise())?;
         let range = KeyRange::of_table(spec.fences.as_ref())?;
         let mut tables = self.lock().tables_to_compare(spec);
         tables.retain(|(_, table)| {
             KeyRange::of_table(table.fences()).is_some_and(|theirs| {
-                range.end.reaches(theirs.first, order) && theirs.end.reaches(range.first, order)
+                range.end.reaches(theirs.first, comparator) && theirs.end.reaches(range.first, comparator)
             })
         });
         tables.sort_by_key(|(level, _)| *level);
@@ -43,7 +43,7 @@ impl SharedRegistry {
             fences: table.fences(),
             hotness: |segment: u32| segments.get(segment as usize).copied().unwrap_or_default(),
         });
-        Some(of_new_segments(inherit::inherit(spec.fences.as_ref(), spec.level, order, relatives)))
+        Some(of_new_segments(inherit::inherit(spec.fences.as_ref(), spec.level, comparator, relatives)))
     }
 }
 
@@ -55,8 +55,8 @@ impl Registry {
     /// Hotness that the segments of a new table start with, if its keys are in the order of their bytes.
     pub(super) fn inherited(&mut self, spec: &TableSpec) -> Vec<Hotness> {
         let may_inherit = self.may_inherit() && spec.is_bytewise();
-        let (Some(range), Some(order), true) =
-            (KeyRange::of_table(spec.fences.as_ref()), spec.order, may_inherit)
+        let (Some(range), Some(comparator), true) =
+            (KeyRange::of_table(spec.fences.as_ref()), spec.comparator, may_inherit)
         else {
             return vec![Hotness::default(); spec.shapes.len()];
         };
@@ -71,7 +71,7 @@ impl Registry {
             let level = allocation.run(slot)?.level;
             Some(Relative { level, fences: tables.get(slot)?.shared.fences(), hotness })
         });
-        of_new_segments(inherit::inherit(spec.fences.as_ref(), spec.level, order, relatives))
+        of_new_segments(inherit::inherit(spec.fences.as_ref(), spec.level, comparator, relatives))
     }
 
     /// All tables of the scope with their levels, if a new one may inherit and is not known. O(tables of the scope).

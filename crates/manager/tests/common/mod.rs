@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use springbloom_filter::{BuiltGroup, KeyDigest, UnitSettings};
 use springbloom_manager::{
-    BytewiseOrder, Fences, Manager, ManagerSettings, ScopeId, SegmentUse, TableId, TableSpec, TableUnits,
-    UnitReadError, UnitSource, UnitVisitor,
+    BytewiseComparator, Fences, Manager, ManagerSettings, ScopeId, SegmentUse, TableId, TableSpec,
+    TableUnits, UnitReadError, UnitSource, UnitVisitor,
 };
 use springbloom_published_policies::PolicyKind;
 
@@ -82,7 +82,7 @@ impl MemoryTable {
             id: TableId(self.id),
             scope: ScopeId(1),
             level,
-            order: Some(&BytewiseOrder),
+            comparator: Some(&BytewiseComparator),
             shapes: self.groups.iter().map(|group| group.shape).collect(),
             fences: Fences::pack(firsts, Some(&last_key), true).unwrap(),
             source: self.clone(),

@@ -5,8 +5,8 @@
 
 mod bytes;
 mod cache;
-mod comparator;
 mod description;
+mod engine_comparator;
 mod file_access;
 mod gate;
 mod open_file;
@@ -20,7 +20,7 @@ pub use description::{CacheCalls, Engine, Name};
 pub(crate) use open_file::{FileCalls, IndexEntry};
 pub(crate) use {
     cache::{Cache, CacheAlarm, CacheCharge, CacheUse, RowCache},
-    comparator::Comparator,
+    engine_comparator::EngineComparator,
     file_access::{Access, FileAccess},
     open_file::{File, Head, OpenFile, OwnedHead},
 };

@@ -7,7 +7,9 @@ use springbloom_testkit::header::Structs;
 
 use super::{filters::Setting, lookup::BatchKey, table::TableSpec};
 use crate::{
-    engine::{Access, Bytes, CacheCalls, Comparator, Engine, File, FileCalls, Head, IndexEntry, RowCache},
+    engine::{
+        Access, Bytes, CacheCalls, Engine, EngineComparator, File, FileCalls, Head, IndexEntry, RowCache,
+    },
     settings::HostSettings,
 };
 
@@ -23,7 +25,7 @@ fn structures_are_those_of_the_header() {
     same!("sb_digest", KeyDigest, lo, hi);
     same!("sb_file_access", Access, access, read, exists, log, free, file_system);
     same!("sb_setting", Setting<'_>, name, value);
-    same!("sb_comparator", Comparator, comparator, compare);
+    same!("sb_comparator", EngineComparator, comparator, compare);
     same!("sb_head", Head<'_>, bytes, block_offset, session);
     same!("sb_index_entry", IndexEntry<'_>, separator, offset, size);
     same!("sb_file_calls", FileCalls, read, read_head, read_index, share, release);

@@ -7,7 +7,7 @@ use springbloom_index::Cursor;
 use springbloom_manager::{self as manager, Answer, LoadedIndex, Outcome, set_host_bytes_of_thread};
 
 use super::{guarded, owned::LentTable};
-use crate::engine::{Bytes, Comparator};
+use crate::engine::{Bytes, EngineComparator};
 
 /// A key of a batch.
 #[repr(C)]
@@ -39,7 +39,7 @@ enum Move {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn sb_set_thread_bytes(bytes: usize) {
+extern "C" fn sb_set_host_bytes_of_thread(bytes: usize) {
     guarded((), || set_host_bytes_of_thread(bytes));
 }
 
@@ -51,14 +51,14 @@ extern "C" fn sb_digest_of(key: Bytes<'_>) -> KeyDigest {
 #[unsafe(no_mangle)]
 extern "C" fn sb_table_may_match(
     table: LentTable<'_>,
-    order: &Comparator,
+    comparator: &EngineComparator,
     digest: KeyDigest,
     key: Bytes<'_>,
     segment: &mut u32,
 ) -> c_int {
     let unknown = Answer { segment: 0, rejection: None };
     let answer = guarded(unknown, || {
-        table.get().handle().map_or(unknown, |handle| handle.may_match(key.get(), digest, order))
+        table.get().handle().map_or(unknown, |handle| handle.may_match(key.get(), digest, comparator))
     });
     *segment = answer.segment;
     answer.may_match().into()
@@ -83,7 +83,7 @@ impl manager::BatchKey for BatchKey<'_> {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sb_table_may_match_batch(
     table: LentTable<'_>,
-    order: &Comparator,
+    comparator: &EngineComparator,
     sought: *mut BatchKey<'_>,
     count: usize,
 ) {
@@ -98,7 +98,7 @@ unsafe extern "C" fn sb_table_may_match_batch(
     }
     guarded((), || {
         if let Some(handle) = table.get().handle() {
-            handle.may_match_batch(sought, order);
+            handle.may_match_batch(sought, comparator);
         }
     });
 }

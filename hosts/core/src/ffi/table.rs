@@ -8,14 +8,14 @@ use std::{
     sync::atomic::AtomicU64,
 };
 
-use springbloom_manager::KeyOrder;
+use springbloom_manager::Comparator;
 
 use super::{
     OPENED, guarded,
     owned::{LentTable, OwnedTable, Shared},
 };
 use crate::{
-    engine::{Access, Bytes, Comparator, File, FileAccess, Head, OpenFile, RowCache},
+    engine::{Access, Bytes, EngineComparator, File, FileAccess, Head, OpenFile, RowCache},
     instance::Filters,
     tables::{
         databases::ColumnFamily,
@@ -29,7 +29,7 @@ pub(super) struct TableSpec<'a> {
     pub(super) file_number: u64,
     pub(super) level: i32,
     pub(super) contents: c_int,
-    pub(super) comparator: Comparator,
+    pub(super) comparator: EngineComparator,
     pub(super) family: Bytes<'a>,
     pub(super) index_bytes: u64,
 }
@@ -86,7 +86,7 @@ extern "C" fn sb_table_open(
         let head = head.map(|head| head.owned()).ok_or(OpenError::of_code(why));
         let is_of_prefixes = spec.contents != 0;
         // A table has its prefixes as if they were the keys of another one.
-        let order = if is_of_prefixes { Comparator::BYTEWISE } else { spec.comparator };
+        let comparator = if is_of_prefixes { EngineComparator::BYTEWISE } else { spec.comparator };
         let opening = Opening {
             tables: filters.tables.clone(),
             family,
@@ -94,12 +94,12 @@ extern "C" fn sb_table_open(
             file_number: spec.file_number,
             level: u8::try_from(spec.level).ok(),
             is_of_prefixes,
-            is_bytewise: order.is_bytewise(),
+            is_bytewise: comparator.is_bytewise(),
             file,
             index_bytes: usize::try_from(spec.index_bytes).unwrap_or(usize::MAX),
             number: AtomicU64::new(0),
         };
-        open_table::open(opening, &order, head)
+        open_table::open(opening, &comparator, head)
     });
     *table = OwnedTable::of(opened);
     result.map_or_else(OpenError::code, |()| OPENED)

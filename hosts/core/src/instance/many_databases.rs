@@ -8,7 +8,7 @@ use std::{
 };
 
 use springbloom_format::{BlockHeader, StoredHotness};
-use springbloom_manager::{BytewiseOrder, KnownTable, Outcome, SegmentUse};
+use springbloom_manager::{BytewiseComparator, KnownTable, Outcome, SegmentUse};
 use tempfile::TempDir;
 
 use super::Filters;
@@ -80,7 +80,7 @@ impl<'f> Store<'f> {
             index_bytes: 0,
             number: AtomicU64::new(0),
         };
-        let (table, opened) = open_table::open(opening, &BytewiseOrder, Ok(head()));
+        let (table, opened) = open_table::open(opening, &BytewiseComparator, Ok(head()));
         self.tables.extend(table);
         opened
     }

@@ -12,7 +12,7 @@ use std::{
 
 use rand::{Rng, RngExt};
 use springbloom_format::BlockHeader;
-use springbloom_manager::{BytewiseOrder, Chore, Place};
+use springbloom_manager::{BytewiseComparator, Chore, Place};
 use springbloom_testkit::seed;
 
 use super::Filters;
@@ -78,7 +78,7 @@ fn open(
     };
     let OwnedHead { bytes, block_offset, session } = &file.head;
     let head = OwnedHead { bytes: bytes.clone(), block_offset: *block_offset, session: session.clone() };
-    open_table::open(opening, &BytewiseOrder, why.map_or(Ok(head), Err))
+    open_table::open(opening, &BytewiseComparator, why.map_or(Ok(head), Err))
         .0
         .expect("it has units, or waits for them")
 }

@@ -13,8 +13,8 @@ use std::{
 use springbloom_filter::GroupShape;
 use springbloom_format::{Contents, Directory};
 use springbloom_manager::{
-    BytewiseOrder, Fences, KeyOrder, Reservation, TableHandle, TableId, TableSpec, WaitingTable, WaitsFor,
-    allocated_bytes,
+    BytewiseComparator, Comparator, Fences, Reservation, TableHandle, TableId, TableSpec, WaitingTable,
+    WaitsFor, allocated_bytes,
 };
 
 use super::{
@@ -97,11 +97,11 @@ pub(crate) type LateTable = TableLife<Opening, (TableHandle, Reservation)>;
 /// it waits.
 pub(crate) fn open(
     opening: Opening,
-    order: &dyn KeyOrder,
+    comparator: &dyn Comparator,
     head: Result<OwnedHead, OpenError>,
 ) -> (Option<OpenTable>, Result<(), OpenError>) {
     let prepared = head.and_then(|head| Prepared::of(&opening, &head));
-    let why = match prepared.and_then(|prepared| prepared.register(&opening, Some(order), 0)) {
+    let why = match prepared.and_then(|prepared| prepared.register(&opening, Some(comparator), 0)) {
         Ok((handle, _)) => return (Some(OpenTable::Open(handle)), Ok(())),
         Err(why) => why,
     };
@@ -175,8 +175,8 @@ impl WaitingTable for LateTable {
             head.and_then(|head| Prepared::of(opening, &head)).map_err(OpenError::waits_for)
         };
         let register = |prepared: Prepared, opening: &Opening| {
-            let order = opening.is_bytewise.then_some(&BytewiseOrder as &dyn KeyOrder);
-            prepared.register(opening, order, Self::allocated_bytes()).map_err(OpenError::waits_for)
+            let comparator = opening.is_bytewise.then_some(&BytewiseComparator as &dyn Comparator);
+            prepared.register(opening, comparator, Self::allocated_bytes()).map_err(OpenError::waits_for)
         };
         // All shares in files end in there.
         family.database.files.enter(|| self.try_to_open(read, register)).flatten()
@@ -237,7 +237,7 @@ impl Prepared {
     fn register(
         self,
         opening: &Opening,
-        order: Option<&dyn KeyOrder>,
+        comparator: Option<&dyn Comparator>,
         more_bytes: usize,
     ) -> Result<(TableHandle, Reservation), OpenError> {
         let Self { shapes, fences, id, file, location, remembered } = self;
@@ -248,7 +248,7 @@ impl Prepared {
             id,
             scope: opening.family.scope(opening.is_of_prefixes),
             level: opening.level,
-            order,
+            comparator,
             shapes,
             fences,
             source: location.clone(),

@@ -28,7 +28,7 @@ rocksdb::Slice FolderOfDatabase(const TableReaderOptions& options) {
 }
 
 // Keys in the order of their bytes are compared without a call back.
-sb_comparator OrderOf(const rocksdb::Comparator& comparator) {
+sb_comparator ComparatorForCore(const rocksdb::Comparator& comparator) {
   if (&comparator == rocksdb::BytewiseComparator()) {
     return sb_comparator{nullptr, nullptr};
   }
@@ -60,7 +60,7 @@ bool MayWait(const rocksdb::FileSystem& file_system) {
 ColumnFamily::ColumnFamily(FiltersRef given, const TableReaderOptions& options, const sb_row_cache& rows, bool is_for_writing)
     : filters(std::move(given)),
       comparator(options.internal_comparator.user_comparator()),
-      order(OrderOf(*comparator)),
+      core_comparator(ComparatorForCore(*comparator)),
       objects(std::make_shared<const ReadObjects>(options)),
       family_(sb_column_family_open(filters.get(), Bytes(options.cur_db_session_id), Bytes(FolderOfDatabase(options)),
                                     is_for_writing ? 1 : 0, rows, FileAccessFor(options))),

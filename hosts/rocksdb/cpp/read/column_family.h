@@ -48,7 +48,7 @@ class ColumnFamily {
   const FiltersRef filters;
   const rocksdb::Comparator* const comparator;
   // The same for the core.
-  const sb_comparator order;
+  const sb_comparator core_comparator;
   const std::shared_ptr<const ReadObjects> objects;
 
  private:

@@ -45,7 +45,7 @@ void ElasticTableReader::Open(int contents, const UnitTable::Head& head) {
   spec.file_number = stock.table_properties->orig_file_number;
   spec.level = stock.level;
   spec.contents = contents;
-  spec.comparator = family.order;
+  spec.comparator = family.core_comparator;
   spec.family = Bytes(stock.table_properties->column_family_name);
   const bool may_have_index = contents == SB_KEYS && sb_filters_host_settings(family.filters.get())->has_indexes != 0;
   spec.index_bytes = may_have_index ? WholeIndexBytes(stock) : 0;
@@ -181,7 +181,7 @@ rocksdb::InternalIterator* ElasticTableReader::NewIterator(const ReadOptions& re
 
 bool ElasticTableReader::MayMatch(const Slice& internal_key, uint32_t* segment) const {
   const Slice key = rocksdb::ExtractUserKeyAndStripTimestamp(internal_key, TimestampBytes());
-  const bool may_match = units_.MayMatch(units_.Family().order, LookupDigest(key, units_.Family()), key, segment);
+  const bool may_match = units_.MayMatch(units_.Family().core_comparator, LookupDigest(key, units_.Family()), key, segment);
   CountAnswers(/*rejected=*/may_match ? 0 : 1, /*passed=*/may_match ? 1 : 0);
   return may_match;
 }
@@ -232,7 +232,7 @@ void ElasticTableReader::SkipRejected(MultiGetContext::Range* range, BatchKeys* 
     const Slice user_key = rocksdb::StripTimestampFromUserKey(key->ukey_with_ts, TimestampBytes());
     (*passed)[count++] = {Bytes(user_key), BatchDigest(user_key, key.index(), units_.Family()), 0, 1};
   }
-  units_.MayMatch(units_.Family().order, passed->data(), count);
+  units_.MayMatch(units_.Family().core_comparator, passed->data(), count);
   size_t kept = 0;
   size_t asked = 0;
   for (auto key = range->begin(); key != range->end(); ++key) {

@@ -125,7 +125,7 @@ bool RememberedKeys<kSlots, kSlotBytesMax>::Grow(size_t needed_bytes) {
     At(index)->size = kNoKey;
   }
   end.awaited = true;  // its destructor runs only if it is used
-  sb_set_thread_bytes(keys.last.bytes() + keys.batch.bytes());
+  sb_set_host_bytes_of_thread(keys.last.bytes() + keys.batch.bytes());
   return true;
 }
 

@@ -30,12 +30,12 @@ class TableFilter {
   const ColumnFamilyRef& FamilyRef() const { return family_; }
 
   // Whether the table may hold `key` (without timestamp), and in which segment.
-  bool MayMatch(const sb_comparator& order, const sb_digest& digest, const rocksdb::Slice& key, uint32_t* segment) const {
-    return sb_table_may_match(table_, &order, digest, Bytes(key), segment) != 0;
+  bool MayMatch(const sb_comparator& comparator, const sb_digest& digest, const rocksdb::Slice& key, uint32_t* segment) const {
+    return sb_table_may_match(table_, &comparator, digest, Bytes(key), segment) != 0;
   }
   // The same for a batch.
-  void MayMatch(const sb_comparator& order, sb_batch_key* sought, size_t count) const {
-    sb_table_may_match_batch(table_, &order, sought, count);
+  void MayMatch(const sb_comparator& comparator, sb_batch_key* sought, size_t count) const {
+    sb_table_may_match_batch(table_, &comparator, sought, count);
   }
   void Record(uint32_t segment, sb_ended ended) const { sb_table_record(table_, segment, ended); }
   size_t MemoryBytes() const { return sb_table_memory_bytes(table_); }

@@ -9,7 +9,7 @@ use super::{Units, failed};
 use crate::{
     Error,
     ffi::{self, TableInfo},
-    listed_tables::KeyOrder,
+    listed_tables::Comparator,
 };
 
 /// What a table says to a lookup of a key.
@@ -74,16 +74,16 @@ pub struct Probe {
     pub rejecting_unit: Option<u8>,
 }
 
-/// Reads what a lookup of `key` would meet in a table file whose keys are in this order.
-pub fn key(path: &Path, key: &[u8], order: KeyOrder) -> Result<KeyReport, Error> {
+/// Reads what a lookup of `key` would meet in a table file with this comparator.
+pub fn key(path: &Path, key: &[u8], comparator: Comparator) -> Result<KeyReport, Error> {
     let failed = failed(path);
     let inspected = ffi::inspect_table(path, |table| {
         let policy = String::from_utf8_lossy(table.filter_policy.get()).into_owned();
-        verdict(path, table, key, order).map(|verdict| (verdict, policy, table.index_bytes))
+        verdict(path, table, key, comparator).map(|verdict| (verdict, policy, table.index_bytes))
     });
     let (verdict, filter_policy, index_bytes) =
         inspected.map_err(&failed)?.map_err(|source| Error::Io { path: path.to_owned(), source })?;
-    let found = ffi::look_up(path, key, order == KeyOrder::ReverseBytes).map_err(failed)?;
+    let found = ffi::look_up(path, key, comparator == Comparator::ReverseBytewise).map_err(failed)?;
     Ok(KeyReport {
         verdict,
         filter_policy,
@@ -101,7 +101,7 @@ pub fn key(path: &Path, key: &[u8], order: KeyOrder) -> Result<KeyReport, Error>
     })
 }
 
-fn verdict(path: &Path, table: &TableInfo<'_>, key: &[u8], order: KeyOrder) -> io::Result<Verdict> {
+fn verdict(path: &Path, table: &TableInfo<'_>, key: &[u8], comparator: Comparator) -> io::Result<Verdict> {
     if table.block_offset == 0 {
         return Ok(Verdict::NoUnits);
     }
@@ -114,7 +114,8 @@ fn verdict(path: &Path, table: &TableInfo<'_>, key: &[u8], order: KeyOrder) -> i
         return Ok(Verdict::PrefixesOnly);
     }
     let segments: Vec<u32> = (0..directory.segment_count()).collect();
-    let begun = segments.partition_point(|&segment| order.compare(directory.fence(segment), key).is_le());
+    let begun =
+        segments.partition_point(|&segment| comparator.compare(directory.fence(segment), key).is_le());
     let segment = begun.saturating_sub(1) as u32;
     let mut sound = Vec::new();
     while sound.len() < usize::from(directory.unit_count()) {

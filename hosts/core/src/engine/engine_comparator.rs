@@ -6,7 +6,7 @@ use std::{
     ptr,
 };
 
-use springbloom_manager::KeyOrder;
+use springbloom_manager::Comparator;
 
 use super::bytes::Bytes;
 
@@ -15,21 +15,21 @@ type CompareFn = extern "C" fn(*const c_void, Bytes<'_>, Bytes<'_>) -> c_int;
 /// An order of user keys: `sb_comparator`. Without a function: the order of their bytes.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(crate) struct Comparator {
+pub(crate) struct EngineComparator {
     pub(crate) comparator: *const c_void,
     pub(crate) compare: Option<CompareFn>,
 }
 
 // SAFETY: by the header, any thread may compare.
-unsafe impl Send for Comparator {}
+unsafe impl Send for EngineComparator {}
 // SAFETY: as above.
-unsafe impl Sync for Comparator {}
+unsafe impl Sync for EngineComparator {}
 
-impl Comparator {
+impl EngineComparator {
     pub(crate) const BYTEWISE: Self = Self { comparator: ptr::null(), compare: None };
 }
 
-impl KeyOrder for Comparator {
+impl Comparator for EngineComparator {
     #[inline]
     fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
         let Some(compare) = self.compare else { return a.cmp(b) };
