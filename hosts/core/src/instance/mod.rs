@@ -30,7 +30,7 @@ use crate::{
     engine::Engine,
     error::Error,
     settings::{Budget, HostSettings, Settings, table},
-    tables::{Tables, open_files::OpenFiles},
+    tables::{Tables, files_by_slot::FilesBySlot},
 };
 
 /// Elastic filters under one memory budget.
@@ -70,7 +70,7 @@ impl Filters {
             },
             inherit_hotness: settings.inherit_hotness,
             reader_bytes: engine.reader_bytes,
-            table_bytes: OpenFiles::TABLE_BYTES,
+            table_bytes: FilesBySlot::TABLE_BYTES,
             ..ManagerSettings::default()
         };
         let manager = Manager::with_policy(settings_of_manager, policy);

@@ -1,7 +1,7 @@
 //! Known tables: how they are written, opened and read, where they lie, and when they are forgotten.
 
 pub(crate) mod databases;
-pub(crate) mod open_files;
+pub(crate) mod files_by_slot;
 pub(crate) mod open_table;
 mod table_files;
 mod table_life;
@@ -23,7 +23,7 @@ use springbloom_manager::{Manager, TableId};
 
 use self::{
     databases::{ColumnFamily, Database, Databases},
-    open_files::OpenFiles,
+    files_by_slot::FilesBySlot,
     table_location::TableLocation,
 };
 use crate::engine::Engine;
@@ -41,7 +41,7 @@ pub(crate) struct Tables {
     /// Of the thread that looks after them.
     pub(crate) panics: AtomicU64,
     has_warm_starts: bool,
-    open_files: Arc<OpenFiles>,
+    files_by_slot: Arc<FilesBySlot>,
     /// One for each folder with tables, by the number of the open database. Locked for a moment: closing a database waits for it.
     locations: Mutex<HashMap<u64, Located>>,
     /// Obsolete tables, and since when. Their files are about to be deleted.
@@ -60,7 +60,7 @@ impl Tables {
             databases: Databases::default(),
             builder_bytes: Arc::default(),
             panics: AtomicU64::new(0),
-            open_files: Arc::default(),
+            files_by_slot: Arc::default(),
             locations: Mutex::default(),
             obsolete: Mutex::default(),
             next_look: AtomicUsize::new(0),

@@ -138,7 +138,7 @@ impl OpenTable {
     pub(crate) fn close(self, tables: &Tables, obsolete: bool) {
         self.give_up();
         let Some(handle) = self.handle() else { return };
-        drop(tables.open_files.remove(handle.slot()));
+        drop(tables.files_by_slot.remove(handle.slot()));
         let id = handle.id();
         if obsolete {
             tables.mark_obsolete(id);
@@ -261,7 +261,7 @@ impl Prepared {
         if let (Some(entry), Some(folder)) = (entry, &location.folder) {
             folder.forget(entry);
         }
-        opening.tables.open_files.add(handle.slot(), opening.file.clone());
+        opening.tables.files_by_slot.add(handle.slot(), opening.file.clone());
         Ok((handle, reservation))
     }
 }

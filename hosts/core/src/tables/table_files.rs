@@ -49,8 +49,8 @@ impl Tables {
             return Some(known.clone());
         }
         let folder = self.has_warm_starts.then(|| Arc::new(Folder::new(self.engine, path)));
-        let open_files = self.open_files.clone();
-        let new = Arc::new(TableLocation::new(self.engine, database.clone(), path, folder, open_files));
+        let files_by_slot = self.files_by_slot.clone();
+        let new = Arc::new(TableLocation::new(self.engine, database.clone(), path, folder, files_by_slot));
         of_database.push(new.clone());
         Some(new)
     }

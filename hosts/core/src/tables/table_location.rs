@@ -17,7 +17,7 @@ use springbloom_index::PackedIndex;
 use springbloom_manager::{Place, TableId, TableUnits, UnitReadError, UnitSource, UnitVisitor};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::{databases::Database, open_files::OpenFiles};
+use super::{databases::Database, files_by_slot::FilesBySlot};
 use crate::{engine::Engine, warm_start::folder::Folder};
 
 /// Where tables are and how they are opened.
@@ -32,7 +32,7 @@ pub(crate) struct TableLocation {
     /// Where its files lie, once it was looked up.
     device: OnceLock<u64>,
     /// Those of all locations.
-    open_files: Arc<OpenFiles>,
+    files_by_slot: Arc<FilesBySlot>,
     /// Whether the folder had a file that every database has, once a table was seen there.
     had_landmark: OnceLock<bool>,
 }
@@ -47,10 +47,10 @@ impl TableLocation {
         database: Arc<Database>,
         path: &Path,
         folder: Option<Arc<Folder>>,
-        open_files: Arc<OpenFiles>,
+        files_by_slot: Arc<FilesBySlot>,
     ) -> Self {
         let (device, had_landmark) = Default::default();
-        Self { path: path.to_owned(), engine, database, folder, device, open_files, had_landmark }
+        Self { path: path.to_owned(), engine, database, folder, device, files_by_slot, had_landmark }
     }
 
     /// The location behind a source of the manager.
@@ -125,7 +125,7 @@ impl TableLocation {
         let files = &self.database.files;
         let is_read = files.enter(|| {
             // Its share ends in here: it may be the last one, and close the file.
-            self.open_files.of(slot).is_some_and(|opened| opened.read(offset, verify, &mut bytes))
+            self.files_by_slot.of(slot).is_some_and(|opened| opened.read(offset, verify, &mut bytes))
                 // Also where an open file fails: after a network folder was mounted again, only its name leads to it.
                 || files.read(&self.path_of(file), offset, verify, &mut bytes)
         });
@@ -204,7 +204,7 @@ impl UnitSource for TableLocation {
 
     /// By a reader that has the file open.
     fn read_index(&self, slot: u32) -> Result<PackedIndex, UnitReadError> {
-        let read = self.database.files.enter(|| Some(self.open_files.of(slot)?.read_index()));
+        let read = self.database.files.enter(|| Some(self.files_by_slot.of(slot)?.read_index()));
         match read.flatten() {
             Some(read) => read.ok_or_else(|| UnitReadError::Io(io::Error::other("the index cannot be read"))),
             // The reader, or the database, was closed.

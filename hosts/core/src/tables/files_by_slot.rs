@@ -8,7 +8,7 @@ use crate::engine::OpenFile;
 const SPARE: usize = 32;
 
 #[derive(Debug, Default)]
-pub(crate) struct OpenFiles(Mutex<Places>);
+pub(crate) struct FilesBySlot(Mutex<Places>);
 
 #[derive(Debug, Default)]
 struct Places {
@@ -18,7 +18,7 @@ struct Places {
     further: Vec<(u32, OpenFile)>,
 }
 
-impl OpenFiles {
+impl FilesBySlot {
     /// Of a known table, whether it is open or not.
     pub(crate) const TABLE_BYTES: usize = (size_of::<Option<OpenFile>>() * (SPARE + 1)).div_ceil(SPARE);
 
@@ -67,7 +67,7 @@ mod tests {
             let head = OwnedHead { bytes: Vec::new(), block_offset: 0, session: Vec::new() };
             LentFile::new(head, || 4)
         };
-        let (files, open) = ([file(), file(), file()], OpenFiles::default());
+        let (files, open) = ([file(), file(), file()], FilesBySlot::default());
         let shares = || files.each_ref().map(|file: &Arc<LentFile>| file.shares.load(Ordering::SeqCst));
         for (slot, file) in [(5, 0), (5, 1), (2, 2)] {
             open.add(slot, lent(&files[file]));
