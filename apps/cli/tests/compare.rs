@@ -56,7 +56,7 @@ fn every_configuration_reports_every_figure() {
     let document = json(&[
         "--configs",
         "none,bloom:4,bloom:10,ribbon:4,partitioned:10,monkey-bloom:4,monkey-ribbon:4,elastic:6",
-        "--salts",
+        "--hot-key-seeds",
         "2",
     ]);
     let rows = rows(&document);
@@ -80,14 +80,14 @@ fn every_configuration_reports_every_figure() {
         }
     }
     for field in
-        ["rocksdb", "records", "value_bytes", "distribution", "zero_result_ratio", "levels", "budget_bytes"]
+        ["rocksdb", "records", "value_bytes", "distribution", "absent_share", "levels", "budget_bytes"]
     {
         assert!(!document["settings"][field].is_null(), "{field} in the header");
     }
-    let salts = document["figures"][0].as_object().expect("a figure");
+    let figure = document["figures"][0].as_object().expect("a figure");
     assert!(
-        salts["least"].as_f64() <= salts["value"].as_f64()
-            && salts["value"].as_f64() <= salts["most"].as_f64()
+        figure["least"].as_f64() <= figure["value"].as_f64()
+            && figure["value"].as_f64() <= figure["most"].as_f64()
     );
     let elastic = rows.iter().find(|row| row["config"] == "elastic:6").expect("row");
     // One digest a get, published in steps of 64 for each thread of each round.
@@ -97,7 +97,7 @@ fn every_configuration_reports_every_figure() {
 
 #[test]
 fn figures_tell_filters_apart() {
-    let document = json(&["--configs", "none,bloom:4,bloom:10", "--zero-result", "1"]);
+    let document = json(&["--configs", "none,bloom:4,bloom:10", "--absent-share", "1"]);
     let all = rows(&document);
     let [none, bloom4, bloom10] = all.as_slice() else { panic!("three rows") };
     let wasted = |row| number(row, "wasted_reads_per_get");
@@ -113,9 +113,12 @@ fn figures_tell_filters_apart() {
 /// The reads are the same in batches as alone, and filters save as many.
 #[test]
 fn reads_in_batches_are_the_reads_that_are_made_alone() {
-    let run = |zero_result: &'static str, keys: &'static str| {
+    let run = |absent_share: &'static str, keys: &'static str| {
         let configs = ["--configs", "none,bloom:10,elastic:10"];
-        json(&[&configs[..], &["--zero-result", zero_result, "--set", &format!("multi_get={keys}")]].concat())
+        json(
+            &[&configs[..], &["--absent-share", absent_share, "--set", &format!("multi_get={keys}")]]
+                .concat(),
+        )
     };
     let (alone, batches) = (run("1", "1"), run("1", "32"));
     assert_eq!(batches["settings"]["multi_get"], 32);
@@ -150,7 +153,7 @@ fn filters_by_level_take_the_memory_of_filters_of_one_size() {
         "200000",
         "--configs",
         "bloom:4,ribbon:4,monkey-bloom:4,monkey-ribbon:4",
-        "--zero-result",
+        "--absent-share",
         "1",
         "--ops",
         "6000",
@@ -170,7 +173,7 @@ fn filters_by_level_take_the_memory_of_filters_of_one_size() {
 fn published_systems_run_beside_each_other_at_equal_memory() {
     let configs = "bloom:4,partitioned:10,elasticbf:4,elasticbf-file:4,elastic:4@policy=monkey@units=bloom:6x4,elastic:4";
     let arguments = ["--configs", configs, "--records", "400000", "--ops", "6000"];
-    let document = json(&[&arguments[..], &["--warmup", "12000", "--zero-result", "1"]].concat());
+    let document = json(&[&arguments[..], &["--warmup", "12000", "--absent-share", "1"]].concat());
     let budget = number(&document["settings"], "budget_bytes");
     assert_eq!(budget, 400_000.0 * 4.0 / 8.0);
     let all = rows(&document);
@@ -231,7 +234,7 @@ fn lifetimes_are_given_in_gets() {
 
 #[test]
 fn shares_of_operations_are_given_and_calls_told_apart() {
-    let mix = ["--workload", "read=.9,update=.1", "--zero-result", "0.5"];
+    let mix = ["--workload", "read=.9,update=.1", "--absent-share", "0.5"];
     let document = json(&[&["--configs", "bloom:10,elasticbf:4"][..], &mix].concat());
     assert_eq!(document["settings"]["workload"].as_str(), Some("read=0.9,update=0.1"));
     for row in &rows(&document) {
@@ -261,7 +264,7 @@ fn fresh_absent_keys_are_asked_for_and_not_found() {
             "none",
             "--block-cache",
             "256KiB",
-            "--zero-result",
+            "--absent-share",
             "1",
             "--absent",
             absent,
@@ -350,7 +353,7 @@ fn one_cache_pays_for_all_memory() {
     }
     // The budget is taken from the cache: with it, fewer data blocks stay.
     let reads = |budget: &str| {
-        let configs = ["--configs", "elastic:8@policy=uniform", "--zero-result", "0", "--budget", budget];
+        let configs = ["--configs", "elastic:8@policy=uniform", "--absent-share", "0", "--budget", budget];
         number(&rows(&json(&[&memory[..], &configs].concat()))[0], "data_reads_per_get")
     };
     let (little, much) = (reads("30KiB"), reads("128KiB"));
@@ -476,7 +479,7 @@ fn bad_input_is_refused_with_exit_code_2() {
         (&["--preset", "huge"], "invalid value 'huge'"),
         (&["--workload", "g"], "unknown workload"),
         (&["--distribution", "zipf:-1"], "for '--distribution <DISTRIBUTION>'"),
-        (&["--zero-result", "1.5"], "for '--zero-result <SHARE>': expected a number from 0 to 1"),
+        (&["--absent-share", "1.5"], "for '--absent-share <SHARE>': expected a number from 0 to 1"),
         (&["--distribution", "pareto"], "unknown distribution"),
         (&["--absent", "new"], "[possible values: popular, fresh]"),
         (&["--set", "movement=jump:0"], "expected none, jump:LOOKUPS"),
@@ -763,7 +766,7 @@ fn a_trace_is_replayed_and_its_answers_are_verified() {
         );
         // 19,800 operations: a half fills the databases, a quarter warms up. In the last one, 33 operations of 10 keys have
         // 21 gets, of which 12 are for absent keys: 10 that are put later, and two that were deleted.
-        let absent = number(settings, "zero_result_ratio");
+        let absent = number(settings, "absent_share");
         assert!((absent - 12.0 / 21.0).abs() < 0.03, "{settings}");
         // Each thread has keys of its own, which have not equally many operations. Together they do all.
         for row in &rows(&document) {
@@ -795,7 +798,7 @@ fn keys_from_before_a_trace_are_there() {
     let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(document["settings"]["load_ops"], 0);
     assert_eq!(
-        (document["settings"]["records"].as_u64(), document["settings"]["zero_result_ratio"].as_f64()),
+        (document["settings"]["records"].as_u64(), document["settings"]["absent_share"].as_f64()),
         (Some(1500), Some(0.5))
     );
     // Alone, the trace leaves nothing to load.
@@ -815,7 +818,7 @@ fn bad_traces_are_refused() {
         replay(&path, &["--configs", "bloom:10"]).assert().code(2).stderr(contains(error));
     }
     for arguments in
-        [["--distribution", "zipf:0.9"], ["--workload", "a"], ["--records", "1000"], ["--salts", "2"]]
+        [["--distribution", "zipf:0.9"], ["--workload", "a"], ["--records", "1000"], ["--hot-key-seeds", "2"]]
     {
         replay(&path, &arguments).assert().code(2).stderr(contains("cannot be used with"));
     }

@@ -52,7 +52,7 @@ fn traffic_is_shared_as_it_is_asked() {
     let traffic: Vec<f64> =
         serde_json::from_value(document["settings"]["family_traffic"].clone()).expect("shares");
     assert_eq!(traffic, [4.0 / 7.0, 2.0 / 7.0, 1.0 / 7.0]);
-    assert_eq!(document["settings"]["zero_result_ratio"], 0.5);
+    assert_eq!(document["settings"]["absent_share"], 0.5);
 }
 
 #[test]

@@ -56,8 +56,7 @@ fn more_memory_wastes_fewer_reads_under_every_filter() {
 
 #[test]
 fn a_sample_wastes_as_much_as_all() {
-    let tree =
-        "--records 4M --segment-size 1MiB --table-bytes 4MiB --bits 4 --filters benefit,optimum --salts 3";
+    let tree = "--records 4M --segment-size 1MiB --table-bytes 4MiB --bits 4 --filters benefit,optimum --hot-key-seeds 3";
     let all = json(&format!("{tree} --segments 4000"));
     let sample = json(&format!("{tree} --segments 600"));
     assert_eq!(all["settings"]["simulated_share"], 1.0);
@@ -84,7 +83,7 @@ fn one_family_of_absent_keys_gets_the_memory() {
     let document = json(&format!("{FAMILIES} --set family_absent=1/0 --bits 4 --filters {filters}"));
     let settings = &document["settings"];
     assert_eq!((settings["families"].as_u64(), settings["records"].as_u64()), (Some(8), Some(1_887_440)));
-    assert_eq!(settings["zero_result_ratio"], 0.125);
+    assert_eq!(settings["absent_share"], 0.125);
     let [elastic, equal, by_level] =
         ["benefit", "ribbon", "monkey-ribbon"].map(|filter| wasted(&document, filter, 4.0));
     assert!(elastic < equal / 2.0 && elastic < by_level, "{elastic} {equal} {by_level}");

@@ -63,7 +63,7 @@ pub struct Compare {
     /// text or in hexadecimal (0x...); gzip is recognized. A key is present if --keys has it or the trace wrote it before. Values have the
     /// size of --value-bytes [default: the mean of the trace]
     #[arg(long, value_name = "FILE", help_heading = "Workload",
-        conflicts_with_all = ["records", "workload", "distribution", "zero_result", "absent", "salts"])]
+        conflicts_with_all = ["records", "workload", "distribution", "absent_share", "absent", "hot_key_seeds"])]
     pub(crate) trace: Option<PathBuf>,
     /// Operations: get, a core workload of YCSB, a to f, or shares that sum to 1 of read, update, insert, scan, rmw (read-modify-write),
     /// seek and seek-type, such as read=.9,update=.1. With seeks, keys are edges of a graph (a source of 24 bytes, which is the prefix in
@@ -77,7 +77,7 @@ pub struct Compare {
     pub(crate) distribution: Option<Distribution>,
     /// Share of reads that ask for absent keys [default: 0.5 with `get`, else 0]
     #[arg(long, value_name = "SHARE", value_parser = sizes::number_within(0.0..=1.0), help_heading = "Workload")]
-    pub(crate) zero_result: Option<f64>,
+    pub(crate) absent_share: Option<f64>,
     /// Which absent keys are looked up
     #[arg(long, value_enum, value_name = "KEYS", default_value_t, help_heading = "Workload")]
     pub(crate) absent: AbsentKeys,
@@ -92,7 +92,7 @@ pub struct Compare {
     pub(crate) rounds: Option<u32>,
     /// Random choices of the hot keys; the table shows medians over them
     #[arg(long, value_parser = sizes::whole_within::<u32>(1..=ROUNDS_MAX), help_heading = "Workload")]
-    pub(crate) salts: Option<u32>,
+    pub(crate) hot_key_seeds: Option<u32>,
     /// Numbers of threads, separated by commas
     #[arg(long, value_delimiter = ',', default_value = "1", help_heading = "Workload",
         value_parser = sizes::whole_within::<u32>(1..=1024))]
@@ -104,7 +104,7 @@ pub struct Compare {
     /// Measure loads only, this many times for each configuration, in turns, as ratios to bloom:10 (or to the first configuration)
     #[arg(long, value_name = "ROUNDS", num_args = 0..=1, require_equals = true, default_missing_value = "5", help_heading = "Load",
         value_parser = sizes::whole_within::<u32>(1..=ROUNDS_MAX),
-        conflicts_with_all = ["zero_result", "workload", "absent", "ops", "warmup", "rounds", "salts", "threads", "reuse"])]
+        conflicts_with_all = ["absent_share", "workload", "absent", "ops", "warmup", "rounds", "hot_key_seeds", "threads", "reuse"])]
     pub(crate) load_only: Option<u32>,
 
     /// Block cache for data [default: none]

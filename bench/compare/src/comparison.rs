@@ -100,7 +100,11 @@ impl Compare {
             workload,
             seed: self.seed,
             // What a trace looks up is recorded.
-            salts: if recorded.is_some() { 1 } else { self.salts.unwrap_or(defaults.salts) },
+            hot_key_seeds: if recorded.is_some() {
+                1
+            } else {
+                self.hot_key_seeds.unwrap_or(defaults.hot_key_seeds)
+            },
             threads: self.threads.clone(),
             warmup_ops,
             ops,

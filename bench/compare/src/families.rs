@@ -14,10 +14,10 @@ impl Compare {
         self.set.family.families.unwrap_or(self.preset.defaults().families)
     }
 
-    /// How traffic and absent keys are shared among families. `zero_result_ratio`: the share of absent keys of all reads, where none is
+    /// How traffic and absent keys are shared among families. `absent_share`: the share of absent keys of all reads, where none is
     /// given by family.
-    pub(crate) fn family_mix(&self, zero_result_ratio: f64) -> Result<FamilyMix> {
-        self.set.family.mix(self.families(), zero_result_ratio).map_err(bad_input)
+    pub(crate) fn family_mix(&self, absent_share: f64) -> Result<FamilyMix> {
+        self.set.family.mix(self.families(), absent_share).map_err(bad_input)
     }
 
     /// Refuses what several families cannot have.

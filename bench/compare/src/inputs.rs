@@ -181,7 +181,7 @@ impl Compare {
             Some(recorded) => Ok(Workload::Trace(recorded.replay.clone())),
             None => {
                 let stream = self.stream(keys)?;
-                Ok(Workload::Generated(stream, self.family_mix(stream.zero_result_ratio)?))
+                Ok(Workload::Generated(stream, self.family_mix(stream.absent_share)?))
             }
         }
     }
@@ -189,14 +189,14 @@ impl Compare {
     fn stream(&self, keys: &KeySpace) -> Result<StreamSettings> {
         let mix = self.workload;
         let distribution = self.distribution.unwrap_or_else(|| mix.default_distribution());
-        let zero_result_ratio = self.zero_result.unwrap_or(if mix == Mix::GET { 0.5 } else { 0.0 });
+        let absent_share = self.absent_share.unwrap_or(if mix == Mix::GET { 0.5 } else { 0.0 });
         let settings = StreamSettings {
             mix,
             distribution,
             movement: self.set.movement,
-            zero_result_ratio,
+            absent_share,
             absent: self.absent,
-            salt: 0,
+            hot_key_seed: 0,
             seed: self.seed,
             stream: 0,
             streams: 1,

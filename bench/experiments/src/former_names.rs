@@ -4,8 +4,13 @@
 use springbloom_records::Record;
 
 /// What options, and settings in names of configurations, were called, and what they are called.
-const NAMES: [(&str, &str); 2] =
-    [("--segment-data-bytes", "--segment-size"), ("@segment_data_bytes=", "@segment_size=")];
+const NAMES: [(&str, &str); 5] = [
+    ("--segment-data-bytes", "--segment-size"),
+    ("@segment_data_bytes=", "@segment_size="),
+    ("--salts", "--hot-key-seeds"),
+    ("SPRINGBLOOM_BENCH_SALTS=", "SPRINGBLOOM_BENCH_HOT_KEY_SEEDS="),
+    ("--zero-result", "--absent-share"),
+];
 
 /// `record`, with the names of today in its command and in what its figures are of.
 pub(crate) fn with_names_of_today(mut record: Record) -> Record {

@@ -174,7 +174,7 @@ mod tests {
 
     fn lookups(tree: &Tree, distribution: Distribution) -> Lookups {
         let stream = StreamSettings { distribution, ..StreamSettings::gets(0.0, 0.5, 1, 1) };
-        let mix = FamilyMix { traffic: vec![1.0], absent: vec![stream.zero_result_ratio] };
+        let mix = FamilyMix { traffic: vec![1.0], absent: vec![stream.absent_share] };
         Lookups::of(stream, &mix, tree.keys()).expect("sound settings")
     }
 

@@ -14,7 +14,7 @@ const LOOKUPS: usize = 100_000;
 fn the_family_that_is_asked_for_absent_keys_gets_the_memory() {
     let tree = Tree::new(&[1, 2, 20], 4, 4096, UnitSettings::default()).of_families(4);
     let mix = FamilyMix { traffic: vec![0.25; 4], absent: vec![1.0, 0.0, 0.0, 0.0] };
-    let stream = StreamSettings::gets(0.99, mix.zero_result_ratio(), 1, 1);
+    let stream = StreamSettings::gets(0.99, mix.absent_share(), 1, 1);
     let lookups = || Lookups::of(stream, &mix, tree.family_keys()).expect("sound settings");
 
     let mut managed = Managed::new(&tree, PolicyKind::Benefit.manager(settings(&tree, BITS))).expect("room");

@@ -4,7 +4,7 @@ use std::fmt;
 
 use clap::ValueEnum;
 
-/// The absent keys that zero-result lookups read.
+/// Which absent keys are looked up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum AbsentKeys {
     /// Their popularity has the same distribution as that of present keys, so hot ones are read again and again. They are

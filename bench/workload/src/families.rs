@@ -40,7 +40,7 @@ pub struct FamilyMix {
 
 impl FamilyMix {
     /// Share of absent keys among all reads.
-    pub fn zero_result_ratio(&self) -> f64 {
+    pub fn absent_share(&self) -> f64 {
         self.traffic.iter().zip(&self.absent).map(|(traffic, absent)| traffic * absent).sum()
     }
 }
@@ -142,10 +142,10 @@ pub struct FamilyStream {
 impl FamilyStream {
     /// The stream of `mix` where each family has `keys`. `settings` hold for all families but for the share of absent keys.
     pub fn new(settings: StreamSettings, mix: &FamilyMix, keys: &KeySpace) -> Result<Self, WorkloadError> {
-        let of_family = |(&zero_result_ratio, family)| {
+        let of_family = |(&absent_share, family)| {
             let own = mix64(family);
-            let (salt, seed) = (settings.salt ^ own, settings.seed ^ own);
-            OperationStream::new(StreamSettings { zero_result_ratio, salt, seed, ..settings }, keys)
+            let (hot_key_seed, seed) = (settings.hot_key_seed ^ own, settings.seed ^ own);
+            OperationStream::new(StreamSettings { absent_share, hot_key_seed, seed, ..settings }, keys)
         };
         Ok(Self {
             streams: mix.absent.iter().zip(0..).map(of_family).collect::<Result<_, _>>()?,

@@ -23,7 +23,7 @@ pub struct FamilySettings {
     #[arg(id = "family_traffic", long = "family_traffic", value_name = "SHARES")]
     pub traffic: Option<Traffic>,
     /// Share of absent keys among the reads of each column family, such as 1/0: the first is asked only for absent keys, the others for
-    /// present ones [default: that of --zero-result]
+    /// present ones [default: that of --absent-share]
     #[arg(id = "family_absent", long = "family_absent", value_name = "SHARES")]
     pub absent: Option<Shares>,
 }
@@ -39,8 +39,8 @@ impl FamilySettings {
         }
     }
 
-    /// The mix of this many families. `zero_result_ratio`: the share of absent keys of all reads, where none is given by family.
-    pub fn mix(&self, families: u32, zero_result_ratio: f64) -> Result<FamilyMix, String> {
+    /// The mix of this many families. `absent_share`: the share of absent keys of all reads, where none is given by family.
+    pub fn mix(&self, families: u32, absent_share: f64) -> Result<FamilyMix, String> {
         if families == 1 && (self.traffic.is_some() || self.absent.is_some()) {
             return Err(format!("--set family_traffic and family_absent: {}", Self::THERE_IS_ONE));
         }
@@ -54,7 +54,7 @@ impl FamilySettings {
             Some(absent) => {
                 absent.of_all(families).map_err(|error| format!("--set family_absent: {error}"))?
             }
-            None => vec![zero_result_ratio; families as usize],
+            None => vec![absent_share; families as usize],
         };
         Ok(FamilyMix { traffic, absent })
     }
@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(mix(&[]), Ok(FamilyMix { traffic: vec![0.5; 2], absent: vec![0.5; 2] }));
         let given = mix(&["--family_traffic", "3/1", "--family_absent", "1/0"]).expect("shares");
         assert_eq!(given, FamilyMix { traffic: vec![0.75, 0.25], absent: vec![1.0, 0.0] });
-        assert_eq!(given.zero_result_ratio(), 0.75);
+        assert_eq!(given.absent_share(), 0.75);
     }
 
     #[test]

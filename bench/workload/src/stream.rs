@@ -64,11 +64,11 @@ pub struct StreamSettings {
     /// Changes of the popularity.
     pub movement: Movement,
     /// Share of reads of absent keys.
-    pub zero_result_ratio: f64,
+    pub absent_share: f64,
     /// Which absent keys these are.
     pub absent: AbsentKeys,
     /// Selects the popular records.
-    pub salt: u64,
+    pub hot_key_seed: u64,
     /// Seed of the requests.
     pub seed: u64,
     /// Number of this stream among [`streams`](Self::streams) parallel ones.
@@ -79,14 +79,14 @@ pub struct StreamSettings {
 
 impl StreamSettings {
     /// Gets with Zipf `exponent`, one stream.
-    pub fn gets(exponent: f64, zero_result_ratio: f64, salt: u64, seed: u64) -> Self {
+    pub fn gets(exponent: f64, absent_share: f64, hot_key_seed: u64, seed: u64) -> Self {
         StreamSettings {
             mix: Mix::GET,
             distribution: Distribution::Zipf { exponent },
             movement: Movement::Still,
-            zero_result_ratio,
+            absent_share,
             absent: AbsentKeys::Popular,
-            salt,
+            hot_key_seed,
             seed,
             stream: 0,
             streams: 1,
@@ -94,8 +94,12 @@ impl StreamSettings {
     }
 
     /// Selects the popular absent keys: others than those of popular records, but of the same ranges.
-    fn absent_salt(&self) -> u64 {
-        if self.distribution.needs_key_order() { self.salt } else { self.salt ^ ABSENT_SALT }
+    fn absent_key_seed(&self) -> u64 {
+        if self.distribution.needs_key_order() {
+            self.hot_key_seed
+        } else {
+            self.hot_key_seed ^ OF_ABSENT_KEYS
+        }
     }
 }
 
@@ -114,8 +118,8 @@ pub struct OperationStream {
     absent_places: Permutation,
 }
 
-/// Separates the salts of absent keys from those of present ones.
-const ABSENT_SALT: u64 = 0xA5A5_0000_5A5A_FFFF;
+/// Separates the seeds of absent keys from those of present ones.
+const OF_ABSENT_KEYS: u64 = 0xA5A5_0000_5A5A_FFFF;
 
 impl OperationStream {
     /// The stream that `settings` define over `keys`.
@@ -124,9 +128,9 @@ impl OperationStream {
     /// [`WorkloadError`] for settings outside their ranges, and for inserts and fresh absent keys with keys that cannot grow.
     pub fn new(settings: StreamSettings, keys: &KeySpace) -> Result<Self, WorkloadError> {
         let refused = |why: &str| Err(WorkloadError(why.to_owned()));
-        if !(0.0..=1.0).contains(&settings.zero_result_ratio) {
-            let got = settings.zero_result_ratio;
-            return Err(WorkloadError::out_of_range("zero-result ratio", got, "0 to 1"));
+        if !(0.0..=1.0).contains(&settings.absent_share) {
+            let got = settings.absent_share;
+            return Err(WorkloadError::out_of_range("share of absent keys", got, "0 to 1"));
         }
         if settings.stream >= settings.streams {
             return refused("expected the number of a stream below that of streams");
@@ -165,8 +169,8 @@ impl OperationStream {
             inserted_records: 0,
             fresh_reads: 0,
             operations: 0,
-            present_places: Permutation::new(ranks, settings.salt),
-            absent_places: Permutation::new(ranks, settings.absent_salt()),
+            present_places: Permutation::new(ranks, settings.hot_key_seed),
+            absent_places: Permutation::new(ranks, settings.absent_key_seed()),
             settings,
         })
     }
@@ -204,7 +208,7 @@ impl OperationStream {
 
     #[inline]
     fn is_absent(&mut self) -> bool {
-        self.settings.zero_result_ratio > 0.0 && self.rng.random_bool(self.settings.zero_result_ratio)
+        self.settings.absent_share > 0.0 && self.rng.random_bool(self.settings.absent_share)
     }
 
     fn other_than_read(&mut self, kind: Kind) -> Operation {
@@ -240,7 +244,7 @@ impl OperationStream {
                 None => self.loaded_records - 1 - (rank - self.inserted_records),
             };
         }
-        let place = self.place(rank, self.present_places, self.settings.salt);
+        let place = self.place(rank, self.present_places, self.settings.hot_key_seed);
         self.record_at(place)
     }
 
@@ -264,7 +268,7 @@ impl OperationStream {
     #[inline]
     fn popular_absent_number(&mut self) -> u64 {
         let rank = self.sampler.rank(&mut self.rng);
-        let place = self.place(rank, self.absent_places, self.settings.absent_salt());
+        let place = self.place(rank, self.absent_places, self.settings.absent_key_seed());
         self.record_at(place)
     }
 
@@ -282,13 +286,13 @@ impl OperationStream {
     }
 
     #[inline]
-    fn place(&self, rank: u64, still: Permutation, salt: u64) -> u64 {
+    fn place(&self, rank: u64, still: Permutation, seed: u64) -> u64 {
         let epoch = self.settings.movement.epoch(rank, self.operations * self.settings.streams);
         match epoch {
             0 => still.apply(rank),
             epoch => {
                 let ranks = self.settings.distribution.ranks(self.loaded_records);
-                Permutation::new(ranks, salt ^ mix64(epoch)).apply(rank)
+                Permutation::new(ranks, seed ^ mix64(epoch)).apply(rank)
             }
         }
     }
@@ -383,7 +387,7 @@ mod tests {
             distribution,
             streams: 3,
             stream: 2,
-            zero_result_ratio: 0.0,
+            absent_share: 0.0,
             ..settings
         });
         let (mut newest, mut reads_of_newest, mut reads) = (None, 0, 0);
@@ -409,10 +413,11 @@ mod tests {
     }
 
     #[test]
-    fn salts_move_the_hot_key_and_absent_keys_have_their_own() {
-        let settings = settings("salts_move_the_hot_key_and_absent_keys_have_their_own");
-        let hot: Vec<_> =
-            (1..=4).map(|salt| hottest(&mut stream(StreamSettings { salt, ..settings }), 20_000)).collect();
+    fn seeds_move_the_hot_key_and_absent_keys_have_their_own() {
+        let settings = settings("seeds_move_the_hot_key_and_absent_keys_have_their_own");
+        let hot: Vec<_> = (1..=4)
+            .map(|hot_key_seed| hottest(&mut stream(StreamSettings { hot_key_seed, ..settings }), 20_000))
+            .collect();
         assert!((0..4).all(|i| (0..i).all(|j| hot[i] != hot[j])), "{hot:?}");
         let mut stream = stream(settings);
         let mut absent = HashMap::new();
@@ -465,11 +470,11 @@ mod tests {
         // The last range has 400 records.
         let keys = KeySpace::Ordered { records: 9_400 };
         let distribution = Distribution::Ranges { range_records: 1_000, exponent: 1.0 };
-        for (absent, salt) in [(AbsentKeys::Popular, 1), (AbsentKeys::Fresh, 2)] {
+        for (absent, hot_key_seed) in [(AbsentKeys::Popular, 1), (AbsentKeys::Fresh, 2)] {
             let settings = StreamSettings {
                 distribution,
                 absent,
-                salt,
+                hot_key_seed,
                 ..settings("ranges_are_hot_as_a_whole_with_their_absent_keys")
             };
             let mut stream = OperationStream::new(settings, &keys).expect("valid settings");
@@ -514,7 +519,9 @@ mod tests {
         let places = |number, operations| {
             let mut stream = stream(StreamSettings { movement, streams: 3, stream: number, ..settings });
             (0..operations).for_each(|_| _ = stream.next_operation());
-            (0..100).map(|rank| stream.place(rank, stream.present_places, settings.salt)).collect::<Vec<_>>()
+            (0..100)
+                .map(|rank| stream.place(rank, stream.present_places, settings.hot_key_seed))
+                .collect::<Vec<_>>()
         };
         let before = places(0, 299);
         assert_eq!(before, places(0, 0));
@@ -540,7 +547,9 @@ mod tests {
         let drift = |start: usize| {
             let mut stream = stream(StreamSettings { movement: Movement::Drift { period_ops }, ..settings });
             (0..start).for_each(|_| _ = stream.next_operation());
-            (0..200).map(|rank| stream.place(rank, stream.present_places, settings.salt)).collect::<Vec<_>>()
+            (0..200)
+                .map(|rank| stream.place(rank, stream.present_places, settings.hot_key_seed))
+                .collect::<Vec<_>>()
         };
         let (first, soon, later) = (drift(0), drift(2_000), drift(20_000));
         let kept = |other: &[u64]| first.iter().zip(other).filter(|(a, b)| a == b).count() as u64;
@@ -552,8 +561,8 @@ mod tests {
     fn bad_settings_are_refused() {
         let settings = settings("bad_settings_are_refused");
         for bad in [
-            StreamSettings { zero_result_ratio: 1.5, ..settings },
-            StreamSettings { zero_result_ratio: f64::NAN, ..settings },
+            StreamSettings { absent_share: 1.5, ..settings },
+            StreamSettings { absent_share: f64::NAN, ..settings },
             StreamSettings { stream: 1, ..settings },
             StreamSettings { movement: Movement::Jump { period_ops: 0 }, ..settings },
             StreamSettings { distribution: Distribution::Zipf { exponent: -1.0 }, ..settings },

@@ -55,7 +55,7 @@ pub(crate) struct Advise {
     zipf: f64,
     /// Share of the lookups that find nothing, for the model
     #[arg(long, value_name = "SHARE", default_value_t = 0.5, value_parser = sizes::number_within(0.0..=1.0))]
-    zero_result: f64,
+    absent_share: f64,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -95,7 +95,7 @@ impl Advise {
             Err(fault) => (None, Some(fault.to_string())),
         };
         let memory = verdict::memory(self.memory.map(|memory| memory.bytes), &survey, log.as_ref());
-        let lookups = Lookups { zipf: self.zipf, zero_result: self.zero_result };
+        let lookups = Lookups { zipf: self.zipf, absent_share: self.absent_share };
         let modelled = Modelled::of(&survey, indexes, memory.map(|memory| memory.bytes), lookups);
         let verdict = Verdict::of(&survey, log.as_ref(), memory, modelled.as_ref());
         let not_measured = measured.as_ref().err().map(|why| format!("it {why}"));

@@ -66,7 +66,7 @@ pub(crate) struct Defaults {
     pub(crate) value_bytes: usize,
     pub(crate) warmup_ops: u64,
     pub(crate) ops: u64,
-    pub(crate) salts: u32,
+    pub(crate) hot_key_seeds: u32,
     pub(crate) rounds: u32,
     /// Of measured loads.
     pub(crate) load_records: u64,
@@ -140,7 +140,7 @@ impl Preset {
             value_bytes: 1000,
             warmup_ops: 300_000,
             ops: 1_000_000,
-            salts: 4,
+            hot_key_seeds: 4,
             rounds: 5,
             load_records: 1_000_000,
         };
@@ -150,7 +150,7 @@ impl Preset {
             value_bytes: 100,
             warmup_ops: 15_000,
             ops: 30_000,
-            salts: 1,
+            hot_key_seeds: 1,
             rounds: 3,
             load_records: 2_000_000,
         };

@@ -53,7 +53,7 @@ pub(crate) struct Lookups {
     pub(crate) workload: String,
     /// These four are recorded with a trace.
     pub(crate) distribution: String,
-    pub(crate) zero_result_ratio: f64,
+    pub(crate) absent_share: f64,
     pub(crate) absent: String,
     pub(crate) movement: String,
     /// Shares of each column family, where there are several.
@@ -69,14 +69,14 @@ pub(crate) struct Lookups {
     pub(crate) warmup_ops: u64,
     pub(crate) ops: u64,
     pub(crate) rounds: u32,
-    pub(crate) salts: u32,
+    pub(crate) hot_key_seeds: u32,
 }
 
 const RECORDED: &str = "recorded";
 
 impl Lookups {
     pub(crate) fn of(plan: &Plan<'_>, recorded: Option<&Recorded>) -> Self {
-        let Plan { batch, warmup_ops, ops, rounds, salts, .. } = *plan;
+        let Plan { batch, warmup_ops, ops, rounds, hot_key_seeds, .. } = *plan;
         let (stream, mix) = match &plan.workload {
             Workload::Generated(stream, mix) => (Some(stream), Some(mix)),
             Workload::Trace(_) => (None, None),
@@ -94,10 +94,7 @@ impl Lookups {
                 }
             },
             distribution: stream.map_or(RECORDED.to_owned(), |stream| stream.distribution.to_string()),
-            zero_result_ratio: mix
-                .map(FamilyMix::zero_result_ratio)
-                .or(recorded.map(absent_share))
-                .unwrap_or_default(),
+            absent_share: mix.map(FamilyMix::absent_share).or(recorded.map(absent_share)).unwrap_or_default(),
             absent: stream.map_or(RECORDED.to_owned(), |stream| stream.absent.to_string()),
             movement: stream.map_or(RECORDED.to_owned(), |stream| stream.movement.to_string()),
             family_traffic: families.map(|mix| mix.traffic.clone()),
@@ -107,13 +104,13 @@ impl Lookups {
             warmup_ops,
             ops,
             rounds,
-            salts,
+            hot_key_seeds,
         }
     }
 
     fn write_text(&self, out: &mut impl Write, seed: u64) -> Result<()> {
-        let Lookups { workload, distribution, warmup_ops, ops, rounds, salts, .. } = self;
-        let absent = self.zero_result_ratio * 100.0;
+        let Lookups { workload, distribution, warmup_ops, ops, rounds, hot_key_seeds, .. } = self;
+        let absent = self.absent_share * 100.0;
         let batches = match self.multi_get {
             1 => String::new(),
             keys => format!(" in batches of {keys} reads"),
@@ -128,7 +125,7 @@ impl Lookups {
         writeln!(
             out,
             "workload: {workload}{batches}, {distribution}, {} of lookups for {} absent keys",
-            percent(self.zero_result_ratio),
+            percent(self.absent_share),
             self.absent
         )?;
         if self.movement != Movement::Still.to_string() {
@@ -144,7 +141,7 @@ impl Lookups {
         }
         Ok(writeln!(
             out,
-            "  {warmup_ops} operations, then {ops} measured ones in {rounds} rounds; hot keys chosen {salts} times; seed {seed}",
+            "  {warmup_ops} operations, then {ops} measured ones in {rounds} rounds; hot keys chosen {hot_key_seeds} times; seed {seed}",
         )?)
     }
 }

@@ -61,7 +61,7 @@ pub(super) fn lookups_ratios(rows: &[Row], (config, other): (&str, &str), thread
     };
     let rivals = of(other);
     let ratios = of(config).into_iter().flat_map(|row| {
-        let rival = rivals.iter().find(|rival| rival.salt == row.salt);
+        let rival = rivals.iter().find(|rival| rival.hot_key_seed == row.hot_key_seed);
         let theirs = rival.map_or(&[][..], |rival| &rival.ops_per_s_by_round);
         row.ops_per_s_by_round.iter().zip(theirs).map(|(ours, theirs)| ours / theirs)
     });
@@ -116,14 +116,18 @@ mod tests {
     /// Under two choices of hot keys in three rounds each, of which the machine was slower in the second.
     fn rows(config: &str, filter_bytes: f64, lookups_per_s: f64, wasted: f64) -> [Row; 2] {
         let figure = |name, value, unit| Figure::new(name, labels_of(config, 1), value, unit);
-        [1, 2].map(|salt| Row {
+        [1, 2].map(|hot_key_seed| Row {
             config: config.to_owned(),
-            salt,
+            hot_key_seed,
             threads: 1,
             ops_per_s_by_round: vec![lookups_per_s, lookups_per_s * 0.5, lookups_per_s * 0.98],
             figures: vec![
                 figure("filter_bytes", filter_bytes, Unit::Bytes),
-                figure("wasted_reads_per_get", wasted * (0.97 + 0.02 * f64::from(salt)), Unit::PerLookup),
+                figure(
+                    "wasted_reads_per_get",
+                    wasted * (0.97 + 0.02 * f64::from(hot_key_seed)),
+                    Unit::PerLookup,
+                ),
             ],
         })
     }

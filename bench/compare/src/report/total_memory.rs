@@ -43,7 +43,7 @@ pub(super) fn to_best_stock(rows: &[Row], figures: &[Figure]) -> Vec<Figure> {
         let ratios =
             rows.iter().filter(|own| own.config == config && own.threads == threads).filter_map(|own| {
                 let rival = rows.iter().find(|rival| {
-                    rival.config == best && (rival.salt, rival.threads) == (own.salt, threads)
+                    rival.config == best && (rival.hot_key_seed, rival.threads) == (own.hot_key_seed, threads)
                 })?;
                 Some(own.value(ALL_READS)? / rival.value(ALL_READS)?)
             });
@@ -69,11 +69,11 @@ mod tests {
     use super::*;
     use crate::report::comparison::figures;
 
-    fn row(config: &str, salt: u32, memory: f64, reads: f64) -> Row {
+    fn row(config: &str, hot_key_seed: u32, memory: f64, reads: f64) -> Row {
         let figure = |name, value, unit| Figure::new(name, labels_of(config, 1), value, unit);
         Row {
             config: config.to_owned(),
-            salt,
+            hot_key_seed,
             threads: 1,
             ops_per_s_by_round: Vec::new(),
             figures: vec![

@@ -26,10 +26,10 @@ pub(crate) struct Plan<'a> {
     pub(crate) common: &'a CommonSettings,
     pub(crate) workload: Workload,
     pub(crate) seed: u64,
-    pub(crate) salts: u32,
+    pub(crate) hot_key_seeds: u32,
     pub(crate) threads: Vec<u32>,
     pub(crate) warmup_ops: u64,
-    /// Operations measured for each configuration, salt and number of threads.
+    /// Operations measured for each configuration, choice of hot keys and number of threads.
     pub(crate) ops: u64,
     pub(crate) rounds: u32,
     /// Reads that are one `MultiGet`; 1 for `Get`.
@@ -48,7 +48,7 @@ pub(crate) struct Entrant {
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     pub(crate) config: String,
-    pub(crate) salt: u32,
+    pub(crate) hot_key_seed: u32,
     pub(crate) threads: u32,
     pub(crate) ops_per_s_by_round: Vec<f64>,
     /// Those per get are absent for workloads without gets.
@@ -68,20 +68,20 @@ pub(crate) fn labels_of(config: &str, threads: u32) -> Labels {
     labels([("config", config.to_owned()), ("threads", threads.to_string())])
 }
 
-/// Runs `plan`. Every salt starts with freshly opened databases and a warm-up.
+/// Runs `plan`. Every choice of hot keys starts with freshly opened databases and a warm-up.
 ///
 /// # Errors
 /// The first wrong answer or failed operation ends the run.
 pub(crate) fn run(plan: &Plan<'_>) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
-    for salt in 1..=plan.salts {
+    for hot_key_seed in 1..=plan.hot_key_seeds {
         let contestants = plan
             .entrants
             .iter()
             .map(|entrant| Contestant::open(plan, entrant))
             .collect::<Result<Vec<_>>>()?;
         for (turn, &threads) in plan.threads.iter().enumerate() {
-            rows.extend(race(plan, salt, threads, turn == 0, &contestants)?);
+            rows.extend(race(plan, hot_key_seed, threads, turn == 0, &contestants)?);
         }
     }
     Ok(rows)
@@ -90,17 +90,20 @@ pub(crate) fn run(plan: &Plan<'_>) -> Result<Vec<Row>> {
 /// All contestants with `threads` threads, in turns.
 fn race(
     plan: &Plan<'_>,
-    salt: u32,
+    hot_key_seed: u32,
     threads: u32,
     warmup: bool,
     contestants: &[Contestant<'_>],
 ) -> Result<Vec<Row>> {
     let mut runs = contestants
         .iter()
-        .map(|contestant| Run::new(plan, salt, threads, contestant))
+        .map(|contestant| Run::new(plan, hot_key_seed, threads, contestant))
         .collect::<Result<Vec<_>>>()?;
     if warmup && plan.warmup_ops > 0 {
-        let step = Step::start(&format!("hot keys {salt} of {}: warm-up", plan.salts), runs.len() as u64);
+        let step = Step::start(
+            &format!("hot keys {hot_key_seed} of {}: warm-up", plan.hot_key_seeds),
+            runs.len() as u64,
+        );
         for run in &mut runs {
             run.advance(plan, plan.warmup_ops)?;
             run.contestant.database.wait_idle();
@@ -108,7 +111,7 @@ fn race(
         }
     }
     let step = Step::start(
-        &format!("hot keys {salt} of {}, {threads} threads: measuring", plan.salts),
+        &format!("hot keys {hot_key_seed} of {}, {threads} threads: measuring", plan.hot_key_seeds),
         runs.len() as u64 * u64::from(plan.rounds),
     );
     runs.iter_mut().for_each(Run::begin_measurement);
@@ -119,7 +122,7 @@ fn race(
             step.advance(1);
         }
     }
-    runs.iter().map(|run| run.row(salt, threads)).collect()
+    runs.iter().map(|run| run.row(hot_key_seed, threads)).collect()
 }
 
 /// A database in the race.
@@ -161,14 +164,12 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(plan: &Plan<'_>, salt: u32, threads: u32, contestant: &'a Contestant<'a>) -> Result<Self> {
+    fn new(plan: &Plan<'_>, hot_key_seed: u32, threads: u32, contestant: &'a Contestant<'a>) -> Result<Self> {
         // Each number of threads is a race of its own, which must not repeat the operations of the last one.
-        let seed = plan.seed ^ u64::from(threads) << 32 ^ u64::from(salt) << 48;
-        let salt_and_seed = (u64::from(salt), seed);
+        let seed = plan.seed ^ u64::from(threads) << 32 ^ u64::from(hot_key_seed) << 48;
+        let seeds = (u64::from(hot_key_seed), seed);
         let streams = (0..u64::from(threads))
-            .map(|stream| {
-                plan.workload.operations(&plan.records.keys, salt_and_seed, (stream, u64::from(threads)))
-            })
+            .map(|stream| plan.workload.operations(&plan.records.keys, seeds, (stream, u64::from(threads))))
             .collect::<Result<_, _>>()?;
         Ok(Run {
             contestant,
@@ -247,7 +248,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn row(&self, salt: u32, threads: u32) -> Result<Row> {
+    fn row(&self, hot_key_seed: u32, threads: u32) -> Result<Row> {
         let Contestant { entrant: Entrant { config, .. }, database, .. } = self.contestant;
         let measured = &self.measured;
         let (before, after) = (self.filter_work_before, database.filter_work());
@@ -303,6 +304,12 @@ impl<'a> Run<'a> {
                 Figure::new("budget_bytes", with("part", part), bytes as f64, Unit::Bytes)
             }),
         );
-        Ok(Row { config: name, salt, threads, ops_per_s_by_round: self.ops_per_s_by_round.clone(), figures })
+        Ok(Row {
+            config: name,
+            hot_key_seed,
+            threads,
+            ops_per_s_by_round: self.ops_per_s_by_round.clone(),
+            figures,
+        })
     }
 }

@@ -387,7 +387,7 @@ mod tests {
         damage(&store.databases[0], &records);
         let oracle = Oracle::new(50, 3_000);
         let settings = StreamSettings { mix, ..StreamSettings::gets(0.5, 0.3, 1, 1) };
-        let families = FamilyMix { traffic: vec![1.0], absent: vec![settings.zero_result_ratio] };
+        let families = FamilyMix { traffic: vec![1.0], absent: vec![settings.absent_share] };
         let stream = FamilyStream::new(settings, &families, &records.keys)?;
         let write_options = WriteOptions::default();
         let families = store.families()?;

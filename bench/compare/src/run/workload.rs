@@ -10,7 +10,7 @@ use crate::run::oracle::Oracle;
 /// What databases are asked.
 #[derive(Clone, Debug)]
 pub(crate) enum Workload {
-    /// All but salt, seed and stream numbers, and how families share it.
+    /// All but seeds and stream numbers, and how families share it.
     Generated(StreamSettings, FamilyMix),
     Trace(Replay),
 }
@@ -57,16 +57,16 @@ impl Workload {
         }
     }
 
-    /// The operations of `stream`, one of `streams`. Salt and seed are for generated ones.
+    /// The operations of `stream`, one of `streams`. The seeds, of hot keys and of requests, are for generated ones.
     pub(crate) fn operations(
         &self,
         keys: &KeySpace,
-        (salt, seed): (u64, u64),
+        (hot_key_seed, seed): (u64, u64),
         (stream, streams): (u64, u64),
     ) -> Result<Operations, WorkloadError> {
         Ok(match self {
             Workload::Generated(settings, mix) => {
-                let settings = StreamSettings { salt, seed, stream, streams, ..*settings };
+                let settings = StreamSettings { hot_key_seed, seed, stream, streams, ..*settings };
                 Operations::Generated(Box::new(FamilyStream::new(settings, mix, keys)?))
             }
             Workload::Trace(replay) => Operations::Trace(replay.playback(stream, streams)),

@@ -29,7 +29,7 @@ const SETTINGS: [&str; 5] = [
     "SPRINGBLOOM_BENCH_RECORDS",
     "SPRINGBLOOM_BENCH_FILE_MIB",
     "SPRINGBLOOM_BENCH_LOOKUPS",
-    "SPRINGBLOOM_BENCH_SALTS",
+    "SPRINGBLOOM_BENCH_HOT_KEY_SEEDS",
     "SPRINGBLOOM_SEED",
 ];
 const DEFAULTS: [u64; 5] = [300_000, 64, 20_000, 1, 42];
@@ -78,8 +78,8 @@ impl Point {
         })
     }
 
-    fn operations(&self, keys: &KeySpace, salt: u64, seed: u64) -> Result<OperationStream> {
-        let gets = StreamSettings::gets(0.0, self.absent, salt, seed ^ salt << 48);
+    fn operations(&self, keys: &KeySpace, hot_key_seed: u64, seed: u64) -> Result<OperationStream> {
+        let gets = StreamSettings::gets(0.0, self.absent, hot_key_seed, seed ^ hot_key_seed << 48);
         let settings = StreamSettings { distribution: self.distribution, ..gets };
         Ok(OperationStream::new(settings, keys)?)
     }
@@ -130,7 +130,7 @@ struct Lab {
     tree: Tree,
     keys: KeySpace,
     lookups: u64,
-    salts: u64,
+    hot_key_seeds: u64,
     seed: u64,
 }
 
@@ -152,7 +152,7 @@ impl Lab {
         filters: impl Fn() -> Result<Option<Arc<Filters>>>,
     ) -> Result<Measured> {
         let mut measured = Measured::default();
-        for salt in 1..=self.salts {
+        for hot_key_seed in 1..=self.hot_key_seeds {
             let filters = filters()?;
             let mut store = self
                 .tree
@@ -161,7 +161,7 @@ impl Lab {
             for table in &self.tree.tables {
                 store.get(&table.first)?;
             }
-            let mut operations = point.operations(&self.keys, salt, self.seed)?;
+            let mut operations = point.operations(&self.keys, hot_key_seed, self.seed)?;
             look_up(&mut store, &self.keys, &mut operations, self.lookups, filters.as_ref())?;
             let unit_reads = || filters.as_ref().map_or(0, |filters| filters.stats().load_reads);
             let before = unit_reads();
@@ -202,14 +202,14 @@ fn main() -> Result<()> {
         !points.is_empty() && !names.is_empty(),
         "expected filters and LAW/ABSENT, such as bloom:4 elastic:4 zipf:0.99/0.5"
     );
-    let [records, file_mib, lookups, salts, seed] = numbers(SETTINGS, DEFAULTS)?;
-    ensure!(file_mib > 0 && lookups > 0 && salts > 0, "expected settings above 0");
+    let [records, file_mib, lookups, hot_key_seeds, seed] = numbers(SETTINGS, DEFAULTS)?;
+    ensure!(file_mib > 0 && lookups > 0 && hot_key_seeds > 0, "expected settings above 0");
     let clock = Clock::start();
     let folder = folder()?;
     let keys = KeySpace::Synthetic { records };
     let tree = Tree::load(folder.path().join("tree"), &keys, seed, file_mib << 20)?;
     println!("{records} records, {}, seed {seed}", tree.summary());
-    let lab = Lab { tree, keys, lookups, salts, seed };
+    let lab = Lab { tree, keys, lookups, hot_key_seeds, seed };
     let mut figures = Vec::new();
     let mut note = |filter: &str, point: &Point, measured: Measured| {
         let Measured { reads, wasted, unit_reads } = measured;

@@ -20,7 +20,7 @@ impl Simulate {
             FamilySettings::require_fit(bits, self.families())
                 .map_err(|error| bad_input(format!("{contender}: {error}")))?;
         }
-        let mix = self.set.family.mix(self.families(), self.zero_result).map_err(bad_input)?;
+        let mix = self.set.family.mix(self.families(), self.absent_share).map_err(bad_input)?;
         if self.families() > 1 && self.set.movement != Movement::Still {
             return Err(bad_input("--set movement: expected one column family"));
         }

@@ -69,7 +69,7 @@ pub struct Simulate {
     distribution: Distribution,
     /// Share of lookups for absent keys
     #[arg(long, value_name = "SHARE", default_value = "0.5", value_parser = sizes::number_within(0.0..=1.0), help_heading = "Lookups")]
-    zero_result: f64,
+    absent_share: f64,
     /// Which absent keys are looked up
     #[arg(long, value_enum, value_name = "KEYS", default_value_t, help_heading = "Lookups")]
     absent: AbsentKeys,
@@ -87,7 +87,7 @@ pub struct Simulate {
     no_compaction: bool,
     /// Random choices of the hot keys; the median is shown
     #[arg(long, default_value_t = 1, value_parser = sizes::whole_within::<u32>(1..=100), help_heading = "Simulation")]
-    salts: u32,
+    hot_key_seeds: u32,
     /// Seed of all random numbers. Policies learn in a thread of their own, so what they waste differs a little from run to run
     #[arg(long, default_value_t = 1, value_parser = sizes::whole_within::<u64>(0..=u64::MAX), help_heading = "Simulation")]
     seed: u64,
@@ -146,9 +146,9 @@ impl Simulate {
             mix: Mix::GET,
             distribution: self.distribution,
             movement: self.set.movement,
-            zero_result_ratio: mix.zero_result_ratio(),
+            absent_share: mix.absent_share(),
             absent: self.absent,
-            salt: self.seed,
+            hot_key_seed: self.seed,
             seed: self.seed,
             stream: 0,
             streams: 1,
@@ -218,15 +218,17 @@ impl Simulate {
         let fits =
             |contender: &Contender, bits| contender.own_bits(whole.families).is_none_or(|own| own == bits);
         let of_memory = |bits| contenders.iter().filter(move |contender| fits(contender, bits));
-        let runs = memories.iter().map(|&bits| of_memory(bits).count()).sum::<usize>() * self.salts as usize;
+        let runs =
+            memories.iter().map(|&bits| of_memory(bits).count()).sum::<usize>() * self.hot_key_seeds as usize;
         let step = Step::start("simulating", runs as u64);
         let mut cells = Vec::new();
         for bits_per_key in memories {
             for contender in of_memory(bits_per_key) {
-                let runs: Vec<_> = (0..u64::from(self.salts))
-                    .filter_map(|salt| {
-                        let (salt, seed) = (load.stream.salt + salt, load.stream.seed + salt);
-                        let stream = StreamSettings { salt, seed, ..load.stream };
+                let runs: Vec<_> = (0..u64::from(self.hot_key_seeds))
+                    .filter_map(|choice| {
+                        let hot_key_seed = load.stream.hot_key_seed + choice;
+                        let seed = load.stream.seed + choice;
+                        let stream = StreamSettings { hot_key_seed, seed, ..load.stream };
                         let run = contender.run(sample, bits_per_key, &Load { stream, ..load.clone() });
                         step.advance(1);
                         run
@@ -258,7 +260,7 @@ impl Simulate {
             run_bytes: runs.iter().map(|&run| run as u64).collect(),
             units: self.units.to_string(),
             distribution: load.stream.distribution.to_string(),
-            zero_result_ratio: load.stream.zero_result_ratio,
+            absent_share: load.stream.absent_share,
             family_traffic: families.as_ref().map(|mix| mix.traffic.clone()),
             family_absent: families.map(|mix| mix.absent),
             absent: load.stream.absent.to_string(),
@@ -268,7 +270,7 @@ impl Simulate {
             warmup_lookups: load.warmup,
             measured_lookups: load.measured,
             compaction: load.rewriting.is_some(),
-            salts: self.salts,
+            hot_key_seeds: self.hot_key_seeds,
             seed: self.seed,
             clock,
         }

@@ -23,7 +23,7 @@ pub(super) struct Header {
     pub(super) run_bytes: Vec<u64>,
     pub(super) units: String,
     pub(super) distribution: String,
-    pub(super) zero_result_ratio: f64,
+    pub(super) absent_share: f64,
     /// Shares of each column family, where there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) family_traffic: Option<Vec<f64>>,
@@ -36,7 +36,7 @@ pub(super) struct Header {
     pub(super) warmup_lookups: usize,
     pub(super) measured_lookups: usize,
     pub(super) compaction: bool,
-    pub(super) salts: u32,
+    pub(super) hot_key_seeds: u32,
     #[serde(skip)]
     pub(super) seed: u64,
     #[serde(skip)]
@@ -134,7 +134,7 @@ fn write_header(out: &mut impl Write, header: &Header) -> Result<()> {
         runs.len(),
         runs.join(", ")
     )?;
-    let absent = percent(header.zero_result_ratio);
+    let absent = percent(header.absent_share);
     let Header { absent: kind, distribution, movement, .. } = header;
     Ok(writeln!(
         out,
@@ -144,7 +144,7 @@ fn write_header(out: &mut impl Write, header: &Header) -> Result<()> {
         share(header.simulated_share),
         header.warmup_lookups,
         header.measured_lookups,
-        header.salts,
+        header.hot_key_seeds,
         header.seed,
         if header.compaction { "compaction rewrites tables" } else { "no table is rewritten" },
     )?)

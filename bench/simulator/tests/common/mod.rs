@@ -24,12 +24,17 @@ impl Popularity {
     }
 }
 
-/// Lookups of `records` records, half of them of absent keys. `salt` selects the popular records.
-pub(crate) fn lookups(popularity: Popularity, records: u64, salt: u64) -> Lookups {
+/// Lookups of `records` records, half of them of absent keys. `hot_key_seed` selects the popular records.
+pub(crate) fn lookups(popularity: Popularity, records: u64, hot_key_seed: u64) -> Lookups {
     let Popularity { distribution, movement, mix } = popularity;
     let absent = AbsentKeys::Popular;
-    let stream =
-        StreamSettings { mix, distribution, movement, absent, ..StreamSettings::gets(0.0, 0.5, salt, salt) };
-    let mix = FamilyMix { traffic: vec![1.0], absent: vec![stream.zero_result_ratio] };
+    let stream = StreamSettings {
+        mix,
+        distribution,
+        movement,
+        absent,
+        ..StreamSettings::gets(0.0, 0.5, hot_key_seed, hot_key_seed)
+    };
+    let mix = FamilyMix { traffic: vec![1.0], absent: vec![stream.absent_share] };
     Lookups::of(stream, &mix, records).expect("sound settings")
 }

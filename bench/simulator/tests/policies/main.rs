@@ -75,8 +75,8 @@ fn benefit_is_near_the_optimum_and_never_worse_than_uniform() {
 #[test]
 fn policies_stand_in_the_order_that_the_papers_promise() {
     let tree = small();
-    for salt in [1, 2] {
-        let lookups = || lookups(Popularity::still(ZIPF), tree.keys(), salt);
+    for hot_key_seed in [1, 2] {
+        let lookups = || lookups(Popularity::still(ZIPF), tree.keys(), hot_key_seed);
         let all = PolicyKind::ALL.map(|policy| run(&tree, policy, 4.0, lookups(), 100_000).wasted_per_lookup);
         let [uniform, monkey, multi_queue, benefit] = all;
         assert!(monkey < 0.7 * uniform, "{all:?}");
@@ -90,7 +90,7 @@ fn benefit_follows_a_hot_set_that_moved() {
     const WINDOW: usize = 5000;
     let tree = small();
     let mut planned = Planned::new(&tree, PolicyKind::Benefit.policy(None), 4.0);
-    let lookups = |salt| lookups(Popularity::still(ZIPF), tree.keys(), salt);
+    let lookups = |hot_key_seed| lookups(Popularity::still(ZIPF), tree.keys(), hot_key_seed);
     planned.look_up(lookups(1).take(100_000));
     let mut moved = lookups(2);
     let windows = (0..200).position(|_| {

@@ -23,7 +23,7 @@ pub(crate) struct Lookups {
     /// Exponent of Zipf's law.
     pub(crate) zipf: f64,
     /// Share of the lookups that find nothing.
-    pub(crate) zero_result: f64,
+    pub(crate) absent_share: f64,
 }
 
 /// The answers.
@@ -63,7 +63,7 @@ impl Modelled {
                 packed: restart_16 * PACKED_SHARE,
             },
             zipf: lookups.zipf,
-            absent: lookups.zero_result,
+            absent: lookups.absent_share,
         };
         let memories = match memory {
             // The one that there is stands in the middle: `with_memory`.
@@ -81,11 +81,11 @@ impl Modelled {
 
     /// The answers in words.
     pub(crate) fn write_text(&self, out: &mut impl Write) -> Result<()> {
-        let Lookups { zipf, zero_result } = self.lookups;
+        let Lookups { zipf, absent_share } = self.lookups;
         writeln!(
             out,
-            "Blocks read per lookup by a model, if keys are looked up by Zipf {zipf} (--zipf), {zero_result} of them absent \
-             (--zero-result), and all column families alike; where they are not, Springbloom reads less:"
+            "Blocks read per lookup by a model, if keys are looked up by Zipf {zipf} (--zipf), {absent_share} of them absent \
+             (--absent-share), and all column families alike; where they are not, Springbloom reads less:"
         )?;
         let titles =
             ["total memory", "bytes per entry", "RocksDB as recommended", "with restart interval 16"];
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn more_memory_reads_less_and_a_large_store_is_modelled_by_a_part() {
-        let lookups = Lookups { zipf: 0.99, zero_result: 0.5 };
+        let lookups = Lookups { zipf: 0.99, absent_share: 0.5 };
         let of = |entries: u64| {
             let survey = survey(&[("default", 5, entries / 10), ("default", 6, entries)]);
             Modelled::of(&survey, None, Some(2 * survey.entries), lookups).expect("it has entries").estimates

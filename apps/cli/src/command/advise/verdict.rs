@@ -249,7 +249,7 @@ mod tests {
         });
         let log = Log { tickers, ..Log::default() };
         let memory = memory(memory_bytes, survey, Some(&log));
-        let lookups = Lookups { zipf: 0.99, zero_result: 0.5 };
+        let lookups = Lookups { zipf: 0.99, absent_share: 0.5 };
         let modelled = Modelled::of(survey, None, memory.map(|memory| memory.bytes), lookups);
         Verdict::of(survey, Some(&log), memory, modelled.as_ref())
     }
