@@ -14,40 +14,40 @@ pub(crate) struct Experiment {
     pub(crate) place: String,
     /// What is measured, in a sentence without full stop.
     pub(crate) shows: String,
-    pub(crate) here: Here,
+    pub(crate) measurement: Measurement,
 }
 
 /// How an experiment is measured here.
-pub(crate) enum Here {
+pub(crate) enum Measurement {
     /// Its claims are computed from the records of `runs`.
-    Measured { runs: Vec<Run>, claims: Vec<Claim> },
+    Claims { runs: Vec<Run>, claims: Vec<Claim> },
     /// It is compared with no paper.
-    Tabled { runs: Vec<Run>, layout: Layout },
+    Table { runs: Vec<Run>, layout: Layout },
     /// It cannot be measured, or not yet: why, in a sentence.
-    Not(String),
+    Missing(String),
 }
 
 impl Experiment {
     /// The names of the figures that its tables or claims need.
     pub(crate) fn figures(&self) -> Vec<&str> {
-        match &self.here {
-            Here::Measured { claims, .. } => claims.iter().flat_map(Claim::figures).collect(),
-            Here::Tabled { layout, .. } => layout.figures(),
-            Here::Not(_) => Vec::new(),
+        match &self.measurement {
+            Measurement::Claims { claims, .. } => claims.iter().flat_map(Claim::figures).collect(),
+            Measurement::Table { layout, .. } => layout.figures(),
+            Measurement::Missing(_) => Vec::new(),
         }
     }
 
     pub(crate) fn runs(&self) -> &[Run] {
-        match &self.here {
-            Here::Measured { runs, .. } | Here::Tabled { runs, .. } => runs,
-            Here::Not(_) => &[],
+        match &self.measurement {
+            Measurement::Claims { runs, .. } | Measurement::Table { runs, .. } => runs,
+            Measurement::Missing(_) => &[],
         }
     }
 }
 
-/// Whose figure is compared with the paper's.
+/// What a figure that is compared with the paper's is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Whose {
+pub(crate) enum Subject {
     /// The published system, built of Springbloom's parts.
     Published,
     Springbloom,
@@ -55,7 +55,7 @@ pub(crate) enum Whose {
     Setting,
 }
 
-impl Whose {
+impl Subject {
     /// All, in the order in which they are shown.
     pub(crate) const ALL: [Self; 3] = [Self::Setting, Self::Published, Self::Springbloom];
 
@@ -68,9 +68,9 @@ impl Whose {
     }
 }
 
-/// What it means that a figure holds.
+/// How far our figure may be from the paper's.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Holds {
+pub(crate) enum Tolerance {
     /// Ours is at least the paper's least.
     AtLeast,
     /// Ours is at most the paper's greatest.
@@ -81,7 +81,7 @@ pub(crate) enum Holds {
 
 /// How figures are shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Shown {
+pub(crate) enum Format {
     /// `2.08 times`
     Times,
     /// `59.1%`
@@ -90,7 +90,7 @@ pub(crate) enum Shown {
     Number(String),
 }
 
-impl Shown {
+impl Format {
     pub(crate) fn text(&self, value: f64) -> String {
         let digits = if value.abs() >= 100.0 { 0 } else { 2 };
         match self {
@@ -105,11 +105,11 @@ impl Shown {
 pub(crate) struct Claim {
     /// What the figure is, without full stop.
     pub(crate) says: String,
-    pub(crate) whose: Whose,
+    pub(crate) subject: Subject,
     /// The least and the greatest value that the paper gives.
     pub(crate) paper: (f64, f64),
-    pub(crate) shown: Shown,
-    pub(crate) holds: Holds,
+    pub(crate) format: Format,
+    pub(crate) tolerance: Tolerance,
     /// Whether times were measured, which other work on the machine changes.
     pub(crate) is_timed: bool,
     pub(crate) ours: Formula,
@@ -139,7 +139,7 @@ impl Claim {
 
     /// `2.08 times`, or `2.08 times to 2.17 times`.
     pub(crate) fn paper_text(&self) -> String {
-        let [least, greatest] = [self.paper.0, self.paper.1].map(|value| self.shown.text(value));
+        let [least, greatest] = [self.paper.0, self.paper.1].map(|value| self.format.text(value));
         if least == greatest { least } else { format!("{least} to {greatest}") }
     }
 }

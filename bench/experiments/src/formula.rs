@@ -6,7 +6,7 @@
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::lab::Lab;
+use crate::record_store::RecordStore;
 use crate::run::run_name;
 
 /// Computes a figure from records.
@@ -36,18 +36,18 @@ impl Formula {
     }
 
     /// Its value; none if a figure is missing.
-    pub(crate) fn value(&self, lab: &Lab) -> Option<f64> {
+    pub(crate) fn value(&self, store: &RecordStore) -> Option<f64> {
         match self {
             Self::Number(number) => Some(*number),
             Self::Point(Point { run, name, of }) => match name.strip_prefix("settings.") {
-                Some(setting) => lab.get(run)?.settings.get(setting)?.as_f64(),
+                Some(setting) => store.get(run)?.settings.get(setting)?.as_f64(),
                 None => {
                     let of: Vec<_> = of.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-                    Some(lab.get(run)?.figure(name, &of)?.value)
+                    Some(store.get(run)?.figure(name, &of)?.value)
                 }
             },
             Self::Both(one, sign, other) => {
-                let (one, other) = (one.value(lab)?, other.value(lab)?);
+                let (one, other) = (one.value(store)?, other.value(store)?);
                 Some(match sign {
                     '+' => one + other,
                     '-' => one - other,
@@ -56,7 +56,8 @@ impl Formula {
                 })
             }
             Self::Range(formulas) => {
-                let values = formulas.iter().map(|formula| formula.value(lab)).collect::<Option<Vec<_>>>()?;
+                let values =
+                    formulas.iter().map(|formula| formula.value(store)).collect::<Option<Vec<_>>>()?;
                 let (least, most) = (
                     values.iter().copied().fold(f64::MAX, f64::min),
                     values.iter().copied().fold(0.0, f64::max),
@@ -170,14 +171,14 @@ mod tests {
         let of = |config: &str| labels([("config", config.to_owned()), ("threads", "4".to_owned())]);
         let figures = [("a:1", 2.0), ("b:1@x=1", 8.0)]
             .map(|(config, value)| Figure::new("reads", of(config), value, Unit::Count));
-        let mut lab = Lab::default();
-        lab.put(
+        let mut store = RecordStore::default();
+        store.put(
             "one",
             Clock::start()
                 .finish(vec![], 1, &serde_json::json!({"ops": 10}), figures.into())
                 .expect("a record"),
         );
-        let value = |text| Formula::parse(text, "one", "threads=4").expect(text).value(&lab);
+        let value = |text| Formula::parse(text, "one", "threads=4").expect(text).value(&store);
         for (text, expected) in [
             ("1 - 2 * 3 / (4 - 1)", Some(-1.0)),
             ("reads[b:1@x=1] / reads[a:1]", Some(4.0)),

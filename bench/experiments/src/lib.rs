@@ -2,7 +2,7 @@
 //!
 //! - `catalogue`: the experiments, from `catalogue/`: what each paper reports and how it is measured here;
 //! - `experiment`, `run`, `formula`: what an experiment is made of;
-//! - `lab`: the records of runs, in a folder; `former_names`: what they call otherwise;
+//! - `record_store`: the records of runs, in a folder; `former_names`: what they call otherwise;
 //! - `verdict`: whether what the paper reports holds;
 //! - `tables`: what is compared with no paper;
 //! - `reproduce`: `springbloom reproduce`;
@@ -14,9 +14,9 @@ mod catalogue;
 mod experiment;
 mod former_names;
 mod formula;
-mod lab;
 mod markdown;
 mod reason;
+mod record_store;
 mod report;
 mod reproduce;
 mod run;

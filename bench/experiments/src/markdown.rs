@@ -8,9 +8,9 @@ use springbloom_console::bad_input;
 use springbloom_records::{Record, distinct};
 
 use crate::catalogue;
-use crate::experiment::{Experiment, Here, Whose};
-use crate::lab::{Lab, commits};
+use crate::experiment::{Experiment, Measurement, Subject};
 use crate::reason::{Reason, told};
+use crate::record_store::{RecordStore, commits};
 use crate::tables::{Table, shown};
 use crate::verdict::judge;
 
@@ -21,18 +21,19 @@ const CLOSE: &str = "-->";
 const END: &str = "<!-- end of record -->";
 
 /// The table that `id` names, with a line for how it was measured; none if it has no records.
-pub(crate) fn table(id: &str, lab: &Lab) -> Result<Option<String>> {
+pub(crate) fn table(id: &str, store: &RecordStore) -> Result<Option<String>> {
     if id == VERDICTS {
-        return verdicts(lab).map(Some);
+        return verdicts(store).map(Some);
     }
     let experiments = catalogue::named(&[id.to_owned()])?;
-    let Some(Experiment { here: Here::Tabled { runs, layout }, .. }) = experiments.first() else {
+    let Some(Experiment { measurement: Measurement::Table { runs, layout }, .. }) = experiments.first()
+    else {
         return Err(bad_input(format!(
             "{id} has no table: {VERDICTS} has a line for it, and `springbloom reproduce --no-run {id}` its figures"
         )));
     };
-    let records: Vec<&Record> = runs.iter().filter_map(|run| lab.get(&run.name)).collect();
-    let table = || format!("{}\n{}\n", Table::of(layout, runs, lab), how(&records));
+    let records: Vec<&Record> = runs.iter().filter_map(|run| store.get(&run.name)).collect();
+    let table = || format!("{}\n{}\n", Table::of(layout, runs, store), how(&records));
     Ok((!records.is_empty()).then(table))
 }
 
@@ -40,7 +41,7 @@ pub(crate) fn table(id: &str, lab: &Lab) -> Result<Option<String>> {
 ///
 /// # Errors
 /// No table, one without a name or an end, an unknown id.
-pub(crate) fn update(text: &str, lab: &Lab) -> Result<(String, Vec<String>)> {
+pub(crate) fn update(text: &str, store: &RecordStore) -> Result<(String, Vec<String>)> {
     if !text.contains(BEGIN) {
         return Err(bad_input(format!(
             "it has no table: expected {BEGIN} ID {CLOSE} before one, and {END} after it"
@@ -48,7 +49,7 @@ pub(crate) fn update(text: &str, lab: &Lab) -> Result<(String, Vec<String>)> {
     }
     let (mut updated, mut done, mut kept) = (String::new(), 0, Vec::new());
     while let Some(Place { line, id, old }) = Place::next(text, done)? {
-        let table = table(id, lab).with_context(|| format!("line {line}"))?;
+        let table = table(id, store).with_context(|| format!("line {line}"))?;
         if let Some(table) = table {
             updated.push_str(&text[done..old.start]);
             updated.push('\n');
@@ -98,18 +99,18 @@ impl<'a> Place<'a> {
 }
 
 /// The table of all verdicts. Each kind of reason is written once, below the table, and rows have its number.
-fn verdicts(lab: &Lab) -> Result<String> {
+fn verdicts(store: &RecordStore) -> Result<String> {
     let mut text =
         "| experiment | what | as published | Springbloom | why |\n|---|---|---|---|---|\n".to_owned();
     let mut reasons: Vec<Reason> = Vec::new();
-    for Experiment { id, shows, here, .. } in catalogue::experiments() {
-        let Here::Measured { claims, .. } = here else { continue };
-        let judged = judge(claims, lab);
-        let of = |whose| judged.count_of(whose).map(|count| count.to_string());
-        let setting = || of(Whose::Setting).map(|count| format!("setting: {count}"));
-        let published = of(Whose::Published).or_else(setting).unwrap_or_else(|| "-".to_owned());
-        let ours = of(Whose::Springbloom).unwrap_or_else(|| "-".to_owned());
-        let why = judged.reasons;
+    for Experiment { id, shows, measurement, .. } in catalogue::experiments() {
+        let Measurement::Claims { claims, .. } = measurement else { continue };
+        let of_claims = judge(claims, store);
+        let of = |subject| of_claims.count_of(subject).map(|count| count.to_string());
+        let setting = || of(Subject::Setting).map(|count| format!("setting: {count}"));
+        let published = of(Subject::Published).or_else(setting).unwrap_or_else(|| "-".to_owned());
+        let ours = of(Subject::Springbloom).unwrap_or_else(|| "-".to_owned());
+        let why = of_claims.reasons;
         reasons.extend(why.clone());
         let kinds = distinct(reasons.iter().map(|reason| reason.kind().0));
         let number =
@@ -138,8 +139,8 @@ mod tests {
 
     use super::*;
 
-    fn lab() -> Lab {
-        let mut lab = Lab::default();
+    fn store() -> RecordStore {
+        let mut store = RecordStore::default();
         let of = || labels([("config", "elastic:4".to_owned()), ("threads", "1".to_owned())]);
         let figures = vec![
             Figure::new("wasted_reads_per_get", of(), 0.05, Unit::PerLookup).between(0.04, 0.06),
@@ -147,15 +148,15 @@ mod tests {
         ];
         let record =
             Clock::start().finish(vec!["springbloom".to_owned()], 1, &(), figures).expect("a record");
-        lab.put("memory", record);
-        lab
+        store.put("memory", record);
+        store
     }
 
     #[test]
     fn tables_of_documents_are_written_anew_and_stay() {
         let old = "# Title\n\n<!-- record: memory -->\n| old |\n<!-- end of record -->\n\nText.\n";
-        let lab = lab();
-        let (new, kept) = update(old, &lab).expect("update");
+        let store = store();
+        let (new, kept) = update(old, &store).expect("update");
         assert!(kept.is_empty(), "{kept:?}");
         assert!(
             new.contains("| **Springbloom**, 4 bits (`elastic:4`) | 2 KiB | 0.050 (0.040-0.060) |"),
@@ -164,18 +165,19 @@ mod tests {
         assert!(!new.contains("old"), "{new}");
         assert!(new.starts_with("# Title\n\n<!-- record: memory -->\n| filter"), "{new}");
         assert!(new.ends_with(".\n<!-- end of record -->\n\nText.\n"), "{new}");
-        assert_eq!(update(&new, &lab).expect("again").0, new);
+        assert_eq!(update(&new, &store).expect("again").0, new);
         let other = "<!-- record: popularity -->\n| old |\n<!-- end of record -->\n".to_owned();
-        assert_eq!(update(&other, &lab).expect("no records"), (other, vec!["popularity".to_owned()]));
-        let error = update(&format!("{old}\n<!-- record: memory -->\n| old |\n"), &lab).expect_err("no end");
+        assert_eq!(update(&other, &store).expect("no records"), (other, vec!["popularity".to_owned()]));
+        let error =
+            update(&format!("{old}\n<!-- record: memory -->\n| old |\n"), &store).expect_err("no end");
         assert_eq!(error.to_string(), format!("line 9: <!-- record: memory -->: expected {END} after it"));
-        let error = update("# Title\n", &lab).expect_err("no table").to_string();
+        let error = update("# Title\n", &store).expect_err("no table").to_string();
         assert!(error.contains("it has no table: expected <!-- record: ID -->"), "{error}");
         let swallows = format!("<!-- record: memory -->\n| old |\n\nText.\n\n{old}");
-        let error = update(&swallows, &lab).expect_err("no end before the next table");
+        let error = update(&swallows, &store).expect_err("no end before the next table");
         assert_eq!(error.to_string(), format!("line 1: <!-- record: memory -->: expected {END} after it"));
         let unknown = old.replace("memory", "atc19-fig99");
-        let error = format!("{:#}", update(&unknown, &lab).expect_err("unknown"));
+        let error = format!("{:#}", update(&unknown, &store).expect_err("unknown"));
         assert!(error.starts_with("line 3: there is no experiment"), "{error}");
     }
 
@@ -190,16 +192,16 @@ mod tests {
             ("<!-- record: memory", "line 2: <!-- record: memory: expected --> at its end"),
         ] {
             let text = format!("Text.\n{marker}\n| old |\n<!-- end of record -->\n");
-            let error = update(&text, &lab()).expect_err(marker).to_string();
+            let error = update(&text, &store()).expect_err(marker).to_string();
             assert!(error.starts_with(message), "{error}");
         }
     }
 
     #[test]
     fn every_comparison_with_a_paper_has_a_line_among_the_verdicts() {
-        let text = table(VERDICTS, &lab()).expect("verdicts").expect("always there");
-        for Experiment { id, here, .. } in catalogue::experiments() {
-            let is_judged = matches!(here, Here::Measured { .. });
+        let text = table(VERDICTS, &store()).expect("verdicts").expect("always there");
+        for Experiment { id, measurement, .. } in catalogue::experiments() {
+            let is_judged = matches!(measurement, Measurement::Claims { .. });
             assert_eq!(text.contains(&format!("| `{id}` |")), is_judged, "{id}");
         }
         let (rows, reasons) = text.split_once("\n\n").expect("reasons below the table");
@@ -209,9 +211,9 @@ mod tests {
 
     #[test]
     fn what_was_not_measured_has_no_table() {
-        assert_eq!(table("popularity", &lab()).expect("known"), None);
-        let error = table("atc19-intro", &lab()).expect_err("figures with those of a paper").to_string();
+        assert_eq!(table("popularity", &store()).expect("known"), None);
+        let error = table("atc19-intro", &store()).expect_err("figures with those of a paper").to_string();
         assert!(error.contains("reproduce --no-run atc19-intro"), "{error}");
-        assert!(table("atc19-fig99", &lab()).is_err());
+        assert!(table("atc19-fig99", &store()).is_err());
     }
 }

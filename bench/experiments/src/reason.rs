@@ -1,17 +1,17 @@
 //! Why figures do not hold, in words.
 
-use crate::experiment::Shown;
+use crate::experiment::Format;
 use springbloom_records::distinct;
 
 /// Why a figure does not hold.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Reason {
     /// No filter reaches it in this tree: what one that is never wrong would reach.
-    Limit { most: f64, shown: Shown },
+    Limit { most: f64, format: Format },
     /// Filters might reach it, if they leave at most this share of the wasted reads of `bloom:4`.
     Left { share: f64 },
     /// It is a time, and the reads that were counted say that it holds.
-    Counted { reads: f64, shown: Shown },
+    Counted { reads: f64, format: Format },
     /// Found out by a measurement of its own.
     Known(String),
 }
@@ -19,21 +19,21 @@ pub(crate) enum Reason {
 impl Reason {
     /// Says it for all of a kind, whose values go from `least` to `most`.
     fn said(&self, least: f64, most: f64) -> String {
-        let range = |shown: &Shown| {
-            let [least, most] = [least, most].map(|value| shown.text(value));
+        let range = |format: &Format| {
+            let [least, most] = [least, most].map(|value| format.text(value));
             if least == most { least } else { format!("{least} to {most}") }
         };
         match self {
-            Self::Limit { shown, .. } => format!(
+            Self::Limit { format, .. } => format!(
                 "no filter saves that many reads in this tree: without any wasted read it would be {}",
-                range(shown)
+                range(format)
             ),
             Self::Left { .. } => format!(
                 "to reach the paper's figure in this tree, at most {} of the other filter's wasted reads may be left",
-                range(&Shown::Percent)
+                range(&Format::Percent)
             ),
-            Self::Counted { shown, .. } => {
-                format!("by times alone: counted in reads it is {}, which holds", range(shown))
+            Self::Counted { format, .. } => {
+                format!("by times alone: counted in reads it is {}, which holds", range(format))
             }
             Self::Known(text) => text.clone(),
         }
@@ -42,9 +42,9 @@ impl Reason {
     /// What it has in common with others, and its value.
     pub(crate) fn kind(&self) -> (String, f64) {
         match self {
-            Self::Limit { most, shown } => (format!("limit {shown:?}"), *most),
+            Self::Limit { most, format } => (format!("limit {format:?}"), *most),
             Self::Left { share } => ("left".to_owned(), *share),
-            Self::Counted { reads, shown } => (format!("counted {shown:?}"), *reads),
+            Self::Counted { reads, format } => (format!("counted {format:?}"), *reads),
             Self::Known(text) => (text.clone(), 0.0),
         }
     }
@@ -68,9 +68,9 @@ mod tests {
 
     #[test]
     fn reasons_of_a_kind_are_one_sentence_with_the_range_of_their_values() {
-        let limit = |most| Reason::Limit { most, shown: Shown::Percent };
+        let limit = |most| Reason::Limit { most, format: Format::Percent };
         let known = || Reason::Known("the disk is slow".to_owned());
-        let reads = Reason::Counted { reads: 2.5, shown: Shown::Times };
+        let reads = Reason::Counted { reads: 2.5, format: Format::Times };
         assert_eq!(
             told(&[limit(0.55), known(), limit(0.35), reads, known(), limit(0.4)]),
             [

@@ -8,8 +8,8 @@ use clap::Args;
 use springbloom_console::{bad_input, output};
 use springbloom_records::{require_regular, write_whole};
 
-use crate::lab::Lab;
 use crate::markdown;
+use crate::record_store::RecordStore;
 use crate::reproduce::records_folder;
 use crate::run::Size;
 
@@ -36,8 +36,8 @@ impl Report {
     pub fn run(&self) -> Result<()> {
         let folder = records_folder(self.records.as_deref())?;
         let size = if self.quick { Size::Quick } else { Size::Full };
-        let lab = if folder.is_dir() { Lab::read(&folder, size)? } else { Lab::default() };
-        if lab.is_empty() {
+        let store = if folder.is_dir() { RecordStore::read(&folder, size)? } else { RecordStore::default() };
+        if store.is_empty() {
             return Err(bad_input(format!(
                 "{} has no records of {} runs: run `springbloom reproduce`, name another folder with --records, or quick runs with --quick",
                 folder.display(),
@@ -45,7 +45,7 @@ impl Report {
             )));
         }
         if let Some(id) = &self.markdown {
-            let table = markdown::table(id, &lab)?
+            let table = markdown::table(id, &store)?
                 .ok_or_else(|| bad_input(format!("{id} has no records: run `springbloom reproduce {id}`")))?;
             return output::report(|out| Ok(std::io::Write::write_all(out, table.as_bytes())?));
         }
@@ -53,7 +53,7 @@ impl Report {
             require_regular(document, "a Markdown document")?;
             let text = fs::read_to_string(document)
                 .with_context(|| format!("cannot read {}", document.display()))?;
-            let (text, kept) = markdown::update(&text, &lab)
+            let (text, kept) = markdown::update(&text, &store)
                 .with_context(|| format!("cannot update {}", document.display()))?;
             for id in kept {
                 output::warn(format_args!("{id} has no records: its table stays as it is"));

@@ -13,7 +13,7 @@ use springbloom_console::output;
 use springbloom_records::{Build, Record};
 
 use crate::catalogue;
-use crate::lab::{self, Lab};
+use crate::record_store::{self, RecordStore};
 use crate::run::{Run, Size};
 pub(crate) use folders::records_folder;
 use runner::Runner;
@@ -72,7 +72,7 @@ impl Reproduce {
         } else {
             let records = folders::make_records_folder(self.records.as_deref())?;
             folders::require_writable(&records)?;
-            lab::tidy(
+            record_store::tidy(
                 &records,
                 &catalogue::runs(&catalogue::experiments().iter().collect::<Vec<_>>()),
                 size,
@@ -80,11 +80,11 @@ impl Reproduce {
             )?;
             (records, Some(Runner::new(folders::make_databases_folder(self.dir.as_deref())?, size)?))
         };
-        let mut lab = Lab::read(&records, size)?;
+        let mut store = RecordStore::read(&records, size)?;
         let runs = catalogue::runs(&experiments);
         let (mut failed, started) = (Vec::new(), Instant::now());
         for (at, run) in runs.iter().enumerate() {
-            if let Some(kept) = lab.get(&run.name).filter(|kept| self.is_current(kept, run, size)) {
+            if let Some(kept) = store.get(&run.name).filter(|kept| self.is_current(kept, run, size)) {
                 output::tell(format_args!(
                     "{}: kept from {} at {}",
                     run.name,
@@ -102,11 +102,11 @@ impl Reproduce {
                 ));
                 let measured = runner.run(run).and_then(|record| {
                     let record = record.compact(&catalogue::figures_of(run));
-                    lab::save(&records, run, size, &record)?;
+                    record_store::save(&records, run, size, &record)?;
                     Ok(record)
                 });
                 match measured {
-                    Ok(record) => lab.put(&run.name, record),
+                    Ok(record) => store.put(&run.name, record),
                     Err(error) => {
                         output::warn(format_args!("{}: {error:#}", run.name));
                         failed.push(run.name.as_str());
@@ -118,7 +118,7 @@ impl Reproduce {
                 output::warn(format_args!("{error:#}"));
             }
         }
-        print::verdicts(&experiments, &lab)?;
+        print::verdicts(&experiments, &store)?;
         if failed.is_empty() {
             return Ok(());
         }

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use crate::experiment::{Claim, Holds, Shown, Whose};
+use crate::experiment::{Claim, Format, Subject, Tolerance};
 use crate::formula::Formula;
-use crate::lab::Lab;
 use crate::reason::{Reason, told};
+use crate::record_store::RecordStore;
 
 /// A claim with our figure.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,16 +49,16 @@ impl fmt::Display for Count {
 
 /// What is known of an experiment's claims.
 #[derive(Debug)]
-pub(crate) struct Judged {
+pub(crate) struct Verdicts {
     /// In the order of the claims.
     pub(crate) findings: Vec<Option<Finding>>,
     /// How many claims of each kind hold.
-    counts: [(Whose, Count); 3],
+    counts: [(Subject, Count); 3],
     /// Why some do not hold.
     pub(crate) reasons: Vec<Reason>,
 }
 
-impl Judged {
+impl Verdicts {
     /// `holds in 3 of 4`.
     pub(crate) fn text(&self) -> String {
         match Count::of(self.findings.iter()) {
@@ -68,19 +68,19 @@ impl Judged {
     }
 
     /// Of the claims of one kind; none if there are none.
-    pub(crate) fn count_of(&self, whose: Whose) -> Option<Count> {
-        self.counts.into_iter().find(|(of, count)| *of == whose && count.all > 0).map(|(_, count)| count)
+    pub(crate) fn count_of(&self, subject: Subject) -> Option<Count> {
+        self.counts.into_iter().find(|(of, count)| *of == subject && count.all > 0).map(|(_, count)| count)
     }
 }
 
 /// Whether our figure reaches what it must, and what that is, such as `at least 2.08 times`.
 fn bound(claim: &Claim, ours: f64) -> (bool, String) {
     let (least, greatest) = claim.paper;
-    let text = |value| claim.shown.text(value);
-    match claim.holds {
-        Holds::AtLeast => (ours >= least, format!("at least {}", text(least))),
-        Holds::AtMost => (ours <= greatest, format!("at most {}", text(greatest))),
-        Holds::Within(factor) => {
+    let text = |value| claim.format.text(value);
+    match claim.tolerance {
+        Tolerance::AtLeast => (ours >= least, format!("at least {}", text(least))),
+        Tolerance::AtMost => (ours <= greatest, format!("at most {}", text(greatest))),
+        Tolerance::Within(factor) => {
             let nearest = ours.clamp(least, greatest);
             let holds = (1.0 / factor..=factor).contains(&(ours / nearest));
             (holds, format!("within a factor of {factor} of {}", text(nearest)))
@@ -89,29 +89,29 @@ fn bound(claim: &Claim, ours: f64) -> (bool, String) {
 }
 
 /// Why a claim does not hold.
-fn reasons_of(claim: &Claim, least: f64, lab: &Lab) -> Vec<Reason> {
-    let value = |formula: &Option<Formula>| formula.as_ref().and_then(|formula| formula.value(lab));
-    let shown = || claim.shown.clone();
-    let limit = value(&claim.limit).filter(|_| claim.holds == Holds::AtLeast);
+fn reasons_of(claim: &Claim, least: f64, store: &RecordStore) -> Vec<Reason> {
+    let value = |formula: &Option<Formula>| formula.as_ref().and_then(|formula| formula.value(store));
+    let format = || claim.format.clone();
+    let limit = value(&claim.limit).filter(|_| claim.tolerance == Tolerance::AtLeast);
     if let Some(most) = limit.filter(|limit| *limit < least) {
-        return vec![Reason::Limit { most, shown: shown() }];
+        return vec![Reason::Limit { most, format: format() }];
     }
     if let Some(reads) = value(&claim.counted).filter(|counted| bound(claim, *counted).0) {
-        return vec![Reason::Counted { reads, shown: shown() }];
+        return vec![Reason::Counted { reads, format: format() }];
     }
     let known = (!claim.otherwise.is_empty()).then_some(Reason::Known(claim.otherwise.clone()));
     let left = limit.map(|limit| {
-        let saved = |figure: f64| if claim.shown == Shown::Percent { figure } else { 1.0 - 1.0 / figure };
+        let saved = |figure: f64| if claim.format == Format::Percent { figure } else { 1.0 - 1.0 / figure };
         Reason::Left { share: 1.0 - saved(least) / saved(limit) }
     });
     left.into_iter().chain(known).collect()
 }
 
 /// The claim from the records; `None` if figures are missing.
-pub(crate) fn finding(claim: &Claim, lab: &Lab) -> Option<Finding> {
-    let ours = claim.ours.value(lab).filter(|ours| ours.is_finite())?;
+pub(crate) fn finding(claim: &Claim, store: &RecordStore) -> Option<Finding> {
+    let ours = claim.ours.value(store).filter(|ours| ours.is_finite())?;
     let ((holds, why), (least, _)) = (bound(claim, ours), claim.paper);
-    let reasons = if holds { Vec::new() } else { reasons_of(claim, least, lab) };
+    let reasons = if holds { Vec::new() } else { reasons_of(claim, least, store) };
     let why = match told(&reasons).join("; ") {
         _ if holds => format!("it is {why}"),
         known if known.is_empty() => format!("it is not {why}"),
@@ -121,12 +121,12 @@ pub(crate) fn finding(claim: &Claim, lab: &Lab) -> Option<Finding> {
 }
 
 /// Judges the claims of an experiment.
-pub(crate) fn judge(claims: &[Claim], lab: &Lab) -> Judged {
-    let findings: Vec<_> = claims.iter().map(|claim| finding(claim, lab)).collect();
-    let of = |whose| claims.iter().zip(&findings).filter(move |(claim, _)| claim.whose == whose);
-    let counts = Whose::ALL.map(|whose| (whose, Count::of(of(whose).map(|(_, finding)| finding))));
+pub(crate) fn judge(claims: &[Claim], store: &RecordStore) -> Verdicts {
+    let findings: Vec<_> = claims.iter().map(|claim| finding(claim, store)).collect();
+    let of = |subject| claims.iter().zip(&findings).filter(move |(claim, _)| claim.subject == subject);
+    let counts = Subject::ALL.map(|subject| (subject, Count::of(of(subject).map(|(_, finding)| finding))));
     let reasons = findings.iter().flatten().flat_map(|finding| finding.reasons.clone()).collect();
-    Judged { findings, counts, reasons }
+    Verdicts { findings, counts, reasons }
 }
 
 #[cfg(test)]
@@ -138,13 +138,13 @@ mod tests {
         Formula::parse(&text, "", "").expect("a formula")
     }
 
-    fn of(whose: Whose, paper: (f64, f64), ours: Option<f64>) -> Claim {
+    fn of(subject: Subject, paper: (f64, f64), ours: Option<f64>) -> Claim {
         Claim {
             says: "it".to_owned(),
-            whose,
+            subject,
             paper,
-            shown: Shown::Times,
-            holds: Holds::AtLeast,
+            format: Format::Times,
+            tolerance: Tolerance::AtLeast,
             is_timed: false,
             ours: formula(ours),
             limit: None,
@@ -153,38 +153,38 @@ mod tests {
         }
     }
 
-    fn found(paper: (f64, f64), holds: Holds, ours: f64) -> Finding {
-        let claim = Claim { holds, ..of(Whose::Springbloom, paper, Some(ours)) };
-        finding(&claim, &Lab::default()).expect("a finding")
+    fn found(paper: (f64, f64), tolerance: Tolerance, ours: f64) -> Finding {
+        let claim = Claim { tolerance, ..of(Subject::Springbloom, paper, Some(ours)) };
+        finding(&claim, &RecordStore::default()).expect("a finding")
     }
 
     #[test]
     fn bounds() {
-        assert!(found((2.0, 3.0), Holds::AtLeast, 2.0).holds);
-        assert!(!found((2.0, 3.0), Holds::AtLeast, 1.9).holds);
-        assert!(found((2.0, 3.0), Holds::AtMost, 3.0).holds);
-        assert!(!found((2.0, 3.0), Holds::AtMost, 3.1).holds);
+        assert!(found((2.0, 3.0), Tolerance::AtLeast, 2.0).holds);
+        assert!(!found((2.0, 3.0), Tolerance::AtLeast, 1.9).holds);
+        assert!(found((2.0, 3.0), Tolerance::AtMost, 3.0).holds);
+        assert!(!found((2.0, 3.0), Tolerance::AtMost, 3.1).holds);
         for (ours, holds) in [(1.0, false), (1.7, true), (2.5, true), (3.6, true), (3.7, false)] {
-            assert_eq!(found((2.0, 3.0), Holds::Within(1.2), ours).holds, holds, "{ours}");
+            assert_eq!(found((2.0, 3.0), Tolerance::Within(1.2), ours).holds, holds, "{ours}");
         }
-        let low = found((2.0, 3.0), Holds::AtLeast, 1.0);
+        let low = found((2.0, 3.0), Tolerance::AtLeast, 1.0);
         assert_eq!(low.why, "it is not at least 2.00 times: the disk is slow");
     }
 
-    fn judged(claims: &[Claim]) -> Judged {
-        judge(claims, &Lab::default())
+    fn verdicts(claims: &[Claim]) -> Verdicts {
+        judge(claims, &RecordStore::default())
     }
 
-    fn claim(whose: Whose, ours: Option<f64>) -> Claim {
-        Claim { shown: Shown::Percent, ..of(whose, (1.0, 1.0), ours) }
+    fn claim(subject: Subject, ours: Option<f64>) -> Claim {
+        Claim { format: Format::Percent, ..of(subject, (1.0, 1.0), ours) }
     }
 
     #[test]
     fn what_no_filter_could_reach_is_said() {
         let reason = |limit: f64| {
-            let claim = of(Whose::Springbloom, (2.0, 2.0), Some(1.5));
+            let claim = of(Subject::Springbloom, (2.0, 2.0), Some(1.5));
             let claim = Claim { limit: Some(formula(Some(limit))), ..claim };
-            told(&finding(&claim, &Lab::default()).expect("a finding").reasons)
+            told(&finding(&claim, &RecordStore::default()).expect("a finding").reasons)
         };
         assert!(
             reason(1.7)[0].contains("without any wasted read it would be 1.70 times"),
@@ -198,9 +198,9 @@ mod tests {
     #[test]
     fn what_counts_say_of_a_time_is_said_if_it_holds() {
         let reason = |counted: f64| {
-            let claim = of(Whose::Springbloom, (2.0, 2.0), Some(1.5));
+            let claim = of(Subject::Springbloom, (2.0, 2.0), Some(1.5));
             let claim = Claim { is_timed: true, counted: Some(formula(Some(counted))), ..claim };
-            told(&finding(&claim, &Lab::default()).expect("a finding").reasons)
+            told(&finding(&claim, &RecordStore::default()).expect("a finding").reasons)
         };
         assert!(reason(2.5)[0].contains("counted in reads it is 2.50 times"), "{:?}", reason(2.5));
         assert_eq!(reason(1.9), ["the disk is slow"]);
@@ -209,8 +209,8 @@ mod tests {
     #[test]
     fn claims_that_hold_are_counted() {
         let of = |ours: &[Option<f64>]| {
-            let claims: Vec<_> = ours.iter().map(|&ours| claim(Whose::Setting, ours)).collect();
-            judged(&claims).text()
+            let claims: Vec<_> = ours.iter().map(|&ours| claim(Subject::Setting, ours)).collect();
+            verdicts(&claims).text()
         };
         for (ours, text) in [
             (&[Some(1.0), Some(2.0)][..], "holds in 2 of 2"),
@@ -224,15 +224,15 @@ mod tests {
 
     #[test]
     fn the_published_system_and_ours_are_counted_apart() {
-        let judged = judged(&[
-            claim(Whose::Published, Some(0.5)),
-            claim(Whose::Springbloom, Some(2.0)),
-            claim(Whose::Published, Some(0.2)),
+        let verdicts = verdicts(&[
+            claim(Subject::Published, Some(0.5)),
+            claim(Subject::Springbloom, Some(2.0)),
+            claim(Subject::Published, Some(0.2)),
         ]);
-        let text = |whose| judged.count_of(whose).map(|count| count.to_string());
-        assert_eq!(text(Whose::Published).as_deref(), Some("0 of 2"));
-        assert_eq!(text(Whose::Springbloom).as_deref(), Some("1 of 1"));
-        assert_eq!(text(Whose::Setting), None);
-        assert_eq!(told(&judged.reasons), ["the disk is slow"]);
+        let text = |subject| verdicts.count_of(subject).map(|count| count.to_string());
+        assert_eq!(text(Subject::Published).as_deref(), Some("0 of 2"));
+        assert_eq!(text(Subject::Springbloom).as_deref(), Some("1 of 1"));
+        assert_eq!(text(Subject::Setting), None);
+        assert_eq!(told(&verdicts.reasons), ["the disk is slow"]);
     }
 }

@@ -70,7 +70,7 @@ pub(super) struct ClaimEntry {
     pub(super) kind: Option<String>,
     pub(super) with: Row,
     pub(super) says: String,
-    pub(super) whose: Option<String>,
+    pub(super) subject: Option<String>,
     /// A figure, or the least and the greatest: `1.39..2.20`.
     pub(super) paper: String,
     /// What figures in formulas are of, where they do not say it themselves.
@@ -78,9 +78,9 @@ pub(super) struct ClaimEntry {
     pub(super) of: String,
     pub(super) ours: Option<String>,
     /// `times`, `percent`, or `number` with a unit.
-    pub(super) form: Option<String>,
+    pub(super) format: Option<String>,
     /// `at least`, `at most`, or `within` a factor.
-    pub(super) holds: Option<String>,
+    pub(super) tolerance: Option<String>,
     pub(super) timed: Option<bool>,
     pub(super) limit: Option<String>,
     pub(super) counted: Option<String>,

@@ -69,7 +69,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::experiment::Here;
+    use crate::experiment::Measurement;
     use crate::run::{Program, Size};
     use crate::tables::Layout;
 
@@ -122,12 +122,12 @@ mod tests {
     #[test]
     fn what_is_not_measured_says_why() {
         for experiment in experiments() {
-            match &experiment.here {
-                Here::Not(why) => assert!(why.len() > 20, "{}: {why}", experiment.id),
-                Here::Measured { runs, claims } => {
+            match &experiment.measurement {
+                Measurement::Missing(why) => assert!(why.len() > 20, "{}: {why}", experiment.id),
+                Measurement::Claims { runs, claims } => {
                     assert!(!runs.is_empty() && !claims.is_empty(), "{}", experiment.id);
                 }
-                Here::Tabled { runs, layout } => {
+                Measurement::Table { runs, layout } => {
                     assert!(!runs.is_empty(), "{} has no runs", experiment.id);
                     if let Layout::Runs { labels, .. } = layout {
                         assert!(labels.is_empty() || labels.len() == runs.len(), "{}", experiment.id);

@@ -7,8 +7,9 @@ use springbloom_records::distinct;
 
 use super::file::{ClaimEntry, ExperimentEntry, File, RunEntry};
 use super::template::{Row, combinations, filled, flags};
-use crate::experiment::{Claim, Experiment, Here, Holds, Shown, Whose};
+use crate::experiment::{Claim, Experiment, Format, Measurement, Subject, Tolerance};
 use crate::formula::Formula;
+use crate::record_store::RecordStore;
 use crate::run::{Program, Run, run_name};
 use crate::tables::Layout;
 
@@ -118,8 +119,8 @@ impl Runs {
 }
 
 fn experiment(file: &File, entry: &ExperimentEntry, row: &Row, runs: &Runs) -> Result<Experiment> {
-    let here = if let Some(why) = &entry.not {
-        Here::Not(why.clone())
+    let measurement = if let Some(why) = &entry.not {
+        Measurement::Missing(why.clone())
     } else if entry.claim.is_empty() {
         let (labels, lines): (Vec<_>, Vec<_>) = entry.lines.iter().cloned().unzip();
         let columns = entry.columns.iter().map(|column| filled(column, row));
@@ -131,7 +132,7 @@ fn experiment(file: &File, entry: &ExperimentEntry, row: &Row, runs: &Runs) -> R
                 columns: columns.collect::<Result<_>>()?,
             },
         };
-        Here::Tabled { runs: runs.named(entry.runs.iter().chain(&lines))?, layout }
+        Measurement::Table { runs: runs.named(entry.runs.iter().chain(&lines))?, layout }
     } else {
         let mut claims = Vec::new();
         for entry in &entry.claim {
@@ -140,7 +141,10 @@ fn experiment(file: &File, entry: &ExperimentEntry, row: &Row, runs: &Runs) -> R
             }
         }
         let names = distinct(claims.iter().flat_map(Claim::runs));
-        Here::Measured { runs: names.into_iter().map(|name| runs.get(name)).collect::<Result<_>>()?, claims }
+        Measurement::Claims {
+            runs: names.into_iter().map(|name| runs.get(name)).collect::<Result<_>>()?,
+            claims,
+        }
     };
     let fill = |text: &str| filled(text, row);
     Ok(Experiment {
@@ -148,7 +152,7 @@ fn experiment(file: &File, entry: &ExperimentEntry, row: &Row, runs: &Runs) -> R
         paper: file.paper.clone(),
         place: fill(&entry.place)?,
         shows: fill(&entry.shows)?,
-        here,
+        measurement,
     })
 }
 
@@ -165,32 +169,32 @@ fn claim(file: &File, entry: &ClaimEntry, row: Row) -> Result<Claim> {
     let (run, of) = (filled(&entry.run, &row)?, filled(&entry.of, &row)?);
     let formula = |text: &str| Formula::parse(text, &run, &of);
     let some = |text: String| (!text.is_empty()).then(|| formula(&text)).transpose();
-    let whose = match fill(&entry.whose, &None, "{whose}")?.as_str() {
-        "published" => Whose::Published,
-        "springbloom" => Whose::Springbloom,
-        "setting" => Whose::Setting,
+    let subject = match fill(&entry.subject, &None, "{subject}")?.as_str() {
+        "published" => Subject::Published,
+        "springbloom" => Subject::Springbloom,
+        "setting" => Subject::Setting,
         other => bail!("expected published, springbloom or setting, got {other:?}"),
     };
-    let form = fill(&entry.form, &kind.form, "times")?;
-    let holds = fill(&entry.holds, &kind.holds, "at least")?;
+    let format = fill(&entry.format, &kind.format, "times")?;
+    let tolerance = fill(&entry.tolerance, &kind.tolerance, "at least")?;
     let paper = filled(&entry.paper, &row)?;
     let (least, greatest) = paper.split_once("..").unwrap_or((&paper, &paper));
-    let number = |text: &str| formula(text)?.value(&crate::lab::Lab::default()).context("expected a number");
+    let number = |text: &str| formula(text)?.value(&RecordStore::default()).context("expected a number");
     Ok(Claim {
         says: filled(&entry.says, &row)?,
-        whose,
+        subject,
         paper: (number(least)?, number(greatest)?),
-        shown: match (form.as_str(), form.strip_prefix("number")) {
-            ("times", _) => Shown::Times,
-            ("percent", _) => Shown::Percent,
-            (_, Some(unit)) => Shown::Number(unit.trim().to_owned()),
-            _ => bail!("expected times, percent or number, got {form:?}"),
+        format: match (format.as_str(), format.strip_prefix("number")) {
+            ("times", _) => Format::Times,
+            ("percent", _) => Format::Percent,
+            (_, Some(unit)) => Format::Number(unit.trim().to_owned()),
+            _ => bail!("expected times, percent or number, got {format:?}"),
         },
-        holds: match (holds.as_str(), holds.strip_prefix("within ")) {
-            ("at least", _) => Holds::AtLeast,
-            ("at most", _) => Holds::AtMost,
-            (_, Some(factor)) => Holds::Within(factor.parse()?),
-            _ => bail!("expected at least, at most or within a factor, got {holds:?}"),
+        tolerance: match (tolerance.as_str(), tolerance.strip_prefix("within ")) {
+            ("at least", _) => Tolerance::AtLeast,
+            ("at most", _) => Tolerance::AtMost,
+            (_, Some(factor)) => Tolerance::Within(factor.parse()?),
+            _ => bail!("expected at least, at most or within a factor, got {tolerance:?}"),
         },
         is_timed: entry.timed.or(kind.timed).unwrap_or(false),
         ours: formula(&fill(&entry.ours, &kind.ours, "")?)?,
@@ -218,7 +222,7 @@ mod tests {
             ("[[run]]\nname = \"a\"", "a is there twice"),
             (&format!("{experiment}runs = [\"b\"]"), "there is no run b"),
             (
-                &format!("{experiment}[[experiment.claim]]\nsays = \"it\"\nwhose = \"x\"\nrun = \"a\""),
+                &format!("{experiment}[[experiment.claim]]\nsays = \"it\"\nsubject = \"x\"\nrun = \"a\""),
                 "expected published",
             ),
         ] {

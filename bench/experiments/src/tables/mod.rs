@@ -7,7 +7,7 @@ mod runs;
 
 pub(crate) use cells::{Table, shown};
 
-use crate::lab::Lab;
+use crate::record_store::RecordStore;
 use crate::run::Run;
 
 /// Figures of a table with a line for each filter.
@@ -36,13 +36,13 @@ impl Layout {
 
 impl Table {
     /// The table of `runs`; those without a record are left out.
-    pub(crate) fn of<'a>(layout: &'a Layout, runs: &'a [Run], lab: &'a Lab) -> Self {
+    pub(crate) fn of<'a>(layout: &'a Layout, runs: &'a [Run], store: &'a RecordStore) -> Self {
         match layout {
-            Layout::Filters => filters::table(runs.iter().filter_map(|run| lab.get(&run.name))),
+            Layout::Filters => filters::table(runs.iter().filter_map(|run| store.get(&run.name))),
             Layout::Runs { labels, figures, columns } => {
                 let label = |at: usize, run: &'a Run| labels.get(at).unwrap_or(&run.name).as_str();
                 let lines = runs.iter().enumerate();
-                let lines = lines.filter_map(|(at, run)| Some((label(at, run), lab.get(&run.name)?)));
+                let lines = lines.filter_map(|(at, run)| Some((label(at, run), store.get(&run.name)?)));
                 let lines: Vec<_> = lines.collect();
                 if columns.is_empty() {
                     runs::table(&lines, figures)

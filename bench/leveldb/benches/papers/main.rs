@@ -126,7 +126,7 @@ fn look_up(
 }
 
 /// What all measurements have in common.
-struct Lab {
+struct Setup {
     tree: Tree,
     keys: KeySpace,
     lookups: u64,
@@ -142,7 +142,7 @@ struct Measured {
     unit_reads: Vec<f64>,
 }
 
-impl Lab {
+impl Setup {
     /// `filters`: makes new ones, which know nothing yet.
     fn measure(
         &self,
@@ -209,7 +209,7 @@ fn main() -> Result<()> {
     let keys = KeySpace::Synthetic { records };
     let tree = Tree::load(folder.path().join("tree"), &keys, seed, file_mib << 20)?;
     println!("{records} records, {}, seed {seed}", tree.summary());
-    let lab = Lab { tree, keys, lookups, hot_key_seeds, seed };
+    let setup = Setup { tree, keys, lookups, hot_key_seeds, seed };
     let mut figures = Vec::new();
     let mut note = |filter: &str, point: &Point, measured: Measured| {
         let Measured { reads, wasted, unit_reads } = measured;
@@ -232,7 +232,7 @@ fn main() -> Result<()> {
     // What lookups ask without filters.
     let mut tables_per_lookup = Vec::new();
     for point in &points {
-        let measured = lab.measure(&lab.tree.path, 0, point, || Ok(None))?;
+        let measured = setup.measure(&setup.tree.path, 0, point, || Ok(None))?;
         tables_per_lookup.push(measured.reads.iter().sum::<f64>() / measured.reads.len() as f64);
         note("none", point, measured);
     }
@@ -240,12 +240,12 @@ fn main() -> Result<()> {
     for (name, filter) in names.iter().zip(parsed) {
         let path = folder.path().join("copy");
         let (tables, made) = match filter {
-            Filter::Bloom(bits) => (lab.tree.with_bloom(bits), None),
-            Filter::MonkeyBloom(bits) => (lab.tree.with_monkey(f64::from(bits)), None),
-            Filter::Elastic(system, bits) => (lab.tree.with_bloom(0), Some((system, bits))),
+            Filter::Bloom(bits) => (setup.tree.with_bloom(bits), None),
+            Filter::MonkeyBloom(bits) => (setup.tree.with_monkey(f64::from(bits)), None),
+            Filter::Elastic(system, bits) => (setup.tree.with_bloom(0), Some((system, bits))),
         };
-        let writer = made.map(|(system, bits)| lab.filters(system, bits, 1.0)).transpose()?;
-        let bytes = copy(&lab.tree.path, &path, &tables, writer.as_ref())?;
+        let writer = made.map(|(system, bits)| setup.filters(system, bits, 1.0)).transpose()?;
+        let bytes = copy(&setup.tree.path, &path, &tables, writer.as_ref())?;
         // Bloom filters are in memory as a whole.
         let bytes = made.map_or(bytes, |(_, bits)| records * u64::from(bits) / 8);
         memory.push(Figure::new(
@@ -256,9 +256,9 @@ fn main() -> Result<()> {
         ));
         println!("{name:18} {:.2} bits per key in memory", bytes as f64 * 8.0 / records as f64);
         for (point, tables) in points.iter().zip(&tables_per_lookup) {
-            let filters = || made.map(|(system, bits)| lab.filters(system, bits, *tables)).transpose();
+            let filters = || made.map(|(system, bits)| setup.filters(system, bits, *tables)).transpose();
             let bloom_bits = if made.is_none() { BLOOM_BITS } else { 0 };
-            note(name, point, lab.measure(&path, bloom_bits, point, filters)?);
+            note(name, point, setup.measure(&path, bloom_bits, point, filters)?);
         }
         std::fs::remove_dir_all(&path)?;
     }

@@ -12,7 +12,7 @@ use crate::run::{Run, Size};
 
 /// Records of one size, by the name of their run.
 #[derive(Debug, Default)]
-pub(crate) struct Lab {
+pub(crate) struct RecordStore {
     records: BTreeMap<String, Record>,
 }
 
@@ -69,10 +69,10 @@ pub(crate) fn tidy(
     Ok(())
 }
 
-impl Lab {
+impl RecordStore {
     /// The records of `size` in a folder.
     pub(crate) fn read(folder: &Path, size: Size) -> Result<Self> {
-        let mut lab = Self::default();
+        let mut store = Self::default();
         let entries = fs::read_dir(folder)
             .with_context(|| format!("cannot read the folder of records {}", folder.display()))?;
         for entry in entries {
@@ -81,10 +81,10 @@ impl Lab {
             let stem = name.strip_suffix(".jsonl");
             if stem.is_some_and(|stem| stem.ends_with(QUICK) == (size == Size::Quick)) {
                 let records = read_lines(&path)?.into_iter();
-                lab.records.extend(records.map(|(run, record)| (run, with_names_of_today(record))));
+                store.records.extend(records.map(|(run, record)| (run, with_names_of_today(record))));
             }
         }
-        Ok(lab)
+        Ok(store)
     }
 
     /// Adds or replaces the record of a run.
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
     use crate::run::Program;
 
-    impl Lab {
+    impl RecordStore {
         fn value(&self, run: &str, name: &str) -> Option<f64> {
             Some(self.get(run)?.figure(name, &[])?.value)
         }
@@ -136,12 +136,12 @@ mod tests {
         keep("one", Size::Full, 9.0);
         keep("one", Size::Full, 2.0);
         fs::write(folder.path().join("notes.txt"), "no record").expect("write");
-        let value = |size, run| Lab::read(folder.path(), size).expect("read").value(run, "reads");
+        let value = |size, run| RecordStore::read(folder.path(), size).expect("read").value(run, "reads");
         keep("two", Size::Quick, 4.0);
         assert_eq!([value(Size::Quick, "one"), value(Size::Full, "one")], [Some(1.0), Some(2.0)]);
         assert_eq!([value(Size::Quick, "two"), value(Size::Full, "two")], [Some(4.0), None]);
         fs::write(folder.path().join("bad.jsonl"), "{}").expect("write");
-        let error = Lab::read(folder.path(), Size::Full).expect_err("no record");
+        let error = RecordStore::read(folder.path(), Size::Full).expect_err("no record");
         assert!(format!("{error:#}").contains("bad.jsonl"), "{error:#}");
     }
 }
