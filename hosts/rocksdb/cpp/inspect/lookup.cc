@@ -77,8 +77,9 @@ Status LookUp(const std::string& path, const Slice& key, bool reversed, springbl
   rocksdb::MergeContext operands;
   rocksdb::PinnableSlice value;
   std::string log;
-  rocksdb::GetContext lookup(options.comparator, merge_operator.get(), /*logger=*/nullptr, /*statistics=*/nullptr, GetState::kNotFound,
-                             key, &value, /*columns=*/nullptr, /*value_found=*/nullptr, &operands, /*do_merge=*/false, &deleted_up_to,
+  rocksdb::GetContext lookup(options.comparator, merge_operator.get(), /*logger=*/nullptr, /*statistics=*/nullptr,
+                             GetState::kNotFound, key, &value, /*columns=*/nullptr, /*value_found=*/nullptr, &operands,
+                             /*do_merge=*/false, &deleted_up_to,
                              /*clock=*/nullptr);
   lookup.SetReplayLog(&log);
   const rocksdb::PerfLevel perf_level = rocksdb::GetPerfLevel();
