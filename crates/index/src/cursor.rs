@@ -6,16 +6,7 @@ use std::cmp::Ordering;
 
 use crate::bits::BitReader;
 use crate::difference::Difference;
-use crate::packed::{GROUP, PackedIndex};
-
-/// The block of an entry.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Block {
-    /// Where it begins in its file.
-    pub offset: u64,
-    /// Without what stands behind it.
-    pub size: u32,
-}
+use crate::packed::{Block, GROUP, PackedIndex};
 
 /// A place in one index, or nowhere. Every call gets the same index.
 #[derive(Debug, Default)]

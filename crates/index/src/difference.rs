@@ -74,7 +74,7 @@ impl PackedIndex {
         Difference { whole, bits, is_longer: whole == bytes_before, further }
     }
 
-    /// Codes of the bytes from the one that differs on. `before`: the code in its place in the separator before, if that is so long.
+    /// Codes of the bytes from the one that differs on. `before`: the code in its place in the separator before, if it has one.
     #[inline]
     pub(crate) fn rest_of<'a>(
         &'a self,

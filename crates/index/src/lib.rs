@@ -20,6 +20,6 @@ mod packer;
 mod search;
 
 pub use block_size::{LARGE_BLOCK_BYTES, wants_large_blocks};
-pub use cursor::{Block, Cursor};
-pub use packed::PackedIndex;
+pub use cursor::Cursor;
+pub use packed::{Block, PackedIndex};
 pub use packer::Packer;

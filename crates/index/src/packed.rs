@@ -1,7 +1,6 @@
 //! A packed index: its shape, and where its parts are.
 
 use crate::code::Code;
-use crate::cursor::Block;
 
 /// Entries of a group: on average half as many are decoded to find one.
 pub(crate) const GROUP: usize = 32;
@@ -30,6 +29,15 @@ pub(crate) struct Codes {
     /// Bytes between the block and the one before.
     pub(crate) gap: Code,
     pub(crate) size: Code,
+}
+
+/// The block of an entry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Block {
+    /// Where it begins in its file.
+    pub offset: u64,
+    /// Without what stands behind it.
+    pub size: u32,
 }
 
 /// The first entry of a group.

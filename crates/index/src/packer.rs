@@ -3,9 +3,9 @@
 use crate::alphabet::Alphabet;
 use crate::bits::BitWriter;
 use crate::code::Code;
-use crate::cursor::{Block, Cursor};
+use crate::cursor::Cursor;
 use crate::difference::Difference;
-use crate::packed::{Codes, GROUP, GroupHead, PackedIndex};
+use crate::packed::{Block, Codes, GROUP, GroupHead, PackedIndex};
 
 /// Takes the entries of an index, in their order.
 #[derive(Default)]

@@ -84,7 +84,7 @@ impl Job {
         let rows_max = request.rows.min((ROWS_BYTES_MAX / row_bytes.max(1)).clamp(1, u8::MAX.into()) as u8);
         for rows in (1..=rows_max).rev() {
             let bytes = ReadUnits::bytes_for(row_bytes, request.shapes.len(), rows);
-            // If the groups did not fit beside the buffer, the rows would be read again and again.
+            // If the groups did not fit next to the buffer, the rows would be read again and again.
             let grown = |&shape| group_bytes(shape, resident + rows) - group_bytes(shape, resident);
             let grown_bytes: usize = shapes().map(grown).sum();
             if free_bytes(budget.snapshot()) >= bytes + grown_bytes.max(bytes)

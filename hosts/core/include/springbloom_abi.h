@@ -162,7 +162,7 @@ typedef struct {
 const sb_host_settings* sb_filters_host_settings(const sb_filters* filters) SB_NOEXCEPT;
 // Bytes of a block of data in new tables that get such an index, unless the engine's options ask for a size; 0: the engine's default.
 uint32_t sb_filters_block_bytes(const sb_filters* filters) SB_NOEXCEPT;
-// All tables of the open database with this session take so many bytes now.
+// All tables of the open database with this session take this many bytes now.
 void sb_filters_set_data_bytes(const sb_filters* filters, sb_bytes session, uint64_t bytes) SB_NOEXCEPT;
 
 // ---- writing --------------------------------------------------------------------------------------------------------
@@ -261,7 +261,7 @@ enum { SB_KEYS = 0, SB_PREFIXES = 1 };
 // Results of checking a head and of opening a table.
 enum { SB_OPENED = 0, SB_NO_ROOM = 1, SB_CORRUPT = 2, SB_UNREADABLE = 4, SB_NO_SUCH_UNITS = 5 };
 // SB_OPENED: the head is valid, and its block has these units. `units_at` is 0 if the head is theirs; otherwise they follow the block's
-// units over keys, and begin with a head of their own so many bytes after the block's start. Or SB_CORRUPT, SB_NO_SUCH_UNITS.
+// units over keys, and begin with a head of their own this many bytes after the block's start. Or SB_CORRUPT, SB_NO_SUCH_UNITS.
 int sb_block_units(sb_bytes head, int32_t contents, uint64_t* units_at) SB_NOEXCEPT;
 // Opens a table; close it with sb_table_close. `head` is null if `why` has a reason: SB_NO_ROOM, SB_CORRUPT, SB_UNREADABLE. Returns
 // SB_OPENED, or why lookups pass unfiltered. With SB_NO_SUCH_UNITS that is final and `*table` is null; otherwise the table waits, and

@@ -45,7 +45,7 @@ impl Writes {
         self.begun
     }
 
-    /// Whether all ended that had begun when so many had.
+    /// Whether all have ended that had begun when this many had.
     pub(crate) fn have_ended(&self, begun: u64) -> bool {
         self.under_way.first().is_none_or(|&first| first >= begun)
     }

@@ -34,7 +34,7 @@ impl Passes for Units {
     }
 }
 
-/// What so many open tables take of a budget before their units; each has a segment at least.
+/// What this number of open tables takes of a budget before their units; each has a segment at least.
 pub fn bookkeeping_bytes(tables: f64, segments: f64) -> f64 {
     tables * TABLE_BYTES + (segments - tables).max(0.0) * SEGMENT_BYTES
 }

@@ -235,7 +235,7 @@ impl VisitBuffer {
 
 impl Drop for VisitBuffer {
     fn drop(&mut self) {
-        // Whoever holds a batch holds the buffer, so all of them are back.
+        // What holds a batch holds the buffer, so all of them are back.
         while let Some(batch) = self.full.pop().or_else(|| self.empty.pop()) {
             self.discard(batch);
         }

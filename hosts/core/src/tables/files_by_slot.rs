@@ -4,7 +4,7 @@ use parking_lot::Mutex;
 
 use crate::engine::OpenFile;
 
-/// One place in so many is to spare when places are added.
+/// One place in this many is to spare when places are added.
 const SPARE: usize = 32;
 
 #[derive(Debug, Default)]
