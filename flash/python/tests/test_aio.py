@@ -118,10 +118,10 @@ def test_calls_share_the_keys():
             for _ in range(20):
                 assert await same(key) == key
 
-        await asyncio.gather(*(task(str(n)) for n in range(10)))
+        await asyncio.gather(*(task(str(n)) for n in range(100)))
 
     asyncio.run(main())
-    assert sum(sizes) == 200 and sizes[:2] == [5, 5] and max(sizes) < 10
+    assert sum(sizes) == 2000 and sizes[:2] == [50, 50] and max(sizes) < 100
 
 
 def test_an_executor_that_was_shut_down_is_an_error_and_another_event_loop_begins_again():

@@ -14,6 +14,8 @@ Answer = TypeVar("Answer")
 
 #: Calls at a time. They share the keys: with all in one call, the disk waits while tasks run, and tasks while the disk reads.
 _CALLS = 2
+#: Keys of a call, if there are as many: more calls for few keys cost more than they save.
+_KEYS_MIN = 32
 
 
 class Together(Generic[Answer]):
@@ -48,7 +50,7 @@ class Together(Generic[Answer]):
 
     def _begin(self, loop: asyncio.AbstractEventLoop) -> None:
         while self._waiting and self._running < _CALLS:
-            share = min(BATCH_KEYS, -(-len(self._waiting) // (_CALLS - self._running)))
+            share = min(BATCH_KEYS, max(_KEYS_MIN, -(-len(self._waiting) // (_CALLS - self._running))))
             batch, self._waiting = self._waiting[:share], self._waiting[share:]
             self._running += 1
             try:
