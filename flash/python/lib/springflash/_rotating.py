@@ -16,9 +16,9 @@ from typing import Any
 from ._ages import CLOCK, NEXT_CLOCK, Ages
 from ._batches import Column, Progress
 from ._closes import Closes
-from ._files import FolderLock, fault, sync
+from ._files import fault, sync
 from ._filter import FilterInfo, FlashFilter, Key, Path, absolute, memory_bytes, rate, shown, whole
-from ._springflash import ClosedError, ForkedError, FullError, InUseError
+from ._springflash import ClosedError, FolderLock, ForkedError, FullError, InUseError
 
 #: Before the name of a generation until it is made, and from its removal until it is gone.
 _NEW, _GONE = "new-", "gone-"
