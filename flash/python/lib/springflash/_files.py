@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from ._springflash import FlashError
 
@@ -12,6 +13,15 @@ def sync(folder: str | os.PathLike[str]) -> None:
         os.fsync(opened)
     finally:
         os.close(opened)
+
+
+def make(folder: Path) -> list[Path]:
+    """Makes a folder, durably, with those above it. Returns those that were missing."""
+    missing = [above for above in (folder, *folder.parents) if not above.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for made in missing:
+        sync(made.parent)
+    return missing
 
 
 def fault(kind: type[FlashError], path: object, reason: str) -> FlashError:

@@ -165,11 +165,7 @@ class FlashIndex(Index, Closes, MutableMapping[bytes, bytes]):
 
         There is no counter, because a put does not read whether its key exists.
         """
-        scan = self._scan()
-        count = 0
-        while (batch := self._scan_on(scan)) is not None:
-            count += len(batch)
-        return count
+        return sum(1 for _ in self._pairs())
 
     def __bool__(self) -> bool:
         return next(self._pairs(), None) is not None

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from . import __version__
-from ._files import sync
+from ._files import make, sync
 from ._index import FlashIndex
 from ._near import SETTINGS, NearComparison, NearDuplicates, check_settings
 from ._shards import BATCH_DOCUMENTS, FORMS, How, OnBadLine, form_of, named, opened
@@ -191,7 +191,7 @@ class _Run:
     def shard(self, name: str, file: Path, form: list[Any]) -> None:
         """Writes the output of a shard, and makes it a finished one."""
         target = self._folder / name
-        _make(target.parent)
+        make(target.parent)
         unfinished = _unfinished(target)
         try:
             self._write(name, file, form, target, unfinished)
@@ -271,14 +271,6 @@ class _Run:
         """Which of the keys of a finished shard it left to others. None if there is a key that it did not have."""
         old = self._index.get_many(keys)
         return None if None in old else [before != place(n) for n, before in enumerate(old)]
-
-
-def _make(folder: Path) -> None:
-    """Makes a folder, durably, with those above it."""
-    missing = [above for above in (folder, *folder.parents) if not above.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    for made in missing:
-        sync(made.parent)
 
 
 def _state(file: str | os.PathLike[str]) -> list[int]:
