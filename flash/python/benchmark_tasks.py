@@ -1,7 +1,8 @@
-"""Single lookups of tasks and threads, as a share of those in batches as deep: benchmark_tasks.py FOLDER [KEYS]
+"""Single lookups of tasks and threads, as a share of those in batches as deep: benchmark_tasks.py FOLDER [KEYS [ROUNDS]]
 
 Makes an index of KEYS (3e6) in FOLDER/index if there is none. Each second of tasks or threads lies between two of batches and is divided by
-their mean, so that a slow change of load affects both. Prints medians of five, and processor time per lookup.
+their mean, so that a slow change of load affects both. Prints medians of ROUNDS (5), and processor time per lookup: also that of the event
+loop alone, for tasks that look nothing up.
 """
 
 import asyncio
@@ -65,6 +66,24 @@ def tasks(index, keys, depth, ends):
     return asyncio.run(main())
 
 
+def event_loop(index, keys, depth, ends):
+    async def main():
+        loop = asyncio.get_running_loop()
+
+        async def run():
+            done = 0
+            while time.perf_counter() < ends:
+                answer = loop.create_future()
+                loop.call_soon(answer.set_result, random.choice(keys))
+                assert await answer is not None
+                done += 1
+            return done
+
+        return sum(await asyncio.gather(*(run() for _ in range(depth))))
+
+    return asyncio.run(main())
+
+
 def measured(way, *arguments):
     """Lookups per second, and us of processor time for each."""
     start, processor = time.perf_counter(), time.process_time()
@@ -73,7 +92,8 @@ def measured(way, *arguments):
 
 
 def main():
-    folder, count = Path(sys.argv[1]), int(float(sys.argv[2])) if len(sys.argv) > 2 else 3_000_000
+    folder = Path(sys.argv[1])
+    count, rounds = map(int, map(float, (*sys.argv[2:], *(3e6, 5)[len(sys.argv) - 2 :])))
     with FlashIndex(folder / "index", expected_keys=count) as index:
         if not index:
             for first in range(0, count, 65_536):
@@ -84,7 +104,7 @@ def main():
             for way in (tasks, threads) if depth <= 64 else (tasks,):
                 shares, times = [], []
                 before = measured(batches, index, keys, depth)
-                for _ in range(5):
+                for _ in range(rounds):
                     it, after = measured(way, index, keys, depth), measured(batches, index, keys, depth)
                     shares.append(it[0] * 2 / (before[0] + after[0]))
                     times.append((it[1], after[1]))
@@ -93,6 +113,8 @@ def main():
                 load = f"load {os.getloadavg()[0]:.1f}"
                 told = f"{statistics.median(shares):.2f} ({min(shares):.2f} to {max(shares):.2f}) of batches"
                 print(f"{depth} {way.__name__}: {told}; us of processor {ours:.0f}, batches {theirs:.0f}; {load}", flush=True)
+            alone = min(measured(event_loop, index, keys, depth)[1] for _ in range(rounds))
+            print(f"{depth} event loop alone: us of processor {alone:.1f} at least", flush=True)
 
 
 main()

@@ -1,13 +1,13 @@
 //! Errors of the crates as Python exceptions.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use pyo3::create_exception;
 use pyo3::exceptions::{
     PyException, PyFileExistsError, PyFileNotFoundError, PyMemoryError, PyOSError, PyValueError,
 };
 use pyo3::prelude::*;
-use springbloom_flash_filter::{FlashError as Error, in_use, no_locks};
+use springbloom_flash_filter::FlashError as Error;
 
 create_exception!(
     springflash,
@@ -31,18 +31,6 @@ create_exception!(
     FlashError,
     "It was opened before this process was forked; open it again here."
 );
-
-/// The exception for a folder that is locked.
-#[pyfunction]
-pub(crate) fn _in_use(py: Python<'_>, folder: PathBuf) -> PyErr {
-    raised(py, &folder, &in_use(&folder))
-}
-
-/// The exception for a folder that the file system does not lock, with the number of its error.
-#[pyfunction]
-pub(crate) fn _no_locks(py: Python<'_>, folder: PathBuf, number: i32) -> PyErr {
-    raised(py, &folder, &no_locks(&folder, std::io::Error::from_raw_os_error(number)))
-}
 
 /// What can go wrong with the structure in a folder.
 #[derive(Debug)]

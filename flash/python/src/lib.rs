@@ -9,6 +9,7 @@ mod filter;
 mod handle;
 mod index;
 mod keys;
+mod lock;
 mod near;
 mod opened;
 mod spare;
@@ -21,13 +22,14 @@ mod _springflash {
 
     #[pymodule_export]
     use super::error::{
-        _in_use, _no_locks, ClosedError, DamagedError, FlashError, ForkedError, FullError, InUseError,
-        ReadOnlyError,
+        ClosedError, DamagedError, FlashError, ForkedError, FullError, InUseError, ReadOnlyError,
     };
     #[pymodule_export]
     use super::filter::Filter;
     #[pymodule_export]
     use super::index::{Index, Scan};
+    #[pymodule_export]
+    use super::lock::FolderLock;
     #[pymodule_export]
     use super::near::Near;
     #[pymodule_export]

@@ -1,6 +1,7 @@
 import asyncio
 import random
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -42,7 +43,8 @@ def test_a_key_is_new_for_one_task(tmp_path):
         async def main():
             add_new = Together(seen.add_new_many)
             new = await asyncio.gather(*(add_new(str(n % 500)) for n in range(2000)))
-            assert new == [n < 500 for n in range(2000)]
+            assert sorted(n % 500 for n in range(2000) if new[n]) == list(range(500))
+            assert not any(await asyncio.gather(*(add_new(str(n)) for n in range(500))))
 
         asyncio.run(main())
 
@@ -99,3 +101,43 @@ def test_a_task_that_is_cancelled_disturbs_no_other():
         assert isinstance(told.pop(3), asyncio.CancelledError) and told == [str(n) for n in range(10) if n != 3]
 
     asyncio.run(main())
+
+
+def test_calls_share_the_keys():
+    """All tasks in one call would be in one call again after it."""
+    sizes = []
+
+    def call(keys):
+        sizes.append(len(keys))
+        return keys
+
+    async def main():
+        same = Together(call)
+
+        async def task(key):
+            for _ in range(20):
+                assert await same(key) == key
+
+        await asyncio.gather(*(task(str(n)) for n in range(100)))
+
+    asyncio.run(main())
+    assert sum(sizes) == 2000 and sizes[:2] == [50, 50] and max(sizes) < 100
+
+
+def test_an_executor_that_was_shut_down_is_an_error_and_another_event_loop_begins_again():
+    executor = ThreadPoolExecutor(1)
+    same = Together(lambda keys: keys, executor)
+
+    async def ask(*keys):
+        return await asyncio.wait_for(asyncio.gather(*map(same, keys)), 60)
+
+    async def go_away():
+        same("never looked up")
+
+    for _ in range(5):
+        asyncio.run(go_away())
+        assert asyncio.run(ask("a", "b")) == ["a", "b"]
+    executor.shutdown()
+    for _ in range(5):
+        with pytest.raises(RuntimeError, match="after shutdown"):
+            asyncio.run(ask("a", "b"))

@@ -37,8 +37,8 @@ pub use geometry::{Geometry, Layout, PAGE_BYTES_MAX, PAGE_BYTES_MIN, PROBES_MAX}
 pub use header::{FILTER_MAGIC, FILTER_VERSION, FilterHeader, HEADER_BYTES};
 pub use repair::SalvageReport;
 pub use settings::{BufferSettings, FilterSettings, FlushPolicy, GROUP_PAGES_MAX, MemorySize};
-pub use springbloom_page_device::{Access, FileStorage, FlashError, Watch, in_use, no_locks};
-pub use stats::{FilterInfo, FilterStats, LayerInfo};
+pub use springbloom_page_device::{Access, FileStorage, FlashError, FolderLock, Watch};
+pub use stats::{Costs, FilterInfo, FilterStats, LayerInfo};
 pub use verify::{LayerReport, VerifyReport};
 pub use writer::WhenFull;
 

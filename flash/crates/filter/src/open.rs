@@ -16,7 +16,7 @@ use crate::memory::MemoryPlan;
 use crate::page_cache::PageCache;
 use crate::settings::{BufferSettings, FilterSettings};
 use crate::state::{Chain, snapshot_updates_max, updates_of};
-use crate::stats::Counters;
+use crate::stats::{Costs, Counters};
 use crate::writer::Writer;
 
 /// Name of the log in the first format, which marks its folders.
@@ -74,14 +74,18 @@ impl FlashFilter {
         FlashFilter::assemble(storage, buffer, vec![Arc::new(layer)], wal, memory, 0)
     }
 
-    /// Bytes on disk of a new filter with its log, and bytes written, about, to fill it with distinct keys in long batches.
+    /// What a new filter takes.
     ///
     /// # Errors
     /// Those of [`FlashFilter::create`] for these settings.
-    pub fn costs(settings: &FilterSettings, buffer: BufferSettings) -> Result<(u64, u64), FlashError> {
+    pub fn costs(settings: &FilterSettings, buffer: BufferSettings) -> Result<Costs, FlashError> {
         let (header, memory) = check(settings, &buffer)?;
-        let disk_bytes = header.file_bytes().saturating_add(memory.log_bytes(&header.geometry));
-        Ok((disk_bytes, memory.written_bytes(&header.geometry, buffer.group_pages, header.capacity_keys)))
+        let geometry = &header.geometry;
+        Ok(Costs {
+            filter_bytes: header.file_bytes(),
+            log_bytes: memory.log_bytes(geometry),
+            written_bytes: memory.written_bytes(geometry, buffer.group_pages, header.capacity_keys),
+        })
     }
 
     /// [`FlashFilter::open`] in any storage. Opens for lookups only if the storage is not writable.

@@ -55,3 +55,14 @@ pub struct LayerInfo {
     /// Present rate of the pages, without pending updates.
     pub estimated_fpr: f64,
 }
+
+/// What a filter takes that is yet to be made: see [`FlashFilter::costs`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Costs {
+    /// Bytes on disk of the filter.
+    pub filter_bytes: u64,
+    /// Bytes on disk of its log. Openings with more memory make it longer, none makes it shorter.
+    pub log_bytes: u64,
+    /// Bytes written, about, to fill it with distinct keys in long batches.
+    pub written_bytes: u64,
+}

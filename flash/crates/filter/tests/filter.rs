@@ -73,7 +73,7 @@ fn filling_a_filter_writes_as_much_as_told_before() {
     for (capacity, memory_bytes) in [(3_000_000, 200 << 10), (1_000_000, 300 << 10), (500_000, 3 << 20)] {
         let (settings, buffer) =
             (FilterSettings::new(capacity, 0.01), BufferSettings::with_memory_bytes(memory_bytes));
-        let (_, told) = FlashFilter::costs(&settings, buffer).unwrap();
+        let told = FlashFilter::costs(&settings, buffer).unwrap().written_bytes;
         let filter = FlashFilter::create_in(memory(), &settings, buffer).unwrap();
         let created = filter.stats().log_bytes_written;
         for first in (0..capacity).step_by(8192) {

@@ -41,7 +41,7 @@ pub use error::{FlashError, require};
 pub use fields::{field, u16_at, u32_at, u48_at, u64_at};
 pub use file::{FileDevice, IoEngine};
 pub use folder::{Access, FileStorage};
-pub use lock::{in_use, no_locks};
+pub use lock::FolderLock;
 pub use memory::{AnswerMemory, Purpose, reserved};
 pub use mix::{GOLDEN, checksum, checksum_32, mix, scale};
 pub use named::NamedDevice;

@@ -27,7 +27,7 @@ const FILE_SYSTEMS: [(u64, &str); 8] = [
 ];
 
 /// A folder that is locked until this is dropped.
-pub(crate) struct FolderLock {
+pub struct FolderLock {
     path: PathBuf,
     /// The folder itself.
     pub(crate) folder: File,
@@ -38,7 +38,7 @@ pub(crate) struct FolderLock {
 
 impl FolderLock {
     /// # Errors [`FlashError::InUse`], [`FlashError::NoLocks`] or [`FlashError::Io`].
-    pub(crate) fn new(folder: &Path, is_exclusive: bool) -> Result<FolderLock, FlashError> {
+    pub fn new(folder: &Path, is_exclusive: bool) -> Result<FolderLock, FlashError> {
         let name = folder.display().to_string();
         let opened = File::open(folder).and_then(high).and_then(|opened| match opened.metadata()?.is_dir() {
             true => Ok(opened),
@@ -97,7 +97,7 @@ fn refusal(locked: Result<(), TryLockError>) -> Option<Option<io::Error>> {
 }
 
 /// The error for a locked `folder`.
-pub fn in_use(folder: &Path) -> FlashError {
+fn in_use(folder: &Path) -> FlashError {
     FlashError::InUse { name: folder.display().to_string(), is_own: is_locked_here(folder) }
 }
 
@@ -115,7 +115,7 @@ fn is_locked_here(folder: &Path) -> bool {
 }
 
 /// The error for a `folder` that cannot be locked.
-pub fn no_locks(folder: &Path, source: io::Error) -> FlashError {
+fn no_locks(folder: &Path, source: io::Error) -> FlashError {
     let kind = rustix::fs::statfs(folder).map_or(0, |found| found.f_type as u64 & 0xffff_ffff);
     let known = FILE_SYSTEMS.iter().find(|(number, _)| *number == kind);
     let file_system = known.map_or_else(|| format!("of type {kind:#x}"), |(_, name)| (*name).to_owned());

@@ -195,12 +195,17 @@ def _arrow_array(arrow: Any, items: Any) -> Any:
         if kind.byte_width == 0:
             raise TypeError("items of no bytes")
         return _check_nulls(items.cast(kind))
-    known = ("is_binary", "is_large_binary", "is_string", "is_large_string", "is_binary_view", "is_string_view")
-    if not any(getattr(types, name, lambda _: False)(kind) for name in known):
+    if not is_text(types, kind):
         raise TypeError(f"an Arrow array of {items.type}, expected binary or string")
     is_plain = types.is_binary(kind) or types.is_string(kind)
     # A dictionary that has a null among its values counts none before.
     return _check_nulls(items.cast(kind if is_plain else arrow.large_binary()))
+
+
+def is_text(types: Any, kind: Any) -> bool:
+    """Whether Arrow's type is one of bytes or text, each as long as it is."""
+    known = ("is_binary", "is_large_binary", "is_string", "is_large_string", "is_binary_view", "is_string_view")
+    return any(getattr(types, name, lambda _: False)(kind) for name in known)
 
 
 def _check_nulls(items: Any) -> Any:

@@ -129,9 +129,8 @@ class FlashFilter(Filter, Closes):
         check_mode(mode)
         if when_full not in ("raise", "grow", "overfill"):
             raise ValueError(f"when_full is {when_full!r}, expected 'raise', 'grow' or 'overfill'")
-        if capacity is None:
-            if mode == "x":
-                raise TypeError(f"capacity is missing: {_CAPACITY}")
+        if capacity is None and mode == "x":
+            raise TypeError(f"capacity is missing: {_CAPACITY}")
         budget = memory_bytes(memory)
         keys = whole("capacity", 1 if capacity is None else capacity, 1)
         wrong = rate("false_positive_rate", false_positive_rate)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import ItemsView, Iterable, Iterator, Mapping, MutableMapping, ValuesView
+from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, MutableMapping, ValuesView
 from typing import Any, NamedTuple
 
 from ._batches import Column, Progress, pairs, together, unchanging
@@ -10,7 +10,7 @@ from ._filter import Key, Mode, Path, absolute, check_mode, memory_bytes, whole
 from ._springflash import Index
 
 _MISSING: Any = object()
-#: Keys that `clear` holds at a time.
+#: Keys to delete that are held at a time.
 _CLEARED_KEYS = 1_000_000
 
 
@@ -135,9 +135,13 @@ class FlashIndex(Index, Closes, MutableMapping[bytes, bytes]):
         self.put_many((key for key, _ in ours), (value for _, value in theirs))
 
     def clear(self) -> None:
+        self._delete_all(self.__iter__)
+
+    def _delete_all(self, found: Callable[[], Iterator[bytes]]) -> None:
         is_over = False
         while not is_over:
-            keys = list(itertools.islice(self, _CLEARED_KEYS))
+            # Again from the start, as an iteration ends when the index changes.
+            keys = list(itertools.islice(found(), _CLEARED_KEYS))
             is_over = len(keys) < _CLEARED_KEYS
             for (batch,) in together(keys):
                 self._delete_batch(batch)
@@ -161,11 +165,7 @@ class FlashIndex(Index, Closes, MutableMapping[bytes, bytes]):
 
         There is no counter, because a put does not read whether its key exists.
         """
-        scan = self._scan()
-        count = 0
-        while (batch := self._scan_on(scan)) is not None:
-            count += len(batch)
-        return count
+        return sum(1 for _ in self._pairs())
 
     def __bool__(self) -> bool:
         return next(self._pairs(), None) is not None

@@ -16,9 +16,9 @@ from typing import Any
 from ._ages import CLOCK, NEXT_CLOCK, Ages
 from ._batches import Column, Progress
 from ._closes import Closes
-from ._files import FolderLock, fault, sync
+from ._files import fault, make, sync
 from ._filter import FilterInfo, FlashFilter, Key, Path, absolute, memory_bytes, rate, shown, whole
-from ._springflash import ClosedError, ForkedError, FullError, InUseError
+from ._springflash import ClosedError, FolderLock, ForkedError, FullError, InUseError
 
 #: Before the name of a generation until it is made, and from its removal until it is gone.
 _NEW, _GONE = "new-", "gone-"
@@ -79,11 +79,8 @@ class RotatingFilter(Closes):
         self._folder = Folder(absolute(path))
         self._kept, self._max_age = generations, max_age
         self._process, self._unguarded = os.getpid(), threading.RLock()
-        made = [folder for folder in (self._folder, *self._folder.parents) if not folder.exists()]
-        self._folder.mkdir(parents=True, exist_ok=True)
+        made = make(self._folder)
         try:
-            for folder in made:
-                sync(folder.parent)
             self._open()
         except InUseError:
             raise  # the process that has it open needs the folder, which may still be empty

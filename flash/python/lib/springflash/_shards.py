@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from ._batches import is_text
 from ._files import fault
 from ._springflash import FlashError
 
@@ -327,7 +328,8 @@ def _parquet(file: Path, target: Path, how: How) -> Iterator[Shard]:
         if columns != 1:
             raise ValueError(f"{file}: {columns or 'no'} columns are named {how.field!r}, expected one")
         kind = source.schema_arrow.field(column).type
-        if not _is_text(pyarrow, kind):
+        value_kind = kind.value_type if pyarrow.types.is_dictionary(kind) else kind
+        if not is_text(pyarrow.types, value_kind):
             raise ValueError(f"{file}: the column {how.field!r} has the type {kind}, expected string or binary")
         output = enter(io.BufferedWriter(_Output(target)))
         sink = enter(pyarrow.parquet.ParquetWriter(output, source.schema_arrow))
@@ -359,20 +361,12 @@ def _parquet(file: Path, target: Path, how: How) -> Iterator[Shard]:
                 left = pyarrow.Table.from_batches([rows.slice(n, 1) for n in places], rows.schema)
             if any(text != before[n] for n, text in kept):
                 texts: list[Any] = [text for _, text in kept]
-                value = kind.value_type if pyarrow.types.is_dictionary(kind) else kind
-                if "string" in str(value):
+                if "string" in str(value_kind):
                     texts = [text.decode() for text in texts]
                 left = left.set_column(column, left.schema.field(column), pyarrow.array(texts, kind))
             sink.write(left)
 
         yield Shard(read(), write, left_out)
-
-
-def _is_text(pyarrow: Any, kind: Any) -> bool:
-    if pyarrow.types.is_dictionary(kind):
-        kind = kind.value_type
-    known = ("is_binary", "is_large_binary", "is_string", "is_large_string", "is_binary_view", "is_string_view")
-    return any(getattr(pyarrow.types, name, lambda _: False)(kind) for name in known)
 
 
 def _rows_of_a_batch(metadata: Any) -> int:

@@ -14,30 +14,26 @@ import errno
 import filecmp
 import hashlib
 import io
-import itertools
 import json
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from . import __version__
-from ._batches import together
-from ._files import FolderLock, sync
+from ._files import make, sync
 from ._index import FlashIndex
 from ._near import SETTINGS, NearComparison, NearDuplicates, check_settings
 from ._shards import BATCH_DOCUMENTS, FORMS, How, OnBadLine, form_of, named, opened
-from ._springflash import FlashError
+from ._springflash import FlashError, FolderLock
 
 #: The key of what an interrupted run leaves: the shard that is not finished, with what its places in the index depend on, and from the
 #: moment at which all of them are there with what its output will be.
 _UNFINISHED = b"unfinished"
 #: With the name of a finished shard, the key of a digest of what was compared in it, with the places: all of that is known.
 _FINISHED = b"finished:"
-#: Keys that are forgotten at a time.
-_FORGOTTEN_KEYS = 1_000_000
 
 #: Bytes that a run takes, without a document that is longer than a batch.
 MEMORY = 256 << 20
@@ -195,7 +191,7 @@ class _Run:
     def shard(self, name: str, file: Path, form: list[Any]) -> None:
         """Writes the output of a shard, and makes it a finished one."""
         target = self._folder / name
-        _make(target.parent)
+        make(target.parent)
         unfinished = _unfinished(target)
         try:
             self._write(name, file, form, target, unfinished)
@@ -277,14 +273,6 @@ class _Run:
         return None if None in old else [before != place(n) for n, before in enumerate(old)]
 
 
-def _make(folder: Path) -> None:
-    """Makes a folder, durably, with those above it."""
-    missing = [above for above in (folder, *folder.parents) if not above.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    for made in missing:
-        sync(made.parent)
-
-
 def _state(file: str | os.PathLike[str]) -> list[int]:
     """Size, time of modification and time of change. A copy can have the first two of the file that it replaces, and renaming changes the
     last."""
@@ -322,14 +310,7 @@ def _recover(index: FlashIndex, folder: Path, forms: dict[str, list[Any]], near:
 def _forget(index: FlashIndex, names: Iterable[str]) -> None:
     """Removes the places of shards that have no output: what came first in them would be in no output at all."""
     shards = {name.encode("utf-8", "surrogateescape") for name in names}
-
-    def gone() -> Iterator[bytes]:
-        return (key for key, place in index.items() if place.rsplit(b":", 2)[0] in shards)
-
-    # Again from the start, as an iteration ends when the index changes.
-    while keys := list(itertools.islice(gone(), _FORGOTTEN_KEYS)):
-        for (batch,) in together(keys):
-            index._delete_batch(batch)
+    index._delete_all(lambda: (key for key, place in index.items() if place.rsplit(b":", 2)[0] in shards))
 
 
 def _compared(texts: list[bytes], paragraphs: bool) -> tuple[list[tuple[int, int]], list[bytes]]:

@@ -23,7 +23,7 @@ import logging
 import os
 import pickle
 import shutil
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -284,21 +284,9 @@ class DoneMiddleware:
                 request.meta.pop(_KEYS, None)
             yield request
 
-    def _page(self, response: Response) -> _Page | None:
+    async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         known = _filters.get(self._crawler)
-        return None if known is None else _Page(known, response)
-
-    def process_spider_output(self, response: Response, result: Iterable[Any]) -> Iterator[Any]:
-        page = self._page(response)
-        for output in result:
-            if page is not None:
-                page.yields(output)
-            yield output
-        if page is not None:
-            page.finished()
-
-    async def process_spider_output_async(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        page = self._page(response)
+        page = None if known is None else _Page(known, response)
         async for output in result:
             if page is not None:
                 page.yields(output)

@@ -73,16 +73,21 @@ fn mixed(hash: u32) -> u32 {
     hash ^ hash >> 16
 }
 
-/// Bands and rows that make the sum of false positives and false negatives least over all similarities, as datasketch's `MinHashLSH`
-/// chooses them.
+/// How much a near duplicate that is no candidate counts, and a candidate that is none. Candidates are compared, so those cost only time.
+const MISSED_WEIGHT: f64 = 0.8;
+const WRONG_WEIGHT: f64 = 1.0 - MISSED_WEIGHT;
+
+/// Bands and rows that make the weighted sum of false positives and false negatives least over all similarities, as datasketch's
+/// `MinHashLSH` chooses them.
 pub(crate) fn bands_and_rows(threshold: f64, permutations: usize) -> (usize, usize) {
     let mut best = (f64::INFINITY, (2, 1));
     for bands in 2..=permutations {
         for rows in 1..=permutations / bands {
             let missed = |similarity: f64| (1.0 - similarity.powi(rows as i32)).powi(bands as i32);
-            let wrong = integral(0.0, threshold, |s| 1.0 - missed(s)) + integral(threshold, 1.0, missed);
-            if wrong < best.0 {
-                best = (wrong, (bands, rows));
+            let cost = WRONG_WEIGHT * integral(0.0, threshold, |s| 1.0 - missed(s))
+                + MISSED_WEIGHT * integral(threshold, 1.0, missed);
+            if cost < best.0 {
+                best = (cost, (bands, rows));
             }
         }
     }

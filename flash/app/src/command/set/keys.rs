@@ -4,14 +4,9 @@ use springbloom_filter::KeyDigest;
 
 use crate::lines::{BATCH_LINES, Batch, Reading};
 
-/// Any line is a key, the empty one too.
-fn any(_: &[u8]) -> Result<(), String> {
-    Ok(())
-}
-
-/// One by one for pipes that stay open, or in batches.
+/// One by one for pipes that stay open, or in batches. Any line is a key, the empty one too.
 pub(super) fn reading(is_line_buffered: bool, prints: bool) -> Reading<'static> {
-    Reading { batch_lines: if is_line_buffered { 1 } else { BATCH_LINES }, check: &any, prints }
+    Reading { batch_lines: if is_line_buffered { 1 } else { BATCH_LINES }, check: &|_| Ok(()), prints }
 }
 
 pub(super) fn digests(batch: &Batch) -> Vec<KeyDigest> {

@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::json;
 use springbloom_console::output;
 use springbloom_console::sizes::{self, Size};
-use springbloom_flash_filter::{BufferSettings, FilterSettings, FlashFilter, MemorySize};
+use springbloom_flash_filter::{BufferSettings, Costs, FilterSettings, FlashFilter, MemorySize};
 
 use super::open::MemoryOptions;
 use crate::flash::explain;
@@ -39,21 +39,21 @@ impl Plan {
     pub(super) fn run(&self) -> Result<()> {
         let (settings, given) = (FilterSettings::new(self.keys, self.fpr), self.memory.settings()?);
         let keys = self.keys as f64;
-        let costs = |memory: Size| -> Result<(Size, Size, f64)> {
+        let costs = |memory: Size| -> Result<(Costs, f64)> {
             let buffer = BufferSettings { memory: MemorySize::Bytes(memory.bytes), ..given };
-            let (disk, written) = FlashFilter::costs(&settings, buffer).map_err(explain)?;
-            let seconds = keys / KEYS_PER_SECOND + written as f64 / BYTES_PER_SECOND;
-            Ok((Size { bytes: disk }, Size { bytes: written }, seconds))
+            let costs = FlashFilter::costs(&settings, buffer).map_err(explain)?;
+            Ok((costs, keys / KEYS_PER_SECOND + costs.written_bytes as f64 / BYTES_PER_SECOND))
         };
         let (memory, check_seconds) = (self.memory.memory, keys / LOOKUPS_PER_SECOND);
         if self.json {
-            let (disk, written, add_seconds) = costs(memory)?;
+            let (costs, add_seconds) = costs(memory)?;
             return output::json(&json!({
                 "keys": self.keys,
                 "fpr": self.fpr,
-                "disk_bytes": disk.bytes,
+                "disk_bytes": costs.filter_bytes + costs.log_bytes,
+                "log_bytes": costs.log_bytes,
                 "memory_bytes": memory.bytes,
-                "written_bytes": written.bytes,
+                "written_bytes": costs.written_bytes,
                 "add_seconds": add_seconds,
                 "check_seconds": check_seconds,
             }));
@@ -61,17 +61,20 @@ impl Plan {
         output::report(|out| {
             for times in [1, 4, 16] {
                 let memory = Size { bytes: memory.bytes.saturating_mul(times) };
-                let (disk, written, seconds) = costs(memory)?;
+                let (costs, seconds) = costs(memory)?;
+                let [disk, log, written] =
+                    [costs.filter_bytes + costs.log_bytes, costs.log_bytes, costs.written_bytes]
+                        .map(|bytes| Size { bytes });
                 writeln!(
                     out,
-                    "With {memory} of memory: {disk} of disk; adding all keys takes {seconds:.0} seconds, {:.0} keys per second, \
-                     and writes {written}",
+                    "With {memory} of memory: {disk} of disk, {log} of it for the log; adding all keys takes {seconds:.0} seconds, \
+                     {:.0} keys per second, and writes {written}",
                     keys / seconds
                 )?;
             }
             Ok(writeln!(
                 out,
-                "Checking as many takes {check_seconds:.0} seconds. Times are about those of one machine with two cores and an SSD that \
+                "A log never becomes shorter. Checking as many takes {check_seconds:.0} seconds. Times are about those of one machine with two cores and an SSD that \
                      reads 150 MB/s and writes as much meanwhile."
             )?)
         })
