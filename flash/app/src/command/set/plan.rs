@@ -74,8 +74,8 @@ impl Plan {
             }
             Ok(writeln!(
                 out,
-                "A log never becomes shorter. Checking as many takes {check_seconds:.0} seconds. Times are about those of one machine with two cores and an SSD that \
-                     reads 150 MB/s and writes as much meanwhile."
+                "A log never becomes shorter. Checking as many takes {check_seconds:.0} seconds. Times are about those of one machine with \
+                     two cores and an SSD that reads 150 MB/s and writes as much meanwhile."
             )?)
         })
     }
