@@ -56,7 +56,7 @@ pub struct LayerInfo {
     pub estimated_fpr: f64,
 }
 
-/// What a filter takes that is yet to be made: see [`FlashFilter::costs`].
+/// What a filter takes that is yet to be made: see [`FlashFilter::costs`](crate::FlashFilter::costs).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Costs {
     /// Bytes on disk of the filter.
