@@ -66,8 +66,7 @@ typedef struct {
   // Moves the charge to `bytes` or a little more. Returns what the cache grants, or would grant if `end` had not ended this permit.
   uint64_t (*update)(void* charge, uint64_t bytes, uint64_t permit) SB_NOEXCEPT;
   // Gives all bytes back at once, and returns how many. No `update` with an earlier permit takes any afterwards, even if it is running.
-  // `if_refusing`: only if the cache is so full that it refuses entries.
-  uint64_t (*end)(void* charge, uint64_t permit, int if_refusing) SB_NOEXCEPT;
+  uint64_t (*end)(void* charge, uint64_t permit) SB_NOEXCEPT;
   void (*release)(void* charge) SB_NOEXCEPT;  // gives the bytes back
 } sb_cache_calls;
 
@@ -113,6 +112,10 @@ int sb_filters_use_cache(const sb_filters* filters, const void* cache, const voi
 // The last share ends the charge: when this returns, its bytes are free and the core no longer uses the cache. Waits for a running call of
 // the cache, so it must not be called from within one.
 void sb_cache_use_release(sb_cache_use* use) SB_NOEXCEPT;
+// Call when the cache refused an entry: nothing is charged to it for a while. Returns 1 if something was charged: the caller tries again.
+int sb_cache_use_yield(const sb_cache_use* use) SB_NOEXCEPT;
+// Call when the entry then found room: the budget falls.
+void sb_cache_use_has_yielded(const sb_cache_use* use) SB_NOEXCEPT;
 // An owned reference to the shared instance, or null if there is none.
 sb_filters* sb_filters_shared_instance_if_any(void) SB_NOEXCEPT;
 // Drops the process's own reference to the shared instance, which ends, with its threads, when its last owner releases it.
@@ -122,12 +125,6 @@ void sb_filters_release(const sb_filters* filters) SB_NOEXCEPT;  // drops an own
 uint64_t sb_filters_budget_bytes(const sb_filters* filters) SB_NOEXCEPT;
 // Also ends the measuring of `budget=auto`. Asks the caches that pay: not to be called with a lock of theirs held.
 int sb_filters_set_budget_bytes(const sb_filters* filters, uint64_t budget_bytes) SB_NOEXCEPT;
-// Call before an operation that must not fail for want of room in a cache: ends the charge to a cache that is too full.
-void sb_filters_make_way(const sb_filters* filters) SB_NOEXCEPT;
-// Call when a cache refused an entry: nothing is charged for a while. Returns 1 if something was charged: the caller tries again.
-int sb_filters_yield_to_cache(const sb_filters* filters) SB_NOEXCEPT;
-// Call when the entry then found room: the budget falls.
-void sb_filters_have_yielded_to_cache(const sb_filters* filters) SB_NOEXCEPT;
 // Waits until no unit is waiting to be loaded; 0 if the time ran out.
 int sb_filters_wait_idle(const sb_filters* filters, uint64_t timeout_ms) SB_NOEXCEPT;
 // Calls `take` with the metrics in the text format that Prometheus scrapes, whose Content-Type is SB_METRICS_CONTENT_TYPE.

@@ -4,7 +4,8 @@ springbloom_SOURCES := inspect/cache_trace.cc inspect/index_size.cc inspect/list
   install/cache_charge.cc install/connection.cc install/elastic_table_factory.cc install/engine.cc install/install.cc \
   install/level_change_listener.cc install/springbloom.cc install/status.cc read/column_family.cc \
   read/elastic_table_reader.cc read/file_reader.cc read/lookup_digest.cc read/prefix_filter.cc read/seek_outcomes.cc read/stock_readers.cc \
-  read/table_file.cc read/unit_table.cc read/whole_index.cc write/elastic_table_builder.cc
+  read/table_file.cc read/unit_table.cc read/whole_index.cc read/yielding_cache.cc \
+  write/elastic_table_builder.cc
 springbloom_HEADERS := springbloom.h
 springbloom_CXXFLAGS := -std=c++20 -Iplugin/springbloom
 springbloom_PKGCONFIG_REQUIRES := springbloom-host-core

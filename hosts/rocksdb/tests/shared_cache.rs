@@ -19,8 +19,8 @@ use springbloom_rocksdb::ElasticFilters;
 use springbloom_testkit::seed::rng;
 
 use crate::common::{
-    Folder, IDLE_TIMEOUT,
-    contents::{NUMBERS, check_db, fill_db, is_present, key},
+    Folder, IDLE_TIMEOUT, append,
+    contents::{NUMBERS, check_db, fill, fill_db, is_present, key},
     faults::SharedCache,
     folder, installed, number, small_tree, wait_until,
 };
@@ -330,6 +330,73 @@ fn filters_give_way_to_memtables() {
         assert!(db.get_pinned(key(n)).expect("no lookup fails").is_some());
     }
     assert!(cache.usage() <= 8 * MIB);
+}
+
+/// Refused gets, keys of batches and steps of iterators, of which many are open at times and pin blocks.
+fn refused(db: &DB, seed: &str, before_more: impl Fn()) -> [u64; 3] {
+    const OPEN: usize = 30;
+    let mut random = rng(seed);
+    let mut refused = [0; 3];
+    let mut count = |of: usize, result: Result<(), rocksdb::Error>| {
+        if let Err(error) = result {
+            assert!(error.to_string().contains("Memory limit"), "{error}");
+            refused[of] += 1;
+        }
+    };
+    for _ in 0..10 {
+        let mut iterators: Vec<_> = (0..OPEN).map(|_| db.raw_iterator()).collect();
+        for _ in 0..1_000 {
+            count(0, db.get_pinned(key(random.random_range(0..MANY))).map(drop));
+            if random.random_ratio(1, 4) {
+                let keys: Vec<_> = (0..32).map(|_| key(random.random_range(0..MANY))).collect();
+                let batch =
+                    db.batched_multi_get_cf(db.cf_handle("default").expect("it is there"), &keys, false);
+                batch.into_iter().for_each(|found| count(1, found.map(drop)));
+            }
+            let iterator = &mut iterators[random.random_range(0..OPEN)];
+            if iterator.valid() && random.random_ratio(15, 16) {
+                iterator.next();
+            } else {
+                iterator.seek(key(random.random_range(0..MANY)));
+            }
+            count(2, iterator.status());
+        }
+        drop(iterators);
+        before_more();
+    }
+    refused
+}
+
+const MANY: u32 = 40_000;
+
+/// Whatever reads: also lookups that have found an operand of a merge, and steps of iterators.
+#[test]
+fn a_small_strict_cache_refuses_nothing_for_the_filters() {
+    let _one = ONE_AT_A_TIME.lock();
+    let elastic = charged(MIB);
+    let refused = |elastic: Option<&ElasticFilters>| {
+        let (folder, mut options) = (folder(), small_tree());
+        options.set_merge_operator_associative("append", |_, value, operands| {
+            let value = value.unwrap_or_default().to_vec();
+            Some(operands.into_iter().fold(value, |all, one| append(Some(&all), one)))
+        });
+        let cache = SharedCache::strict(&mut options, MIB, SharedCache::ANY_SHARDS, 0);
+        let options = elastic.map_or_else(|| options.clone(), |elastic| installed(elastic, &options));
+        let default = [("default", options.clone())];
+        let db = DB::open_cf_with_opts(&options, folder.path(), default).expect("open");
+        fill(MANY, |key, value| db.put(key, value.repeat(8)).expect("put"), "strict");
+        (0..MANY).step_by(6).for_each(|number| db.merge(key(number), b"more").expect("merge"));
+        db.flush().expect("flush");
+        let refused = refused(&db, "a_small_strict_cache_refuses_nothing_for_the_filters", || {
+            wait_until("the budget is back", || {
+                elastic.is_none_or(|elastic| elastic.stats().budget_bytes > MIB / 2 - MIB / 16)
+            });
+        });
+        println!("{refused:?} refused, {} of {MIB} bytes pinned without iterators", cache.pinned());
+        refused
+    };
+    let (stock, ours) = (refused(None), refused(Some(&elastic)));
+    assert!(ours == [0; 3] || stock != [0; 3], "refused for the filters alone: {ours:?}");
 }
 
 /// Refused and all lookups while the capacity of a cache moves between 4 and 8 MiB.

@@ -17,11 +17,11 @@ use springbloom_manager::Manager;
 
 use super::{
     auto_budget::{AutoBudget, CacheLook, MOST_EIGHTHS},
-    charged_caches::{self, ChargedCaches, LastLook},
+    charged_caches::{self, ChargedCaches, LastLook, PayingCache},
     standing::Charging,
 };
 use crate::{
-    engine::{Cache, CacheCharge, CacheUse, Engine},
+    engine::{Cache, CacheCharge, Engine},
     settings::{Budget, Settings},
 };
 
@@ -40,8 +40,8 @@ pub(crate) struct BudgetControl {
     /// That iterators opened, and asked no units.
     pub(crate) sought_tables: AtomicU64,
     pub(crate) caches: ChargedCaches,
-    /// Held for a moment.
-    charging: Mutex<Charging>,
+    /// Held for a moment. Shared with the caches that pay.
+    charging: Arc<Mutex<Charging>>,
     /// Held for a moment.
     state: Mutex<State>,
     /// Held by the thread that asks and charges the caches. Who does not get it in time rings, and the thread that is woken looks again.
@@ -78,7 +78,7 @@ impl BudgetControl {
             needs_cache: settings.charge_to_block_cache,
             sought_tables: AtomicU64::new(0),
             caches: ChargedCaches::default(),
-            charging: Mutex::default(),
+            charging: Arc::default(),
             state: Mutex::new(state),
             moving: Mutex::new(()),
         }
@@ -107,7 +107,7 @@ impl BudgetControl {
     }
 
     /// Charges the budget to `cache`, too, while what this gives lives: `None` if it is not to be charged to this one.
-    pub(crate) fn use_cache(&self, engine: &Engine, cache: &Cache) -> Result<Option<Arc<CacheUse>>, String> {
+    pub(crate) fn use_cache(&self, engine: &Engine, cache: &Cache) -> Result<Option<PayingCache>, String> {
         if !self.is_charged {
             return Ok(None);
         }
@@ -124,7 +124,7 @@ impl BudgetControl {
         if in_use.charge.bytes() == 0 {
             self.caches.alarm.ring();
         }
-        Ok(Some(in_use))
+        Ok(Some(PayingCache::new(in_use, &self.charging, &self.caches.alarm)))
     }
 
     /// When [`look_at_caches`](Self::look_at_caches) wants to be called; `None`: not before the alarm rings.
@@ -141,34 +141,6 @@ impl BudgetControl {
             state.row_cache_bytes = row_cache_bytes;
         }
         self.caches.alarm.answer(|| self.follow(Duration::ZERO));
-    }
-
-    /// Before an operation that a cache must not refuse. Where the thread that looks at the caches was not there yet since one became too
-    /// full, the charge to it ends here; that thread charges again what may be.
-    pub(crate) fn make_way(&self) {
-        if self.caches.alarm.is_ringing() {
-            let permit = self.charging.lock().withdraw();
-            self.caches.in_use().iter().for_each(|cache| _ = cache.end(permit, true));
-        }
-    }
-
-    /// A cache refused an entry. Ends the charge for a while: `false` if there is none.
-    pub(crate) fn yield_to_cache(&self) -> bool {
-        if self.caches.in_use().iter().all(|cache| cache.bytes() == 0) {
-            return false;
-        }
-        let permit = {
-            let mut charging = self.charging.lock();
-            charging.standing.suspend();
-            charging.withdraw()
-        };
-        self.caches.in_use().iter().filter(|cache| cache.end(permit, false)).count() > 0
-    }
-
-    /// The entry found room then: the budget falls, which nobody waits for.
-    pub(crate) fn has_yielded_to_cache(&self) {
-        self.charging.lock().standing.refuse();
-        self.caches.alarm.ring();
     }
 
     /// Capacity of the caches that pay for the budget; 0: none is in use.
@@ -296,7 +268,7 @@ mod tests {
         BudgetControl::new(Manager::new(manager), &settings)
     }
 
-    fn use_cache(control: &BudgetControl, cache: &Arc<LentCache>) -> Arc<CacheUse> {
+    fn use_cache(control: &BudgetControl, cache: &Arc<LentCache>) -> PayingCache {
         let used = control.use_cache(&ENGINE_WITH_CACHES, &lent_cache(cache));
         used.expect("it can pay").expect("it is to pay")
     }
@@ -341,16 +313,16 @@ mod tests {
     fn what_is_being_charged_while_a_cache_refuses_an_entry_ends() {
         let control = control();
         let cache = Arc::<LentCache>::default();
-        let _in_use = use_cache(&control, &cache);
+        let in_use = use_cache(&control, &cache);
         assert_eq!(cache.charged(), 1 << 16);
         cache.set_hangs(true);
         thread::scope(|scope| {
             scope.spawn(|| control.look_at_caches(0));
             cache.wait_until_a_call_hangs();
-            assert!(control.yield_to_cache());
+            assert!(in_use.yield_room());
             cache.set_hangs(false);
         });
         assert_eq!(cache.charged(), 0, "nothing is charged for a while");
-        assert!(!control.yield_to_cache(), "nothing is charged that could end");
+        assert!(!in_use.yield_room(), "nothing is charged that could end");
     }
 }

@@ -11,6 +11,7 @@ use std::{
 
 use parking_lot::Mutex;
 
+use super::standing::Charging;
 use crate::engine::{Cache, CacheAlarm, CacheCharge, CacheUse, Engine};
 
 /// How often caches are looked at, at least.
@@ -40,6 +41,43 @@ impl LastLook {
         let (least, parts) =
             if is_ringing { (LOOK_EVERY_RING, LOOK_PARTS_RING) } else { (LOOK_EVERY, LOOK_PARTS) };
         self.at + (self.took * parts).clamp(least, LOOK_EVERY_MAX)
+    }
+}
+
+/// A share in the use of a cache, for those who may find that it refuses them an entry.
+pub(crate) struct PayingCache {
+    in_use: Arc<CacheUse>,
+    /// Of the budget.
+    charging: Arc<Mutex<Charging>>,
+    alarm: Arc<CacheAlarm>,
+}
+
+impl PayingCache {
+    pub(crate) fn new(
+        in_use: Arc<CacheUse>,
+        charging: &Arc<Mutex<Charging>>,
+        alarm: &Arc<CacheAlarm>,
+    ) -> Self {
+        Self { in_use, charging: charging.clone(), alarm: alarm.clone() }
+    }
+
+    /// The cache refused an entry. Ends the charge to it for a while: `false` if there is none.
+    pub(crate) fn yield_room(&self) -> bool {
+        if self.in_use.charge.bytes() == 0 {
+            return false;
+        }
+        let permit = {
+            let mut charging = self.charging.lock();
+            charging.standing.suspend();
+            charging.withdraw()
+        };
+        self.in_use.charge.end(permit)
+    }
+
+    /// The entry found room then: the budget falls, which nobody waits for.
+    pub(crate) fn has_yielded(&self) {
+        self.charging.lock().standing.refuse();
+        self.alarm.ring();
     }
 }
 

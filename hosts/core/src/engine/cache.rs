@@ -117,10 +117,9 @@ impl CacheCharge {
         self.ask(|of| (of.calls.update)(of.charge, bytes as u64, permit)).min(bytes)
     }
 
-    /// Gives all bytes back at once, and charges no more that were permitted before `permit`; or only if the cache `is_refusing` entries
-    /// for want of room. `false` if none were charged.
-    pub(crate) fn end(&self, permit: u64, if_refusing: bool) -> bool {
-        self.ask(|of| (of.calls.end)(of.charge, permit, if_refusing.into())) > 0
+    /// Gives all bytes back at once, and charges no more that were permitted before `permit`. `false` if none were charged.
+    pub(crate) fn end(&self, permit: u64) -> bool {
+        self.ask(|of| (of.calls.end)(of.charge, permit)) > 0
     }
 }
 

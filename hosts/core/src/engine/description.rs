@@ -1,7 +1,7 @@
 //! What the core must know of an engine: `sb_engine`.
 
 use std::{
-    ffi::{CStr, OsStr, c_char, c_int, c_uint, c_void},
+    ffi::{CStr, OsStr, c_char, c_uint, c_void},
     os::unix::ffi::OsStrExt,
     ptr::NonNull,
 };
@@ -38,7 +38,7 @@ pub struct CacheCalls {
     pub(crate) room: extern "C" fn(charge: *mut c_void, eighths: c_uint) -> u64,
     pub(crate) charged: extern "C" fn(charge: *mut c_void) -> u64,
     pub(crate) update: extern "C" fn(charge: *mut c_void, bytes: u64, permit: u64) -> u64,
-    pub(crate) end: extern "C" fn(charge: *mut c_void, permit: u64, if_refusing: c_int) -> u64,
+    pub(crate) end: extern "C" fn(charge: *mut c_void, permit: u64) -> u64,
     pub(crate) release: extern "C" fn(charge: *mut c_void),
 }
 

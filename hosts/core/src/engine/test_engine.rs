@@ -219,7 +219,7 @@ extern "C" fn update(charge: *mut c_void, bytes: u64, permit: u64) -> u64 {
     bytes
 }
 
-extern "C" fn end(charge: *mut c_void, permit: u64, _: c_int) -> u64 {
+extern "C" fn end(charge: *mut c_void, permit: u64) -> u64 {
     let mut state = cache_of(charge).state.lock();
     state.permit = state.permit.max(permit);
     std::mem::take(&mut state.charged)

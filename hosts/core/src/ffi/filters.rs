@@ -3,12 +3,14 @@
 use std::{
     ffi::{c_char, c_int, c_void},
     mem, ptr, slice,
+    sync::Arc,
     time::Duration,
 };
 
 use super::{guarded, owned::Shared, told_guarded};
 use crate::{
-    engine::{Bytes, Cache, CacheUse, Engine},
+    budget::charged_caches::PayingCache,
+    engine::{Bytes, Cache, Engine},
     instance::{
         Filters,
         metrics::Counted,
@@ -120,7 +122,7 @@ unsafe extern "C" fn sb_filters_use_cache(
     filters: &Filters,
     cache: *const c_void,
     identity: *const c_void,
-    charge: &mut Shared<CacheUse>,
+    cache_use: &mut Shared<PayingCache>,
     error: *mut c_char,
     error_size: usize,
 ) -> c_int {
@@ -130,28 +132,23 @@ unsafe extern "C" fn sb_filters_use_cache(
         told_guarded(error, error_size, || filters.budget.use_cache(filters.tables.engine, &cache))
     };
     let can_pay = used.is_some();
-    *charge = Shared::of(used.flatten());
+    *cache_use = Shared::of(used.flatten().map(Arc::new));
     can_pay.into()
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn sb_cache_use_release(charge: Shared<CacheUse>) {
-    guarded((), || drop(charge.taken()));
+extern "C" fn sb_cache_use_release(cache_use: Shared<PayingCache>) {
+    guarded((), || drop(cache_use.taken()));
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn sb_filters_make_way(filters: &Filters) {
-    guarded((), || filters.budget.make_way());
+extern "C" fn sb_cache_use_yield(cache_use: &PayingCache) -> c_int {
+    guarded(false, || cache_use.yield_room()).into()
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn sb_filters_yield_to_cache(filters: &Filters) -> c_int {
-    guarded(false, || filters.budget.yield_to_cache()).into()
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn sb_filters_have_yielded_to_cache(filters: &Filters) {
-    guarded((), || filters.budget.has_yielded_to_cache());
+extern "C" fn sb_cache_use_has_yielded(cache_use: &PayingCache) {
+    guarded((), || cache_use.has_yielded());
 }
 
 #[unsafe(no_mangle)]

@@ -98,9 +98,6 @@ class Charge {
     return bytes;
   }
 
-  // Whether the cache is so full of what is pinned that it refuses all entries. Whether it refuses some cannot be asked.
-  bool IsRefusing() const { return cache_->HasStrictCapacityLimit() && cache_->GetUsage() > cache_->GetCapacity(); }
-
  private:
   using Entry = std::pair<rocksdb::Cache::Handle*, uint64_t>;
 
@@ -205,9 +202,7 @@ constinit const sb_cache_calls kBlockCacheCalls = {
     .room = [](void* charge, unsigned eighths) noexcept { return Of(charge)->Room(eighths); },
     .charged = [](void* charge) noexcept { return Of(charge)->Charged(); },
     .update = [](void* charge, uint64_t bytes, uint64_t permit) noexcept { return Of(charge)->Update(bytes, permit); },
-    .end = [](void* charge, uint64_t permit, int if_refusing) noexcept -> uint64_t {
-      return if_refusing == 0 || Of(charge)->IsRefusing() ? Of(charge)->End(permit) : 0;
-    },
+    .end = [](void* charge, uint64_t permit) noexcept { return Of(charge)->End(permit); },
     .release = [](void* charge) noexcept { delete Of(charge); }};
 
 }  // namespace springbloom

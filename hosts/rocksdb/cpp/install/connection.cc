@@ -28,6 +28,9 @@ Status UseCache(const sb_filters* filters, const rocksdb::BlockBasedTableOptions
     return Status::InvalidArgument("springbloom", error);
   }
   use->reset(share, FreeBy<sb_cache_use_release>());
+  if (share != nullptr) {
+    YieldingCache::AddPayment(options.block_cache, *use);
+  }
   return Status::OK();
 }
 

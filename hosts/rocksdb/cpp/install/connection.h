@@ -5,6 +5,7 @@
 #include <string>
 
 #include "owners.h"
+#include "read/yielding_cache.h"
 #include "rocksdb/status.h"
 #include "rocksdb/table.h"
 
@@ -17,9 +18,6 @@ struct ElasticOptions {
 
   std::string values[SB_SETTINGS];
 };
-
-// Shared by the copies of a table factory, which is what options and open databases have a cache by.
-using CacheUse = std::shared_ptr<sb_cache_use>;
 
 // A copy starts with what the original has.
 class Connection {
@@ -44,7 +42,7 @@ class Connection {
   mutable std::mutex mutex_;
   FiltersRef filters_;
   std::string applied_budget_;
-  CacheUse cache_use_;
+  CacheUse cache_use_;  // shared by the copies of a table factory, which is what options and open databases have a cache by
   const rocksdb::Cache* used_cache_ = nullptr;  // alive while there is a use
 };
 

@@ -242,8 +242,8 @@ Status ElasticTableFactory::NewTableReader(const rocksdb::ReadOptions& read_opti
       inner_options.tail_size = unit_table->BytesBehind(file_size);
     }
   }
-  const Status s = stock_readers_.Open(filters.get(), TableOptions(), read_options, inner_options, std::move(file), file_size,
-                                       table_reader, prefetch_index_and_filter_in_cache);
+  const Status s = stock_readers_.Open(TableOptions(), read_options, inner_options, std::move(file), file_size, table_reader,
+                                       prefetch_index_and_filter_in_cache);
   if (!s.ok()) {
     return s;
   }

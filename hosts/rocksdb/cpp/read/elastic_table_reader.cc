@@ -7,7 +7,6 @@
 #include "monitoring/perf_context_imp.h"
 #include "monitoring/statistics_impl.h"
 #include "options/cf_options.h"
-#include "read/retry_without_charge.h"
 #include "read/seek_outcomes.h"
 #include "read/whole_index.h"
 #include "util/coro_utils.h"
@@ -149,26 +148,12 @@ void ElasticTableReader::RecordPrefixPassed(GetContext::GetState before, const S
   prefixes->Units().Record(asked->segment, after.State() == GetContext::kNotFound ? SB_MISSING : SB_FOUND);
 }
 
-void ElasticTableReader::ReadAgainWhereRefused(const ReadOptions& read_options, const Slice& internal_key,
-                                               GetContext::GetState before, GetContext* get_context,
-                                               const SliceTransform* prefix_extractor, Status* s) {
-  // Of a lookup that found something a second try would find it twice.
-  const auto is_refused = [&] {
-    return s->IsMemoryLimit() && before == GetContext::kNotFound && get_context->State() == GetContext::kNotFound;
-  };
-  RetryWithoutCharge(
-      units_.Family().filters.get(), is_refused, [&] { return s->ok(); },
-      [&] { *s = Inner().Get(read_options, internal_key, get_context, prefix_extractor, /*skip_filters=*/false); });
-}
-
 rocksdb::InternalIterator* ElasticTableReader::NewIterator(const ReadOptions& read_options,
                                                            const SliceTransform* prefix_extractor, rocksdb::Arena* arena,
                                                            bool skip_filters, rocksdb::TableReaderCaller caller,
                                                            size_t compaction_readahead_size, bool allow_unprepared_value) {
-  rocksdb::InternalIterator* const iterator = NewIteratorWithRetry(units_.Family().filters.get(), arena, [&] {
-    return Inner().NewIterator(read_options, prefix_extractor, arena, skip_filters, caller, compaction_readahead_size,
-                               allow_unprepared_value);
-  });
+  rocksdb::InternalIterator* const iterator = Inner().NewIterator(read_options, prefix_extractor, arena, skip_filters, caller,
+                                                                  compaction_readahead_size, allow_unprepared_value);
   const PrefixFilter* const prefixes = Prefixes();
   if (prefixes == nullptr || !SeekOutcomes::AreOf(read_options, prefix_extractor, skip_filters)) {
     if (caller == rocksdb::TableReaderCaller::kUserIterator) {
@@ -198,7 +183,6 @@ Status ElasticTableReader::Get(const ReadOptions& read_options, const Slice& int
     return Verified(read_options, internal_key, get_context, prefix_extractor);
   }
   Status s = Inner().Get(read_options, internal_key, get_context, prefix_extractor, skip_filters);
-  ReadAgainWhereRefused(read_options, internal_key, before, get_context, prefix_extractor, &s);
   CountBlockReads(misses_before, *get_context);
   if (is_filtered) {
     RecordPassed(segment, read_options, before, s, *get_context);
@@ -290,7 +274,6 @@ void ElasticTableReader::MultiGet(const ReadOptions& read_options, const MultiGe
   Inner().MultiGet(read_options, &passed, prefix_extractor, skip_filters);
   for (size_t i = 0; i < count; ++i) {
     const auto& [key, before, misses_before] = asked[i];
-    ReadAgainWhereRefused(read_options, key->ikey, before, key->get_context, prefix_extractor, key->s);
     CountBlockReads(misses_before, *key->get_context);
     if (are_filtered) {
       RecordPassed(sought[i].segment, read_options, before, *key->s, *key->get_context);

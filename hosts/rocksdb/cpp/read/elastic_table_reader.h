@@ -67,10 +67,6 @@ class ElasticTableReader final : public release::ForwardingTableReader {
   // The units over prefixes; null without them.
   PrefixFilter* Prefixes() const { return PrefixFilter::Of(Inner()); }
   void CountAnswers(uint64_t rejected, uint64_t passed) const;
-  // Reads again what a lookup could not read because a strict block cache refused the block.
-  void ReadAgainWhereRefused(const rocksdb::ReadOptions& read_options, const rocksdb::Slice& internal_key,
-                             rocksdb::GetContext::GetState before, rocksdb::GetContext* get_context,
-                             const rocksdb::SliceTransform* prefix_extractor, rocksdb::Status* s);
   // Counts the blocks that a lookup read past the block cache, which had missed `misses_before` blocks for it before.
   void CountBlockReads(uint64_t misses_before, const rocksdb::GetContext& after) const;
   // Whether stock code counts the keys that pass, because it has a filter to ask.

@@ -4,7 +4,6 @@
 #include <memory>
 #include <mutex>
 
-#include "owners.h"
 #include "rocksdb_release.h"
 
 namespace springbloom {
@@ -12,12 +11,10 @@ namespace springbloom {
 // Stock code asks no filter of a table, and none that was installed, unless it was opened with a filter policy.
 class StockReaders {
  public:
-  // A stock reader, with retries without the filters' charge if the block cache has no room for it: a flush that finds none ends all
-  // writes.
-  rocksdb::Status Open(const sb_filters* filters, const rocksdb::BlockBasedTableOptions& table_options,
-                       const rocksdb::ReadOptions& read_options, const rocksdb::TableReaderOptions& reader_options,
-                       std::unique_ptr<rocksdb::RandomAccessFileReader>&& file, uint64_t file_size,
-                       std::unique_ptr<rocksdb::TableReader>* table_reader, bool prefetch_index_and_filter_in_cache);
+  rocksdb::Status Open(const rocksdb::BlockBasedTableOptions& table_options, const rocksdb::ReadOptions& read_options,
+                       const rocksdb::TableReaderOptions& reader_options, std::unique_ptr<rocksdb::RandomAccessFileReader>&& file,
+                       uint64_t file_size, std::unique_ptr<rocksdb::TableReader>* table_reader,
+                       bool prefetch_index_and_filter_in_cache);
   // The options change.
   void Forget();
 
