@@ -250,18 +250,3 @@ fn a_smaller_index_is_told_as_large_as_it_will_be() {
     let (_, text) = advised_with(16, 4096, 3_000);
     assert!(text.contains("would be") && !text.contains("Set index_block"), "{text}");
 }
-
-#[test]
-fn what_is_no_block_cache_trace_is_refused() {
-    let folder = tempfile::tempdir().expect("a folder");
-    drop(DB::open(&uncompacted(), folder.path()).expect("open"));
-    let trace = folder.path().join("trace");
-    for content in [None, Some(""), Some("no trace")] {
-        content.into_iter().for_each(|content| std::fs::write(&trace, content).expect("write"));
-        let (code, _, err) = advise(1024, folder.path(), &["--cache-trace", trace.to_str().expect("text")]);
-        assert!(
-            code == 2 && err.contains("--cache-trace") && err.contains("trace"),
-            "{content:?}: {code} {err}"
-        );
-    }
-}

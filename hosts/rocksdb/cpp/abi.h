@@ -102,24 +102,6 @@ typedef struct {
 int springbloom_list_tables(sb_bytes path, void* context, void (*take)(void* context, const springbloom_listed_table* table),
                             char* error, size_t error_size) SB_NOEXCEPT;
 
-// Blocks of a kind that lookups asked the block cache for.
-typedef struct {
-  uint64_t asked;
-  uint64_t missing;
-  uint64_t missing_bytes;
-} springbloom_traced_blocks;
-// What the lookups of a column family asked for.
-typedef struct {
-  sb_bytes family;
-  uint64_t lookups;
-  springbloom_traced_blocks data;
-  springbloom_traced_blocks index;
-  springbloom_traced_blocks filters;
-} springbloom_cache_trace;
-// Gives `take` every column family in the block cache trace at `path`. 0 on success.
-int springbloom_read_cache_trace(sb_bytes path, void* context, void (*take)(void* context, const springbloom_cache_trace* family),
-                                 char* error, size_t error_size) SB_NOEXCEPT;
-
 #ifdef __cplusplus
 }
 #endif

@@ -25,7 +25,6 @@
 
 #![deny(unsafe_code)]
 
-pub mod cache_trace;
 mod elastic_filters;
 mod ffi;
 pub mod inspect;

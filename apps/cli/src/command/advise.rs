@@ -6,10 +6,7 @@ pub(crate) mod log;
 mod modelled;
 mod report;
 mod survey;
-mod traced;
 mod verdict;
-
-use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -26,7 +23,6 @@ use self::log::Log;
 use self::modelled::{Lookups, Modelled};
 use self::report::Report;
 use self::survey::Survey;
-use self::traced::Traced;
 use self::verdict::Verdict;
 use crate::database::{Database, Read};
 
@@ -47,9 +43,6 @@ pub(crate) struct Advise {
     /// Target of wasted reads per lookup; needs a hotness file
     #[arg(long, value_parser = sizes::number_within(0.0..=1000.0))]
     target: Option<f64>,
-    /// Block cache trace of the database (`StartBlockCacheTrace`): tells what its lookups read
-    #[arg(long, value_name = "FILE")]
-    cache_trace: Option<PathBuf>,
     /// Popularity of keys for the model: exponent of Zipf's law; 0: uniform
     #[arg(long, value_name = "EXPONENT", default_value_t = 0.99, value_parser = sizes::number_within(0.0..=2.0))]
     zipf: f64,
@@ -80,7 +73,6 @@ impl Advise {
         self.database.require_database()?;
         let (usage, use_fault) = self.database.saved_use();
         let Tables { survey, read, used, damaged } = self.read_tables(usage.as_ref())?;
-        let traced = self.cache_trace.as_deref().map(Traced::read).transpose()?;
         let indexes = self.measure_indexes(&survey, &read)?;
         let measured = self.measured(usage.as_ref(), &used);
         let flag = self.budget.map(|_| "--budget").or(self.target.map(|_| "--target"));
@@ -102,7 +94,6 @@ impl Advise {
         let report = Report {
             database: survey,
             indexes,
-            traced,
             log,
             log_fault,
             modelled,

@@ -2,33 +2,6 @@
 
 use std::sync::Arc;
 
-/// Blocks of a kind that lookups asked the block cache for.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TracedBlocks {
-    /// How often one was asked for.
-    pub asked: u64,
-    /// How often it was not there, and was read.
-    pub missing: u64,
-    /// Bytes that were read.
-    pub missing_bytes: u64,
-}
-
-/// What the lookups of a column family asked for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TracedFamily {
-    /// Its name.
-    pub name: String,
-    /// Calls of `Get` and `MultiGet` that reached a table.
-    pub lookups: u64,
-    /// Blocks of data.
-    pub data: TracedBlocks,
-    /// Blocks of indexes.
-    pub index: TracedBlocks,
-    /// Blocks of filters.
-    pub filters: TracedBlocks,
-}
-
 /// Options of a table that decide what its index takes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use springbloom_host_core::{Bytes, Engine, Filters};
 
 use super::{
     facts::{FamilyStatus, IndexOptions, IndexSize},
-    types::{CacheTrace, RawListedTable, RawLookup, TableInfo},
+    types::{RawListedTable, RawLookup, TableInfo},
 };
 
 type Take<T> = unsafe extern "C" fn(*mut c_void, &T);
@@ -55,13 +55,6 @@ unsafe extern "C" {
         indexes: *const IndexOptions,
         sizes: *mut IndexSize,
         count: usize,
-        error: *mut c_char,
-        size: usize,
-    ) -> c_int;
-    fn springbloom_read_cache_trace(
-        path: Bytes<'_>,
-        context: *mut c_void,
-        take: Take<CacheTrace<'_>>,
         error: *mut c_char,
         size: usize,
     ) -> c_int;
@@ -193,9 +186,4 @@ pub(crate) fn measure_indexes(
 /// Passes the tables that a MANIFEST lists to `take`, by column family.
 pub(crate) fn list_tables(manifest: &Path, take: impl FnMut(&RawListedTable<'_>)) -> Result<(), String> {
     read_file(manifest, take, springbloom_list_tables)
-}
-
-/// Passes the column families in a block cache trace to `take`.
-pub(crate) fn read_cache_trace(trace: &Path, take: impl FnMut(&CacheTrace<'_>)) -> Result<(), String> {
-    read_file(trace, take, springbloom_read_cache_trace)
 }

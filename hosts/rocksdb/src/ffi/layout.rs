@@ -5,8 +5,8 @@ use std::mem::offset_of;
 use springbloom_testkit::header::Structs;
 
 use super::{
-    facts::{FamilyStatus, IndexOptions, IndexSize, TracedBlocks},
-    types::{CacheTrace, RawListedTable, RawLookup, TableInfo},
+    facts::{FamilyStatus, IndexOptions, IndexSize},
+    types::{RawListedTable, RawLookup, TableInfo},
 };
 
 #[test]
@@ -58,8 +58,6 @@ fn structures_are_those_of_the_header() {
     same!("springbloom_lookup", RawLookup, newest, ends_lookup, index_blocks, data_blocks);
     same!("springbloom_index_options", IndexOptions, restart_interval, block_bytes);
     same!("springbloom_index_size", IndexSize, entries, data_blocks, data_bytes, index_bytes);
-    same!("springbloom_traced_blocks", TracedBlocks, asked, missing, missing_bytes);
-    same!("springbloom_cache_trace", CacheTrace<'_>, family, lookups, data, index, filters);
     let rest = header.names();
     assert!(rest.iter().all(|name| name.starts_with("sb_")), "they are not compared: {rest:?}");
 }

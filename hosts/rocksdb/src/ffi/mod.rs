@@ -8,10 +8,9 @@ mod imports;
 mod layout;
 mod types;
 
-pub use facts::{FamilyStatus, IndexOptions, IndexSize, ListedTable, TracedBlocks, TracedFamily};
+pub use facts::{FamilyStatus, IndexOptions, IndexSize, ListedTable};
 pub(crate) use imports::{
-    engine, inspect_table, install, is_another_installed, list_tables, look_up, measure_indexes,
-    read_cache_trace, status,
+    engine, inspect_table, install, is_another_installed, list_tables, look_up, measure_indexes, status,
 };
 pub(crate) use types::TableInfo;
 

@@ -2,8 +2,6 @@
 
 use springbloom_host_core::Bytes;
 
-use super::facts::TracedBlocks;
-
 /// `springbloom_table_info`.
 #[repr(C)]
 pub(crate) struct TableInfo<'a> {
@@ -45,14 +43,4 @@ pub(crate) struct RawLookup {
     pub(crate) ends_lookup: i32,
     pub(crate) index_blocks: u64,
     pub(crate) data_blocks: u64,
-}
-
-/// `springbloom_cache_trace`.
-#[repr(C)]
-pub(crate) struct CacheTrace<'a> {
-    pub(crate) family: Bytes<'a>,
-    pub(crate) lookups: u64,
-    pub(crate) data: TracedBlocks,
-    pub(crate) index: TracedBlocks,
-    pub(crate) filters: TracedBlocks,
 }

@@ -18,13 +18,6 @@ unsafe extern "C" {
     fn springbloom_test_verify_checksums(_: *mut c_void, _: *mut c_char, _: usize) -> c_int;
     fn springbloom_test_disable_file_deletions(_: *mut c_void, _: *mut c_char, _: usize) -> c_int;
     fn springbloom_test_enable_file_deletions(_: *mut c_void, _: *mut c_char, _: usize) -> c_int;
-    fn springbloom_test_start_block_cache_trace(
-        _: *mut c_void,
-        _: *const c_char,
-        _: *mut c_char,
-        _: usize,
-    ) -> c_int;
-    fn springbloom_test_end_block_cache_trace(_: *mut c_void, _: *mut c_char, _: usize) -> c_int;
 }
 
 /// Major, minor and patch release of RocksDB.
@@ -67,20 +60,6 @@ pub(crate) fn disable_file_deletions(db: &DB) -> Result<(), String> {
 /// Deletes them, and those of later.
 pub(crate) fn enable_file_deletions(db: &DB) -> Result<(), String> {
     call(springbloom_test_enable_file_deletions, db)
-}
-
-/// Writes down which blocks are asked for from now on.
-pub(crate) fn start_block_cache_trace(db: &DB, trace: &Path) -> Result<(), String> {
-    let path = CString::new(trace.as_os_str().as_bytes()).expect("a path has no NUL");
-    // SAFETY: the database is open and the path lives through the call.
-    with_message(|error, size| unsafe {
-        springbloom_test_start_block_cache_trace(db.as_raw_ptr().cast(), path.as_ptr(), error, size)
-    })
-}
-
-/// The trace is complete.
-pub(crate) fn end_block_cache_trace(db: &DB) -> Result<(), String> {
-    call(springbloom_test_end_block_cache_trace, db)
 }
 
 fn call(

@@ -52,15 +52,3 @@ extern "C" int springbloom_test_enable_file_deletions(void* rocksdb_db, char* er
 #endif
   });
 }
-
-extern "C" int springbloom_test_start_block_cache_trace(void* rocksdb_db, const char* path, char* error, size_t error_size) {
-  return springbloom_test::CallOn(rocksdb_db, error, error_size, [path](rocksdb::DB* db) {
-    std::unique_ptr<rocksdb::TraceWriter> writer;
-    const rocksdb::Status s = rocksdb::NewFileTraceWriter(rocksdb::Env::Default(), rocksdb::EnvOptions(), path, &writer);
-    return s.ok() ? db->StartBlockCacheTrace(rocksdb::TraceOptions(), std::move(writer)) : s;
-  });
-}
-
-extern "C" int springbloom_test_end_block_cache_trace(void* rocksdb_db, char* error, size_t error_size) {
-  return springbloom_test::CallOn(rocksdb_db, error, error_size, [](rocksdb::DB* db) { return db->EndBlockCacheTrace(); });
-}

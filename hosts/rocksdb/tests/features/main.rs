@@ -4,7 +4,6 @@
 mod common;
 
 mod activity;
-mod cache_trace;
 mod column_families;
 mod comparators;
 mod copies;

@@ -132,6 +132,7 @@ impl Log {
     /// Bytes of all block caches, each once; `None` if the LOG does not say it of any.
     pub(crate) fn block_cache_bytes(&self) -> Option<u64> {
         let caches: BTreeMap<_, _> = (self.families.values())
+            .filter(|options| options.no_block_cache != Some(true))
             .filter_map(|options| Some((options.block_cache.clone()?, options.block_cache_bytes?)))
             .collect();
         (!caches.is_empty()).then(|| caches.values().sum())
@@ -241,6 +242,8 @@ rocksdb.db.get.micros P50 : 2.0 P95 : 3.0 COUNT : 7 SUM : 8
         assert_eq!(log.families["default"].filter_policy.as_deref(), Some("bloomfilter"));
         assert_eq!(log.families.len(), 2);
         assert_eq!(log.block_cache_bytes(), Some(9_866_566), "one cache for both");
+        let without = TEXT.replace("  block_cache:", "  no_block_cache: 1\n  block_cache:");
+        assert_eq!(Log::parse(&without).block_cache_bytes(), None);
         assert_eq!((log.are_filters_cached(), log.row_cache_bytes), (Some(true), Some(0)));
         assert_eq!(Log::parse(&TEXT.replace("None", "2600000")).row_cache_bytes, Some(2_600_000));
         let tickers = log.tickers.expect("counters");

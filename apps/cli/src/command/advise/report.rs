@@ -12,7 +12,6 @@ use super::indexes::Indexes;
 use super::log::{Log, Tickers};
 use super::modelled::Modelled;
 use super::survey::{Level, Survey};
-use super::traced::Traced;
 use super::verdict::{Answer, Verdict};
 
 /// Larger records fill a good part of a block.
@@ -24,8 +23,6 @@ pub(crate) struct Report {
     pub(crate) database: Survey,
     /// Absent where no table could be measured, such as with keys in another order than that of bytes.
     pub(crate) indexes: Option<Indexes>,
-    /// Of a block cache trace, if one was given.
-    pub(crate) traced: Option<Traced>,
     /// Of RocksDB's LOG; absent if there is none, or it cannot be read.
     pub(crate) log: Option<Log>,
     /// Why it cannot.
@@ -47,9 +44,6 @@ impl Report {
     pub(crate) fn write_text(&self, out: &mut impl Write) -> Result<()> {
         self.write_levels(out)?;
         self.write_indexes(out)?;
-        if let Some(traced) = &self.traced {
-            traced.write_text(out)?;
-        }
         self.write_log(out)?;
         if let Some(modelled) = &self.modelled {
             modelled.write_text(out)?;
