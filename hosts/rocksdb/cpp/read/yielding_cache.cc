@@ -1,6 +1,7 @@
 #include "read/yielding_cache.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 namespace springbloom {
@@ -20,26 +21,16 @@ struct AllocatorAccess {
 };
 template struct AllocatorAccess<&Cache::memory_allocator_>;
 
-// The caches that pay, or paid, for filters.
+template <typename T>
+std::shared_ptr<T> WithoutShare(T* object) {
+  return std::shared_ptr<T>(std::shared_ptr<void>(), object);
+}
+
+// The caches that pay, or paid, for filters, by where they lie. What stands here stays: a program may give back blocks that it has pinned
+// after it closed its databases, and may own a cache without a share that tells when it goes. A new cache in the same place takes it over.
 struct PayingCaches {
-  struct Known {
-    std::weak_ptr<Cache> cache;
-    std::unique_ptr<YieldingCache> yielding;
-  };
-
   std::mutex mutex;
-  std::vector<Known> known;
-
-  // Null if there is none.
-  YieldingCache* Find(const std::shared_ptr<Cache>& cache) {
-    for (const Known& one : known) {
-      const bool has_same_owner = !one.cache.owner_before(cache) && !cache.owner_before(one.cache);
-      if (has_same_owner && one.yielding->GetTarget().get() == cache.get()) {
-        return one.yielding.get();
-      }
-    }
-    return nullptr;
-  }
+  std::unordered_map<const Cache*, std::unique_ptr<YieldingCache>> by_cache;
 };
 
 PayingCaches& Paying() {
@@ -55,35 +46,27 @@ constexpr int kUnchargedTries = 4;
 
 }  // namespace
 
-YieldingCache::YieldingCache(Cache& cache) : CacheWrapper(std::shared_ptr<Cache>(std::shared_ptr<void>(), &cache)) {
-  AllocatorOf(*this) = AllocatorOf(cache);
-}
+YieldingCache::YieldingCache(Cache& cache) : CacheWrapper(WithoutShare(&cache)) {}
 
 std::shared_ptr<Cache> YieldingCache::Over(const std::shared_ptr<Cache>& cache) {
-  if (cache == nullptr) {
-    return cache;
-  }
   PayingCaches& paying = Paying();
   std::lock_guard<std::mutex> lock(paying.mutex);
-  YieldingCache* const yielding = paying.Find(cache);
-  return yielding == nullptr ? cache : std::shared_ptr<Cache>(cache, yielding);
+  const auto found = paying.by_cache.find(cache.get());
+  return found == paying.by_cache.end() ? cache : std::shared_ptr<Cache>(cache, found->second.get());
 }
 
 void YieldingCache::AddPayment(const std::shared_ptr<Cache>& cache, const CacheUse& use) {
-  if (cache.use_count() == 0) {
-    return;  // without an owner, nobody tells when it goes
-  }
   PayingCaches& paying = Paying();
   std::lock_guard<std::mutex> lock(paying.mutex);
-  YieldingCache* yielding = paying.Find(cache);
+  std::unique_ptr<YieldingCache>& yielding = paying.by_cache[cache.get()];
   if (yielding == nullptr) {
-    // They stay as long as the cache: a program gives back blocks that it has pinned, also after it closed its database.
-    std::erase_if(paying.known, [](const auto& one) { return one.cache.expired(); });
-    paying.known.push_back({cache, std::unique_ptr<YieldingCache>(new YieldingCache(*cache))});
-    yielding = paying.known.back().yielding.get();
+    yielding.reset(new YieldingCache(*cache));
   }
   std::lock_guard<std::mutex> uses(yielding->mutex_);
   std::erase_if(yielding->uses_, [](const auto& known) { return known.expired(); });
+  if (yielding->memory_allocator() != cache->memory_allocator()) {
+    AllocatorOf(*yielding) = WithoutShare(cache->memory_allocator());
+  }
   yielding->uses_.push_back(use);
 }
 

@@ -17,7 +17,7 @@ using CacheUse = std::shared_ptr<sb_cache_use>;
 // tried again: what RocksDB fails for then, whatever reads, is not for the filters.
 class YieldingCache final : public rocksdb::CacheWrapper {
  public:
-  // That cache as readers of tables are to have it: itself, if it pays for no filters. The last owner of what this returns frees `cache`.
+  // That cache as readers of tables are to have it: itself, if it never paid for filters. What this returns is a share in `cache`.
   static std::shared_ptr<rocksdb::Cache> Over(const std::shared_ptr<rocksdb::Cache>& cache);
   // `cache` pays for filters while `use` lives.
   static void AddPayment(const std::shared_ptr<rocksdb::Cache>& cache, const CacheUse& use);

@@ -43,6 +43,7 @@ unsafe extern "C" {
     fn springbloom_test_data_bytes(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
     fn springbloom_test_closed(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
     fn springbloom_test_hash_index(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
+    fn springbloom_test_lent_cache(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
     fn springbloom_test_closing(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
     safe fn springbloom_test_is_closing() -> c_int;
     safe fn springbloom_test_go_on_closing();
@@ -138,6 +139,13 @@ fn a_database_of_many_tables_is_not_summed_up_at_each_flush() {
 fn units_are_not_put_into_a_block_cache() {
     let (folder, elastic) = (folder(), ample());
     run_cpp_test(springbloom_test_prepopulated_cache, &mut installed(&elastic, &small_tree()), folder.path());
+}
+
+#[test]
+fn blocks_of_a_lent_cache_are_given_back_after_their_database() {
+    let builder = ElasticFilters::builder().budget_bytes(1 << 20).charge_to_block_cache(true);
+    let elastic = builder.warm_start_every(None).build().expect("the settings are sound");
+    run_with(&elastic, springbloom_test_lent_cache, &small_tree());
 }
 
 #[test]
