@@ -87,7 +87,8 @@ Status LookUp(const std::string& path, const Slice& key, bool reversed, springbl
   const rocksdb::PerfContext& reads = *rocksdb::get_perf_context();
   const uint64_t all_before = reads.block_read_count;
   const uint64_t index_before = reads.index_block_read_count;
-  const rocksdb::InternalKey newest(key, rocksdb::kMaxSequenceNumber, rocksdb::kValueTypeForSeek);
+  // As of a lookup, which has a lower number than the separators that RocksDB shortens.
+  const rocksdb::InternalKey newest(key, rocksdb::kMaxSequenceNumber - 1, rocksdb::kValueTypeForSeek);
   // There are no filters. Told to skip them, stock code would not look at the first keys in an index either.
   s = table->Get(read_options, newest.Encode(), &lookup, /*prefix_extractor=*/nullptr, /*skip_filters=*/false);
   // The reader holds an index, or the upper part of a partitioned one, as it would in a block cache.

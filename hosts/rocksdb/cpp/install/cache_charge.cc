@@ -117,8 +117,13 @@ class Charge {
       rocksdb::Cache::Handle* handle = nullptr;
       // Before it is there: the one that ends the charge counts it.
       bytes_ += entry_bytes;
-      if (!placeholders_.Insert(key.AsSlice(), entry_bytes, &handle).ok()) {
+      const bool is_granted = placeholders_.Insert(key.AsSlice(), entry_bytes, &handle).ok();
+      if (handle == nullptr) {
         bytes_ -= entry_bytes;
+        ++refused;
+      } else if (!is_granted) {
+        // A tiered cache may refuse an entry that it has taken.
+        Release({handle, entry_bytes});
         ++refused;
       } else if (Keep({handle, entry_bytes}, permit)) {
         ++granted;
