@@ -82,29 +82,11 @@ fn wrong_usage_is_refused_with_what_is_expected() {
         .code(2)
         .stderr(contains("is no folder"));
     assert!(!mistyped.exists());
-    let [document, nameless] = ["tables.md", "nameless.md"].map(|name| folder.path().join(name));
-    fs::write(&document, "\n<!-- record: memory -->\n").expect("write");
-    fs::write(&nameless, "\n\n<!-- record: -->\n<!-- end of record -->\n").expect("write");
-    for (records, message) in [
-        (folder.path(), "has no records of full runs: run"),
-        (&document, "tables.md has no records of full runs: run"),
-    ] {
-        springbloom(&["report", "--records", text(records), "--markdown", "memory"])
-            .assert()
-            .code(2)
-            .stderr(contains(message));
-    }
+    springbloom(&["report", "--records", text(folder.path()), "--markdown", "memory"])
+        .assert()
+        .code(2)
+        .stderr(contains("has no records of full runs: run"));
     simulate(&folder.path().join("mine.jsonl"), "mine", &[], "--bits 4 --filters bloom");
-    for (update, message) in [
-        (&*document, "tables.md: line 2: <!-- record: memory -->: expected <!-- end of record --> after it"),
-        (&*nameless, "nameless.md: line 3: <!-- record: --> names no table: expected <!-- record: ID -->"),
-        (folder.path(), "is not a regular file: expected a Markdown document"),
-    ] {
-        springbloom(&["report", "--records", text(folder.path()), "--update", text(update)])
-            .assert()
-            .code(2)
-            .stderr(contains(message));
-    }
     fs::write(folder.path().join("bad.jsonl"), "{\"run\": \"bad\"}\n").expect("write");
     springbloom(&["report", "--records", text(folder.path()), "--markdown", "memory"])
         .assert()
@@ -196,15 +178,6 @@ fn tables_are_made_of_records() {
     springbloom(&["report", "--markdown", "simulated-popularity"]).args(records).assert().success().stdout(
         contains("| wasted reads per lookup | `benefit` | `bloom` |").and(contains("\n| uniform | 0.")),
     );
-    let document = folder.path().join("document.md");
-    fs::write(&document, "<!-- record: simulated-popularity -->\n<!-- end of record -->\n").expect("write");
-    let update = || {
-        springbloom(&["report", "--update", text(&document)]).args(records).assert().success();
-        fs::read_to_string(&document).expect("read")
-    };
-    let updated = update();
-    assert!(updated.contains("\n| uniform | 0."));
-    assert_eq!(update(), updated, "nothing changes");
     springbloom(&["report", "--markdown", "memory"])
         .args(records)
         .assert()

@@ -1,12 +1,10 @@
-//! `springbloom report`: the records as tables of documents.
+//! `springbloom report`: a table of the records, for a document.
 
-use std::fs;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
 use springbloom_console::{bad_input, output};
-use springbloom_records::{require_regular, write_whole};
 
 use crate::markdown;
 use crate::record_store::RecordStore;
@@ -22,17 +20,13 @@ pub struct Report {
     /// Use the records of quick runs instead of full ones
     #[arg(long)]
     quick: bool,
-    /// Print the table of an experiment, or `verdicts` for that of all
-    #[arg(long, value_name = "ID", required_unless_present = "update")]
-    markdown: Option<String>,
-    /// Rewrite the tables of a Markdown file: what is between <!-- record: ID --> and
-    /// <!-- end of record -->
-    #[arg(long, value_name = "FILE.md", conflicts_with = "markdown")]
-    update: Option<PathBuf>,
+    /// The table of an experiment, or `verdicts` for that of all
+    #[arg(long, value_name = "ID")]
+    markdown: String,
 }
 
 impl Report {
-    /// Prints a table, or writes those of a document.
+    /// Prints a table.
     pub fn run(&self) -> Result<()> {
         let folder = records_folder(self.records.as_deref())?;
         let size = if self.quick { Size::Quick } else { Size::Full };
@@ -44,23 +38,9 @@ impl Report {
                 size.name()
             )));
         }
-        if let Some(id) = &self.markdown {
-            let table = markdown::table(id, &store)?
-                .ok_or_else(|| bad_input(format!("{id} has no records: run `springbloom reproduce {id}`")))?;
-            return output::report(|out| Ok(std::io::Write::write_all(out, table.as_bytes())?));
-        }
-        if let Some(document) = &self.update {
-            require_regular(document, "a Markdown document")?;
-            let text = fs::read_to_string(document)
-                .with_context(|| format!("cannot read {}", document.display()))?;
-            let (text, kept) = markdown::update(&text, &store)
-                .with_context(|| format!("cannot update {}", document.display()))?;
-            for id in kept {
-                output::warn(format_args!("{id} has no records: its table stays as it is"));
-            }
-            write_whole(document, text.as_bytes())
-                .with_context(|| format!("cannot write {}", document.display()))?;
-        }
-        Ok(())
+        let id = &self.markdown;
+        let table = markdown::table(id, &store)?
+            .ok_or_else(|| bad_input(format!("{id} has no records: run `springbloom reproduce {id}`")))?;
+        output::report(|out| Ok(std::io::Write::write_all(out, table.as_bytes())?))
     }
 }
