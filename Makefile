@@ -48,7 +48,8 @@ check:
 	@cargo fmt --all --check
 	@cargo clippy --release --locked $(LIBRARIES) -p springbloom-rocksdb -- -D warnings
 	@cargo test --release --locked --lib $(LIBRARIES)
-	@cargo test --release --locked -p springbloom-rocksdb --test features --test outage --test shared_cache
+	@cargo test --release --locked -p springbloom-rocksdb --test features -- --skip auto_budget --skip warm_restart
+	@cargo test --release --locked -p springbloom-rocksdb --test alone -- outage:: shared_cache::
 	@cargo test --release --locked -p springbloom --test documents --test usage --test architecture
 
 build: setup
@@ -90,7 +91,7 @@ attack: setup
 # Outages, resizes of a strict cache, budgets, stores that come and go, in step with stock filters. Half an hour, or SECONDS.
 # SPRINGBLOOM_SEED: repeats a run.
 chaos: build
-	@SPRINGBLOOM_CHAOS_SECONDS=$(or $(SECONDS),1800) cargo test --release --locked -p springbloom-rocksdb --test chaos -- --nocapture
+	@SPRINGBLOOM_CHAOS_SECONDS=$(or $(SECONDS),1800) cargo test --release --locked -p springbloom-rocksdb --test alone chaos -- --nocapture
 
 sanitize: setup
 	@scripts/sanitize

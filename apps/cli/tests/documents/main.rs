@@ -2,6 +2,7 @@
 //! are not too long.
 
 mod commits;
+mod licences;
 mod links;
 mod measured;
 mod names;

@@ -9,7 +9,6 @@ use std::{
     time::Duration,
 };
 
-use parking_lot::Mutex;
 use rocksdb::{AsRawPtr, Options};
 
 /// What a file system is asked. Opened, read and closed are tables.
@@ -61,9 +60,6 @@ pub(crate) enum By {
 
 use Act::{Fails, FailsLate, Hangs, IsNotFound, IsSlow, IsWrong};
 use By::{Anybody, Filters};
-
-/// Tests that break calls take turns: there is one such file system.
-pub(crate) static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// A call of the simulated file system that is broken until this is dropped, also when a test fails: databases could not close.
 pub(crate) struct Broken(c_int);

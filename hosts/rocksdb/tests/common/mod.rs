@@ -12,22 +12,47 @@ pub(crate) mod unsafe_calls;
 
 use std::{
     path::Path,
+    process::Command,
     str::FromStr,
     time::{Duration, Instant},
 };
 
+use parking_lot::Mutex;
 use rocksdb::{DB, Options, WriteBatch};
-use springbloom_rocksdb::{ElasticFilters, LevelUnits, Stats};
+use springbloom_rocksdb::{ElasticFilters, ElasticFiltersBuilder, LevelUnits, Stats};
 use tempfile::TempDir;
+
+/// Tests that break calls take turns: there is one simulated file system. So do all of the program `alone`.
+pub(crate) static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// Whether `test`, which asks this first, has passed in a process of its own, with these variables. `false` there, where it goes on.
+pub(crate) fn has_passed_alone<T: Fn()>(_test: T, variables: &[(&str, &str)]) -> bool {
+    const IS_ALONE: &str = "SPRINGBLOOM_IS_ALONE";
+    if std::env::var_os(IS_ALONE).is_some() {
+        return false;
+    }
+    let (_program, name) = std::any::type_name::<T>().split_once("::").expect("a path");
+    let mut child = Command::new(std::env::current_exe().expect("this program"));
+    child.args(["--exact", name, "--nocapture"]).env(IS_ALONE, "1").envs(variables.iter().copied());
+    let output = child.output().expect("run");
+    let said = String::from_utf8_lossy(&output.stdout);
+    println!("{said}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && said.contains("1 passed"), "{}", output.status);
+    true
+}
 
 /// Generous, because the machine may be busy.
 pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Writes a batch.
-pub(crate) fn write(db: &DB, batch: WriteBatch) {
+pub(crate) fn try_to_write(db: &DB, batch: WriteBatch) -> Result<(), rocksdb::Error> {
     #[cfg(rust_rocksdb)] // it borrows what `rocksdb` takes
     let batch = &batch;
-    db.write(batch).expect("write");
+    db.write(batch)
+}
+
+/// Writes a batch.
+pub(crate) fn write(db: &DB, batch: WriteBatch) {
+    try_to_write(db, batch).expect("write");
 }
 
 /// A folder on the disk of the build rather than in `/tmp`, which may be memory that refuses direct I/O.
@@ -96,13 +121,17 @@ pub(crate) fn merge_by_append(options: &mut Options) {
 /// Plenty for the small databases of these tests.
 pub(crate) const AMPLE_BYTES: u64 = 16 << 20;
 
+pub(crate) fn small_segments(budget_bytes: u64) -> ElasticFiltersBuilder {
+    ElasticFilters::builder().budget_bytes(budget_bytes).segment_size(16 << 10)
+}
+
+pub(crate) fn build(builder: ElasticFiltersBuilder) -> ElasticFilters {
+    builder.build().expect("the settings are sound")
+}
+
 /// An ample budget, and small segments.
 pub(crate) fn ample() -> ElasticFilters {
-    ElasticFilters::builder()
-        .budget_bytes(AMPLE_BYTES)
-        .segment_size(16 << 10)
-        .build()
-        .expect("the settings are sound")
+    build(small_segments(AMPLE_BYTES))
 }
 
 /// `options` with elastic filters.

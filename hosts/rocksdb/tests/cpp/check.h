@@ -4,6 +4,8 @@
 #include <pthread.h>
 
 #include <cstdio>
+#include <initializer_list>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -29,6 +31,21 @@ inline std::string Key(int number) {
   std::snprintf(key, sizeof(key), "key%07d", number);
   return key;
 }
+
+// Draws what a seed says.
+class Random {
+ public:
+  explicit Random(uint64_t seed) : bits_(seed) {}
+  size_t Below(size_t end) { return bits_() % end; }
+  bool OneIn(size_t times) { return Below(times) == 0; }
+  template <typename T>
+  T Of(std::initializer_list<T> all) {
+    return all.begin()[Below(all.size())];
+  }
+
+ private:
+  std::mt19937_64 bits_;
+};
 
 // Calls `test`; 0, or 1 with a message.
 template <typename Test>

@@ -5,7 +5,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <random>
 #include <vector>
 
 #include "abi.h"
@@ -61,16 +60,6 @@ const BackwardsBehindPairs backwards_behind_pairs;
 
 using Extractor = std::shared_ptr<const SliceTransform>;
 using IndexType = rocksdb::BlockBasedTableOptions::IndexType;
-
-class Random {
- public:
-  explicit Random(uint64_t seed) : bits_(seed) {}
-  size_t Below(size_t end) { return bits_() % end; }
-  bool OneIn(size_t times) { return Below(times) == 0; }
-
- private:
-  std::mt19937_64 bits_;
-};
 
 // Orders user keys, without timestamps.
 struct InOrder {
@@ -574,6 +563,8 @@ uint64_t CompareFollower(const Database& database, Random& random) {
   const bool is_secondary = random.OneIn(2);
   rocksdb::Options options = database.GetOptions();
   options.max_open_files = -1;
+  // Or a compaction deletes a table that the other one is about to open.
+  CheckOk(database.Db()->WaitForCompact(rocksdb::WaitForCompactOptions()), "WaitForCompact");
   const std::unique_ptr<DB> follower = Opened([&](auto* db) {
     return is_secondary ? DB::OpenAsSecondary(options, database.Path(), database.Path() + "-secondary", db)
                         : DB::OpenForReadOnly(options, database.Path(), db);
@@ -627,9 +618,8 @@ uint64_t Live(const std::array<void*, 2>& rocksdb_options, bool is_stock, const 
   setting.letters = 4 + random.Below(12);
   setting.least_bytes = random.OneIn(3) ? random.Below(2) : 4;
   for (IndexType& index_type : setting.index_types) {
-    constexpr IndexType kAll[] = {IndexType::kBinarySearch, IndexType::kHashSearch, IndexType::kTwoLevelIndexSearch,
-                                  IndexType::kBinarySearchWithFirstKey};
-    index_type = kAll[random.Below(4)];
+    index_type = random.Of({IndexType::kBinarySearch, IndexType::kHashSearch, IndexType::kTwoLevelIndexSearch,
+                            IndexType::kBinarySearchWithFirstKey});
     // There is no prefix that all of these keys have, and RocksDB takes timestamps for a part of the key there.
     const bool cannot_be_hashed =
         setting.kind == Setting::kTimestamps || (setting.comparator == &backwards_behind_pairs && setting.least_bytes < 4);
@@ -642,8 +632,7 @@ uint64_t Live(const std::array<void*, 2>& rocksdb_options, bool is_stock, const 
   options.comparator = setting.comparator;
   options.prefix_extractor = RandomExtractor(random, setting, /*by_text=*/false).first;
   options.disable_auto_compactions = random.OneIn(2);
-  constexpr uint64_t kSkips[] = {0, 1, 8};
-  options.max_sequential_skip_in_iterations = kSkips[random.Below(3)];
+  options.max_sequential_skip_in_iterations = random.Of<uint64_t>({0, 1, 8});
   options.max_open_files = random.OneIn(3) ? 12 : -1;
   options.target_file_size_base = random.OneIn(2) ? 2 << 10 : 48 << 10;
   if (random.OneIn(3)) {
@@ -675,8 +664,8 @@ uint64_t Live(const std::array<void*, 2>& rocksdb_options, bool is_stock, const 
   Database database(options, installed, path, setting, random);
   for (size_t rounds = 4 + random.Below(8); rounds > 0; --rounds) {
     database.Write();
-    constexpr uint64_t kBudgets[] = {0, 20 << 10, 100 << 10, 16 << 20, 16 << 20};
-    Check(sb_filters_set_budget_bytes(database.Filters(), kBudgets[random.Below(5)]) != 0, "the budget can be set");
+    const uint64_t budget = random.Of<uint64_t>({0, 20 << 10, 100 << 10, 16 << 20, 16 << 20});
+    Check(sb_filters_set_budget_bytes(database.Filters(), budget) != 0, "the budget can be set");
     if (random.OneIn(2)) {
       database.Hold();
     }

@@ -3,7 +3,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
-#include <random>
 #include <set>
 #include <vector>
 
@@ -34,26 +33,12 @@ using rocksdb::Status;
 using rocksdb::WriteOptions;
 using TableOptions = rocksdb::BlockBasedTableOptions;
 
-class Draws {
- public:
-  explicit Draws(uint64_t seed) : bits_(seed) {}
-  size_t Below(size_t end) { return bits_() % end; }
-  bool OneIn(size_t times) { return Below(times) == 0; }
-  template <typename T>
-  T Of(std::initializer_list<T> all) {
-    return all.begin()[Below(all.size())];
-  }
-
- private:
-  std::mt19937_64 bits_;
-};
-
 // Keys of one kind.
 class KeyKind {
  public:
-  explicit KeyKind(Draws& random) : kind_(random.Below(5)), common_(random.OneIn(6) ? 3000 : random.Below(40), 'p') {}
+  explicit KeyKind(Random& random) : kind_(random.Below(5)), common_(random.OneIn(6) ? 3000 : random.Below(40), 'p') {}
 
-  std::string Draw(Draws& random) const {
+  std::string Draw(Random& random) const {
     std::string key;
     switch (kind_) {
       case 0:  // few letters, the empty key among them
@@ -86,7 +71,7 @@ class KeyKind {
     }
   }
 
-  std::string Near(Draws& random) const {
+  std::string Near(Random& random) const {
     std::string key = Draw(random);
     if (random.OneIn(4)) {
       key += '\0';
@@ -134,7 +119,7 @@ void CheckSame(const Status& ours, const Slice& our_value, const Status& stock, 
         what + ": " + ours.ToString() + " " + Told(our_value) + ", stock " + stock.ToString() + " " + Told(stock_value));
 }
 
-void DrawCommon(ReadOptions* read, const Pair& pair, Draws& random) {
+void DrawCommon(ReadOptions* read, const Pair& pair, Random& random) {
   read->verify_checksums = !random.OneIn(4);
   read->fill_cache = !random.OneIn(4);
   read->async_io = random.OneIn(4);
@@ -147,7 +132,7 @@ void DrawCommon(ReadOptions* read, const Pair& pair, Draws& random) {
   }
 }
 
-void CompareGets(const Pair& pair, const KeyKind& keys, Draws& random) {
+void CompareGets(const Pair& pair, const KeyKind& keys, Random& random) {
   ReadOptions read;
   DrawCommon(&read, pair, random);
   const std::string key = keys.Near(random);
@@ -165,7 +150,7 @@ void CompareGets(const Pair& pair, const KeyKind& keys, Draws& random) {
   }
 }
 
-void CompareBatches(const Pair& pair, const KeyKind& keys, Draws& random) {
+void CompareBatches(const Pair& pair, const KeyKind& keys, Random& random) {
   ReadOptions read;
   DrawCommon(&read, pair, random);
   read.optimize_multiget_for_io = random.OneIn(2);
@@ -202,11 +187,11 @@ void CompareBatches(const Pair& pair, const KeyKind& keys, Draws& random) {
   }
 }
 
-void Wander(const Pair& pair, Draws& random) {
+void Wander(const Pair& pair, Random& random) {
   Check(sb_filters_set_budget_bytes(pair.filters, random.OneIn(2) ? 0 : kBudgetBytes) != 0, "a budget");
 }
 
-void CompareWalks(const Pair& pair, const KeyKind& keys, Draws& random, bool has_extractor, bool wanders) {
+void CompareWalks(const Pair& pair, const KeyKind& keys, Random& random, bool has_extractor, bool wanders) {
   ReadOptions read;
   DrawCommon(&read, pair, random);
   read.pin_data = random.OneIn(4);
@@ -302,7 +287,7 @@ void CompareWalks(const Pair& pair, const KeyKind& keys, Draws& random, bool has
   }
 }
 
-void CompareTailing(const Pair& pair, const KeyKind& keys, Draws& random) {
+void CompareTailing(const Pair& pair, const KeyKind& keys, Random& random) {
   ReadOptions read;
   read.total_order_seek = true;
   read.tailing = true;
@@ -325,7 +310,7 @@ void CompareTailing(const Pair& pair, const KeyKind& keys, Draws& random) {
   }
 }
 
-void CompareScans(const Pair& pair, const KeyKind& keys, Draws& random) {
+void CompareScans(const Pair& pair, const KeyKind& keys, Random& random) {
   std::set<std::string> ends;
   for (size_t count = 2 * (1 + random.Below(6)); ends.size() < count && count > 0; --count) {
     ends.insert(keys.Draw(random));
@@ -377,7 +362,7 @@ void CompareScans(const Pair& pair, const KeyKind& keys, Draws& random) {
                            std::to_string(stock.size()) + Told(stock.substr(same)));
 }
 
-void CompareSizes(const Pair& pair, const KeyKind& keys, Draws& random) {
+void CompareSizes(const Pair& pair, const KeyKind& keys, Random& random) {
   std::string from = keys.Near(random), to = keys.Near(random);
   if (to < from) {
     std::swap(from, to);
@@ -392,7 +377,7 @@ void CompareSizes(const Pair& pair, const KeyKind& keys, Draws& random) {
   Check(ours == stock, "ApproximateSizes: " + std::to_string(ours) + ", stock " + std::to_string(stock));
 }
 
-void WriteSome(DB* db, const KeyKind& keys, Draws& random, std::vector<const rocksdb::Snapshot*>* snapshots) {
+void WriteSome(DB* db, const KeyKind& keys, Random& random, std::vector<const rocksdb::Snapshot*>* snapshots) {
   const WriteOptions write;
   const size_t most = random.Of<size_t>({1, 40, 300, 1500});
   for (size_t entry = 1 + random.Below(most); entry > 0; --entry) {
@@ -422,7 +407,7 @@ void WriteSome(DB* db, const KeyKind& keys, Draws& random, std::vector<const roc
   }
 }
 
-void Ingest(DB* db, const rocksdb::Options& options, const std::string& path, const KeyKind& keys, Draws& random) {
+void Ingest(DB* db, const rocksdb::Options& options, const std::string& path, const KeyKind& keys, Random& random) {
   std::set<std::string> drawn;
   for (size_t entry = 1 + random.Below(200); entry > 0; --entry) {
     drawn.insert(keys.Draw(random));
@@ -440,7 +425,7 @@ void Ingest(DB* db, const rocksdb::Options& options, const std::string& path, co
   CheckOk(db->IngestExternalFile({file}, ingestion), "ingest");
 }
 
-void DrawTables(TableOptions* tables, rocksdb::Options* options, Draws& random) {
+void DrawTables(TableOptions* tables, rocksdb::Options* options, Random& random) {
   tables->format_version = random.OneIn(10) ? 2 : 3 + random.Below(5);
   tables->index_type = random.OneIn(5) ? TableOptions::kBinarySearch : TableOptions::kTwoLevelIndexSearch;
   tables->cache_index_and_filter_blocks = tables->index_type == TableOptions::kBinarySearch || random.OneIn(2);
@@ -488,7 +473,7 @@ void DrawTables(TableOptions* tables, rocksdb::Options* options, Draws& random) 
   tables->num_file_reads_for_auto_readahead = random.Below(3);
 }
 
-void Live(void* rocksdb_options, const std::string& path, Draws& random, uint64_t* answers, uint64_t* resident) {
+void Live(void* rocksdb_options, const std::string& path, Random& random, uint64_t* answers, uint64_t* resident) {
   const sb_filters* const filters = springbloom_installed(rocksdb_options);
   rocksdb::Options options = springbloom::OptionsIn(rocksdb_options);
   auto* const tables = options.table_factory->GetOptions<TableOptions>();
@@ -549,8 +534,8 @@ void Live(void* rocksdb_options, const std::string& path, Draws& random, uint64_
 
     uint64_t most = 0;
     // Its own draws: how many there are depends on time.
-    Draws warming(random.Below(1 << 30));
-    for (size_t look = 0; look < 12; ++look) {
+    Random warming(random.Below(1 << 30));
+    for (size_t look = 0; look < 24; ++look) {
       for (size_t gets = 0; gets < 150; ++gets) {
         CompareGets(pair, keys, warming);
         ++*answers;
@@ -645,7 +630,7 @@ void Live(void* rocksdb_options, const std::string& path, Draws& random, uint64_
 extern "C" int springbloom_test_resident_index_oracle(void* options, const char* path, uint64_t seed, uint64_t* answers,
                                                       uint64_t* resident, char* error, size_t error_size) {
   return Run(error, error_size, [&] {
-    Draws random(seed);
+    Random random(seed);
     Live(options, path, random, answers, resident);
   });
 }

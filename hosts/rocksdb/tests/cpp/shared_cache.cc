@@ -1,4 +1,4 @@
-// Block caches that the Rust crate cannot make, with a strict limit, tiered or of a program's own: tests/shared_cache.rs and tests/chaos.
+// Block caches that the Rust crate cannot make, with a strict limit, tiered or of a program's own: tests/alone.
 #include <atomic>
 
 #include "check.h"

@@ -82,15 +82,6 @@ fn an_option_string_does_not_pretend_to_move_a_budget_that_the_program_gave() {
 }
 
 #[test]
-fn the_last_of_two_instances_is_in_force_alone() {
-    let (folder, first, last) = (folder(), ample(), ample());
-    let options = installed(&last, &installed(&first, &small_tree()));
-    let db = DB::open(&options, folder.path()).expect("open");
-    assert!(last.status(&db).expect("status").is_active);
-    assert!(!first.status(&db).expect("status").is_active);
-}
-
-#[test]
 fn options_that_change_what_is_filtered_are_told_of() {
     let (folder, elastic) = (folder(), ample());
     let mut options = installed(&elastic, &small_tree());

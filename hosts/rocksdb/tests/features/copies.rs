@@ -13,23 +13,33 @@ use crate::common::{
 };
 
 #[test]
-fn a_checkpoint_is_a_database_with_filters() {
-    let (folder, elastic) = (folder(), ample());
-    let options = installed(&elastic, &small_tree());
-    let copy = folder.path().join("checkpoint");
-    let db = DB::open(&options, folder.path().join("db")).expect("open");
-    fill_db(&db, "original");
-    Checkpoint::new(&db).expect("checkpoint").create_checkpoint(&copy).expect("create_checkpoint");
-    // Hard links to the same tables: the copy must not share the original's fate.
-    fill_db(&db, "changed");
-    db.compact_range(None::<&[u8]>, None::<&[u8]>);
-    let copied = DB::open(&options, &copy).expect("open the checkpoint");
-    check_db_filtered(&elastic, &copied, "original");
-    check_db_filtered(&elastic, &db, "changed");
-    drop(copied);
-    let stock_db = DB::open(&small_tree(), &copy).expect("stock opens the checkpoint");
-    stock::verify_checksums(&stock_db).expect("checksums");
-    check_db(&stock_db, "original");
+fn a_checkpoint_and_files_that_are_copied_are_other_databases_with_filters() {
+    for is_checkpoint in [true, false] {
+        let (folder, elastic) = (folder(), ample());
+        let options = installed(&elastic, &small_tree());
+        let [original, copy] = ["db", "copy"].map(|name| folder.path().join(name));
+        let mut db = DB::open(&options, &original).expect("open");
+        fill_db(&db, "original");
+        if is_checkpoint {
+            Checkpoint::new(&db).expect("checkpoint").create_checkpoint(&copy).expect("create_checkpoint");
+        } else {
+            drop(db);
+            copy_files(&original, &copy);
+            db = DB::open(&options, &original).expect("open");
+        }
+        // Hard links to the same tables: the copy must not share the original's fate, nor the other way round.
+        fill_db(&db, "changed");
+        db.compact_range(None::<&[u8]>, None::<&[u8]>);
+        let copied = DB::open(&options, &copy).expect("open the copy");
+        check_db_filtered(&elastic, &copied, "original");
+        fill_db(&copied, "copy");
+        check_db_filtered(&elastic, &db, "changed");
+        check_db_filtered(&elastic, &copied, "copy");
+        drop(copied);
+        let stock_db = DB::open(&small_tree(), &copy).expect("stock opens the copy");
+        stock::verify_checksums(&stock_db).expect("checksums");
+        check_db(&stock_db, "copy");
+    }
 }
 
 #[test]
@@ -70,24 +80,6 @@ fn a_database_made_anew_in_the_same_place_has_nothing_of_the_old_one() {
         drop(db);
         DB::destroy(&options, folder.path()).expect("destroy");
     }
-}
-
-#[test]
-fn files_copied_to_another_folder_are_another_database() {
-    let (folder, elastic) = (folder(), ample());
-    let options = installed(&elastic, &small_tree());
-    let (original, copy) = (folder.path().join("db"), folder.path().join("copy"));
-    drop({
-        let db = DB::open(&options, &original).expect("open");
-        fill_db(&db, "original");
-        db
-    });
-    copy_files(&original, &copy);
-    let (original, copy) =
-        (DB::open(&options, &original).expect("open"), DB::open(&options, &copy).expect("open"));
-    fill_db(&copy, "copy");
-    check_db_filtered(&elastic, &original, "original");
-    check_db_filtered(&elastic, &copy, "copy");
 }
 
 #[test]

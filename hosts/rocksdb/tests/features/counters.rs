@@ -7,7 +7,7 @@ use rocksdb::{
 };
 
 use crate::common::{
-    AMPLE_BYTES, IDLE_TIMEOUT, ample,
+    IDLE_TIMEOUT, ample,
     contents::{NUMBERS, check_db, fill_db, is_present, key},
     folder, installed, small_tree,
 };
@@ -67,24 +67,4 @@ fn tickers_and_perf_counters_agree_with_the_manager() {
         assert_eq!((rejected, passed), (useful, positive), "batch {batch}: perf context");
     }
     assert!(single && batched);
-}
-
-#[test]
-fn more_budget_means_fewer_wasted_reads() {
-    let (folder, elastic) = (folder(), ample());
-    let options = installed(&elastic, &small_tree());
-    let db = DB::open(&options, folder.path()).expect("open");
-    fill_db(&db, "measured");
-    db.wait_for_compact(&rocksdb::WaitForCompactOptions::default()).expect("compaction");
-    let mut wasted_reads = Vec::new();
-    for budget_bytes in [0, AMPLE_BYTES] {
-        elastic.set_budget_bytes(budget_bytes).unwrap();
-        // Tables that had no room for their bookkeeping are taken in when they are opened again.
-        drop(DB::open_for_read_only(&options, folder.path(), false));
-        assert!(elastic.wait_idle(IDLE_TIMEOUT), "the loader never came to rest");
-        let before = elastic.stats().outcomes.wasted_reads;
-        check_db(&db, "measured");
-        wasted_reads.push(elastic.stats().outcomes.wasted_reads - before);
-    }
-    assert!(wasted_reads[1] * 10 < wasted_reads[0], "wasted reads without and with budget: {wasted_reads:?}");
 }

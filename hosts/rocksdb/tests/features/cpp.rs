@@ -11,40 +11,38 @@ use rocksdb::SstFileWriter;
 use springbloom_rocksdb::{ElasticFilters, UnitSettings};
 
 use crate::common::{
-    AMPLE_BYTES, IDLE_TIMEOUT, ample, folder, installed, merge_by_append, metric, small_tree,
+    AMPLE_BYTES, IDLE_TIMEOUT, ample, build, folder, has_passed_alone, installed, merge_by_append, metric,
+    small_segments, small_tree,
     unsafe_calls::{CppTest, is_from, run_cpp_test},
     wait_until,
 };
 
+macro_rules! tests_in_cpp {
+    ($($name:ident)*) => {
+        unsafe extern "C" {
+            $(fn $name(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;)*
+        }
+    };
+}
+
+tests_in_cpp! {
+    springbloom_test_wide_columns
+    springbloom_test_merge_operands
+    springbloom_test_embedded_blobs
+    springbloom_test_prepared_transactions
+    springbloom_test_foreign_keys
+    springbloom_test_prepopulated_cache
+    springbloom_test_corrupt_reads
+    springbloom_test_charged_construction
+    springbloom_test_data_bytes
+    springbloom_test_closed
+    springbloom_test_hash_index
+    springbloom_test_closing
+    springbloom_test_lent_cache
+    springbloom_test_option_strings
+}
+
 unsafe extern "C" {
-    fn springbloom_test_wide_columns(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
-    fn springbloom_test_merge_operands(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
-    fn springbloom_test_embedded_blobs(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
-    fn springbloom_test_prepared_transactions(
-        _: *mut c_void,
-        _: *const c_char,
-        _: *mut c_char,
-        _: usize,
-    ) -> c_int;
-    fn springbloom_test_foreign_keys(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
-    fn springbloom_test_prepopulated_cache(
-        _: *mut c_void,
-        _: *const c_char,
-        _: *mut c_char,
-        _: usize,
-    ) -> c_int;
-    fn springbloom_test_corrupt_reads(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
-    fn springbloom_test_charged_construction(
-        _: *mut c_void,
-        _: *const c_char,
-        _: *mut c_char,
-        _: usize,
-    ) -> c_int;
-    fn springbloom_test_data_bytes(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
-    fn springbloom_test_closed(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
-    fn springbloom_test_hash_index(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
-    fn springbloom_test_lent_cache(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
-    fn springbloom_test_closing(_: *mut c_void, _: *const c_char, _: *mut c_char, _: usize) -> c_int;
     safe fn springbloom_test_is_closing() -> c_int;
     safe fn springbloom_test_go_on_closing();
 }
@@ -59,6 +57,15 @@ fn run_with(elastic: &ElasticFilters, test: CppTest, options: &rocksdb::Options)
     run_cpp_test(test, &mut installed(elastic, options), folder.path());
     assert!(elastic.wait_idle(IDLE_TIMEOUT), "the loader never came to rest");
     assert!(elastic.stats().outcomes.rejected > 100, "{:?}", elastic.stats());
+}
+
+/// In a process of its own: strings share one instance.
+#[test]
+fn option_strings_bring_filters_share_an_instance_and_are_refused_in_words() {
+    if has_passed_alone(option_strings_bring_filters_share_an_instance_and_are_refused_in_words, &[]) {
+        return;
+    }
+    run_cpp_test(springbloom_test_option_strings, &mut rocksdb::Options::default(), folder().path());
 }
 
 #[test]
@@ -103,12 +110,7 @@ fn a_comparator_is_given_keys_of_its_column_family_alone() {
 fn a_closed_database_is_left_alone() {
     for warm_start_every in [Some(Duration::from_secs(1)), None] {
         let folder = folder();
-        let elastic = ElasticFilters::builder()
-            .budget_bytes(AMPLE_BYTES)
-            .segment_size(16 << 10)
-            .warm_start_every(warm_start_every)
-            .build()
-            .expect("the settings are sound");
+        let elastic = build(small_segments(AMPLE_BYTES).warm_start_every(warm_start_every));
         run_cpp_test(springbloom_test_closed, &mut installed(&elastic, &small_tree()), folder.path());
         assert_eq!(elastic.stats().tables, 0);
     }
@@ -117,7 +119,7 @@ fn a_closed_database_is_left_alone() {
 #[test]
 fn tables_that_get_units_while_their_database_is_closed_touch_nothing_of_its_column_families() {
     let folder = folder();
-    let elastic = ElasticFilters::builder().budget_bytes(0).build().expect("the settings are sound");
+    let elastic = build(ElasticFilters::builder().budget_bytes(0));
     let mut options = installed(&elastic, &small_tree());
     std::thread::scope(|scope| {
         scope.spawn(|| run_cpp_test(springbloom_test_closing, &mut options, folder.path()));
@@ -131,7 +133,7 @@ fn tables_that_get_units_while_their_database_is_closed_touch_nothing_of_its_col
 
 #[test]
 fn a_database_of_many_tables_is_not_summed_up_at_each_flush() {
-    let elastic = ElasticFilters::builder().budget_auto().build().expect("the settings are sound");
+    let elastic = build(ElasticFilters::builder().budget_auto());
     run_cpp_test(springbloom_test_data_bytes, &mut installed(&elastic, &small_tree()), folder().path());
 }
 
@@ -158,12 +160,7 @@ fn corrupt_reads_of_units_are_made_once_more_where_they_can_be_mended() {
 
 /// 32 bytes of units for each key, so that a table of few keys has more than memory should hold.
 fn large_units() -> ElasticFilters {
-    ElasticFilters::builder()
-        .budget_bytes(AMPLE_BYTES)
-        .segment_size(16 << 10)
-        .units(UnitSettings::bloom(32, 8).expect("as many as there may be"))
-        .build()
-        .expect("the settings are sound")
+    build(small_segments(AMPLE_BYTES).units(UnitSettings::bloom(32, 8).expect("as many as there may be")))
 }
 
 #[test]

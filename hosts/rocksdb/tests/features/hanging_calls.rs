@@ -1,5 +1,5 @@
 //! Reads of one store hang: its other column families go on, and other stores get their units. How many reads a table's first use takes.
-//! What else hangs: `tests/simulation`.
+//! What else hangs: `tests/alone/simulation`.
 
 use std::{path::Path, sync::mpsc::channel, time::Duration};
 
@@ -7,10 +7,10 @@ use rocksdb::{BlockBasedIndexType, BlockBasedOptions, Cache, DB, Options};
 use springbloom_rocksdb::ElasticFilters;
 
 use crate::common::{
-    AMPLE_BYTES, IDLE_TIMEOUT,
+    AMPLE_BYTES, IDLE_TIMEOUT, ONE_AT_A_TIME, build,
     contents::{NUMBERS, check_db, fill, fill_db, key},
-    faults::{Act, Broken, By, Call, ONE_AT_A_TIME, hanging_threads, take_reads, with_simulated_files},
-    folder, installed, small_tree, wait_until,
+    faults::{Act, Broken, By, Call, hanging_threads, take_reads, with_simulated_files},
+    folder, installed, small_segments, small_tree, wait_until,
 };
 
 fn reads_of_filters_hang() -> Broken {
@@ -20,10 +20,9 @@ fn reads_of_filters_hang() -> Broken {
 /// The families' tables wait for their directories when the reads begin to hang.
 #[test]
 fn column_families_of_one_store_that_hangs_leave_threads_to_others() {
-    let _turn = ONE_AT_A_TIME.lock();
+    let _one = ONE_AT_A_TIME.lock();
     let folder = folder();
-    let elastic = ElasticFilters::builder().budget_bytes(0).segment_size(16 << 10);
-    let elastic = elastic.warm_start_every(None).build().expect("sound settings");
+    let elastic = build(small_segments(0).warm_start_every(None));
     let mut options = small_tree();
     with_simulated_files(&mut options);
     let options = installed(&elastic, &options);
@@ -64,10 +63,9 @@ fn column_families_of_one_store_that_hangs_leave_threads_to_others() {
 /// The bytes of an index are reserved as its read begins.
 #[test]
 fn lookups_go_on_while_the_read_of_an_index_hangs_and_a_closing_waits_for_it() {
-    let _turn = ONE_AT_A_TIME.lock();
+    let _one = ONE_AT_A_TIME.lock();
     let folder = folder();
-    let elastic = ElasticFilters::builder().budget_auto().warm_start_every(None);
-    let elastic = elastic.build().expect("sound settings");
+    let elastic = build(ElasticFilters::builder().budget_auto().warm_start_every(None));
     elastic.set_budget_bytes(AMPLE_BYTES).expect("a budget");
     let mut table = BlockBasedOptions::default();
     table.set_block_cache(&Cache::new_lru_cache(4 * AMPLE_BYTES as usize));
@@ -103,10 +101,9 @@ fn lookups_go_on_while_the_read_of_an_index_hangs_and_a_closing_waits_for_it() {
 /// A thread of RocksDB removes the last table of a database while another table's directory is read.
 #[test]
 fn a_database_that_loses_all_its_tables_waits_for_no_read() {
-    let _turn = ONE_AT_A_TIME.lock();
+    let _one = ONE_AT_A_TIME.lock();
     let folder = folder();
-    let elastic = ElasticFilters::builder().budget_bytes(0).segment_size(16 << 10);
-    let elastic = elastic.warm_start_every(None).build().expect("sound settings");
+    let elastic = build(small_segments(0).warm_start_every(None));
     let mut options = small_tree();
     with_simulated_files(&mut options);
     let options = installed(&elastic, &options);
@@ -163,11 +160,10 @@ fn reads_of_first_uses(options: &Options, path: &Path) -> [f64; 2] {
 /// Stock RocksDB reads its filter where ours reads a directory: as it opens a table, or in the first lookup.
 #[test]
 fn a_table_is_opened_and_first_used_with_as_many_reads_as_with_stock_filters() {
-    let _turn = ONE_AT_A_TIME.lock();
+    let _one = ONE_AT_A_TIME.lock();
     let cases = [(16 << 10, false), (1 << 20, false), (16 << 10, true), (1 << 20, true)];
     for (segment_size, are_cached) in cases {
-        let elastic = ElasticFilters::builder().budget_bytes(AMPLE_BYTES).segment_size(segment_size);
-        let elastic = elastic.warm_start_every(None).build().expect("sound settings");
+        let elastic = build(small_segments(AMPLE_BYTES).segment_size(segment_size).warm_start_every(None));
         let [by_stock, by_ours] = [None, Some(&elastic)].map(|elastic| {
             // With a block cache of its own.
             let options = || {

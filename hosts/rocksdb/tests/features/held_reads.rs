@@ -9,9 +9,9 @@ use std::{
 use rocksdb::{DB, Options};
 
 use crate::common::{
-    AMPLE_BYTES, IDLE_TIMEOUT, ample,
+    AMPLE_BYTES, IDLE_TIMEOUT, ONE_AT_A_TIME, ample,
     contents::{NUMBERS, check_db, fill_db, key, rejections, value},
-    faults::{Act, Broken, By, Call, ONE_AT_A_TIME, hanging_threads, with_simulated_files},
+    faults::{Act, Broken, By, Call, hanging_threads, with_simulated_files},
     folder, installed, small_tree,
     unsafe_calls::uncache_removed_tables,
     wait_until,
@@ -34,7 +34,7 @@ fn closing(options: &Options, folder: &Path) -> Duration {
 
 #[test]
 fn a_read_that_hangs_keeps_neither_databases_nor_a_falling_budget_waiting() {
-    let _turn = ONE_AT_A_TIME.lock();
+    let _one = ONE_AT_A_TIME.lock();
     let (folder, elastic) = (folder(), ample());
     let (one, other) = (folder.path().join("one"), folder.path().join("other"));
     fill_db(&DB::open(&installed(&ample(), &small_tree()), &other).expect("open"), "other");
@@ -92,7 +92,7 @@ fn a_read_that_hangs_keeps_neither_databases_nor_a_falling_budget_waiting() {
 /// sanitizer would tell.
 #[test]
 fn a_column_family_is_dropped_while_a_table_is_read_that_a_compaction_removed() {
-    let _turn = ONE_AT_A_TIME.lock();
+    let _one = ONE_AT_A_TIME.lock();
     let (folder, elastic) = (folder(), ample());
     let mut options = installed(&elastic, &small_tree());
     with_simulated_files(&mut options);

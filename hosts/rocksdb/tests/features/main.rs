@@ -4,12 +4,19 @@
 mod common;
 
 mod activity;
+mod auto_budget;
+mod budget;
 mod column_families;
 mod comparators;
 mod copies;
 mod coroutines;
+mod corruption;
 mod counters;
 mod cpp;
+mod digests;
+#[cfg(target_os = "linux")]
+mod fork;
+mod golden;
 mod hanging_calls;
 mod held_reads;
 mod indexes;
@@ -30,3 +37,4 @@ mod switching;
 mod timestamps;
 mod transactions;
 mod values;
+mod warm_restart;

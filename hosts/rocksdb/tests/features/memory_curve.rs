@@ -4,7 +4,7 @@ use rocksdb::DB;
 use springbloom_rocksdb::{ElasticFilters, UnitSettings, usage::Usage};
 
 use crate::common::{
-    AMPLE_BYTES, IDLE_TIMEOUT,
+    AMPLE_BYTES, IDLE_TIMEOUT, build,
     contents::{fill_db, key},
     folder, installed, small_tree,
     tables::table_paths,
@@ -15,11 +15,8 @@ use crate::common::{
 fn the_curve_from_disk_is_the_live_one() {
     let folder = folder();
     // Units that let most absent keys pass.
-    let elastic = ElasticFilters::builder()
-        .budget_bytes(AMPLE_BYTES)
-        .units(UnitSettings::bloom(1, 1).expect("sound"))
-        .build()
-        .expect("the settings are sound");
+    let units = UnitSettings::bloom(1, 1).expect("sound");
+    let elastic = build(ElasticFilters::builder().budget_bytes(AMPLE_BYTES).units(units));
     let db = DB::open(&installed(&elastic, &small_tree()), folder.path()).expect("open");
     fill_db(&db, "remembered");
     db.compact_range(None::<&[u8]>, None::<&[u8]>);

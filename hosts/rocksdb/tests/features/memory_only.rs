@@ -1,9 +1,8 @@
 //! Lookups that may read memory alone, such as `KeyMayExist`, teach which units are wanted.
 
 use rocksdb::{BlockBasedOptions, DB, ReadOptions, ReadTier};
-use springbloom_rocksdb::ElasticFilters;
 
-use crate::common::{IDLE_TIMEOUT, folder, installed, small_tree};
+use crate::common::{IDLE_TIMEOUT, build, folder, installed, small_segments, small_tree};
 
 const KEYS: u32 = 60_000;
 /// Absent keys of this part of the key range are looked up.
@@ -18,11 +17,7 @@ fn key(number: u32) -> String {
 /// Lookups by `look_up` bring units, so that three of four absent keys of the hot range that may exist, by what is in memory, no longer do.
 fn bring_units(what: &str, look_up: impl Fn(&DB, &str)) {
     let folder = folder();
-    let elastic = ElasticFilters::builder()
-        .budget_bytes(BUDGET_BYTES)
-        .segment_size(128 << 10)
-        .build()
-        .expect("the settings are sound");
+    let elastic = build(small_segments(BUDGET_BYTES).segment_size(128 << 10));
     let mut options = small_tree();
     options.set_write_buffer_size(64 << 20);
     options.set_target_file_size_base(1 << 20);

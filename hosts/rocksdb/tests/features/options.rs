@@ -1,13 +1,11 @@
 //! Options that change or are read back while tables with filters exist.
 
-use rocksdb::{
-    BlockBasedOptions, Cache, DB, Env, Options, PlainTableFactoryOptions, UniversalCompactOptions,
-};
+use rocksdb::{Cache, DB, Env, Options, PlainTableFactoryOptions};
 use springbloom_rocksdb::Error;
 
 use crate::common::{
     ample,
-    contents::{check_db, check_db_filtered, fill_db},
+    contents::{check_db, check_db_filtered, fill_db, key, value},
     folder, installed, small_tree, stock, tables,
 };
 
@@ -31,11 +29,7 @@ fn table_options_can_be_set_while_the_database_is_open() {
 #[test]
 fn stock_rocksdb_reads_the_options_file() {
     let (folder, elastic) = (folder(), ample());
-    drop({
-        let db = DB::open(&installed(&elastic, &small_tree()), folder.path()).expect("open");
-        fill_db(&db, "kept");
-        db
-    });
+    fill_db(&DB::open(&installed(&elastic, &small_tree()), folder.path()).expect("open"), "kept");
     let cache = Cache::new_lru_cache(1 << 20);
     let (options, families) =
         Options::load_latest(folder.path(), Env::new().expect("environment"), false, cache)
@@ -43,7 +37,15 @@ fn stock_rocksdb_reads_the_options_file() {
     let db = DB::open_cf_descriptors(&options, folder.path(), families)
         .expect("stock opens with the file's options");
     check_db(&db, "kept");
+    // Tables of both kinds.
+    db.put(key(1), "stock").expect("put");
+    db.delete(key(2)).expect("delete");
+    db.flush().expect("flush");
+    let found = [1, 2, 3, 4].map(|number| db.get(key(number)).expect("get"));
+    assert_eq!(found, [Some(b"stock".to_vec()), None, None, Some(value("kept", 4))]);
+    db.delete(key(1)).expect("delete");
     fill_db(&db, "stock");
+    check_db(&db, "stock");
     stock::rewrite(&db);
     drop(db);
     assert_eq!(tables::with_and_without_units(folder.path()).0, 0, "stock writes stock tables");
@@ -51,29 +53,6 @@ fn stock_rocksdb_reads_the_options_file() {
     check_db(&db, "stock");
     stock::rewrite(&db);
     check_db_filtered(&elastic, &db, "stock");
-}
-
-#[test]
-fn filters_are_installed_over_options_of_any_style() {
-    let mut universal = small_tree();
-    universal.set_compaction_style(rocksdb::DBCompactionStyle::Universal);
-    universal.set_universal_compaction_options(&UniversalCompactOptions::default());
-    let mut dynamic = small_tree();
-    dynamic.set_level_compaction_dynamic_level_bytes(true);
-    let mut partitioned = small_tree();
-    let mut table = BlockBasedOptions::default();
-    table.set_bloom_filter(10.0, false);
-    table.set_index_type(rocksdb::BlockBasedIndexType::TwoLevelIndexSearch);
-    table.set_partition_filters(true);
-    partitioned.set_block_based_table_factory(&table);
-    for options in [universal, dynamic, partitioned] {
-        let (folder, elastic) = (folder(), ample());
-        let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
-        fill_db(&db, "style");
-        check_db_filtered(&elastic, &db, "style");
-        db.compact_range(None::<&[u8]>, None::<&[u8]>);
-        check_db_filtered(&elastic, &db, "style");
-    }
 }
 
 #[test]
@@ -102,5 +81,6 @@ fn installing_twice_is_installing_the_last() {
     let db = DB::open(&options, folder.path()).expect("open");
     fill_db(&db, "twice");
     check_db_filtered(&second, &db, "twice");
+    assert!(second.status(&db).expect("status").is_active && !first.status(&db).expect("status").is_active);
     assert_eq!(first.stats().tables, 0);
 }

@@ -5,7 +5,7 @@ use springbloom_rocksdb::listed_tables;
 
 use crate::common::{
     ample,
-    contents::{check_db, check_db_filtered, fill_db, fill_family, key},
+    contents::{check_db, check_db_filtered, fill_db, fill_family},
     folder, installed, small_tree,
     unsafe_calls::is_from,
 };
@@ -14,11 +14,7 @@ use crate::common::{
 fn a_read_only_database_has_filters() {
     let (folder, elastic) = (folder(), ample());
     let options = installed(&elastic, &small_tree());
-    drop({
-        let db = DB::open(&options, folder.path()).expect("open");
-        fill_db(&db, "read only");
-        db
-    });
+    fill_db(&DB::open(&options, folder.path()).expect("open"), "read only");
     let db = DB::open_for_read_only(&options, folder.path(), true).expect("open");
     check_db_filtered(&elastic, &db, "read only");
     db.put("a", "b").expect_err("read only");
@@ -58,32 +54,6 @@ fn a_secondary_follows_its_primary() {
         check_secondary("second");
         check_db_filtered(&elastic, &primary, "second");
     }
-}
-
-#[test]
-fn stock_tables_and_ours_live_in_one_tree() {
-    let (folder, elastic) = (folder(), ample());
-    let elastic_options = installed(&elastic, &small_tree());
-    for round in 0..6 {
-        let options = if round % 2 == 0 { &elastic_options } else { &small_tree() };
-        let db = DB::open(options, folder.path()).expect("open");
-        for number in (round..2_000).step_by(6) {
-            db.put(key(number), format!("{round}")).expect("put");
-        }
-        db.flush().expect("flush");
-        for number in 0..2_000 {
-            let written = number % 6 <= round;
-            let expected = written.then(|| format!("{}", number % 6).into_bytes());
-            assert_eq!(db.get(key(number)).expect("get"), expected, "number {number} in round {round}");
-        }
-    }
-    drop(elastic);
-    let db = DB::open(&small_tree(), folder.path()).expect("open");
-    fill_db(&db, "all stock");
-    for number in (1..2_000).step_by(2) {
-        db.delete(key(number)).expect("delete");
-    }
-    check_db(&db, "all stock");
 }
 
 #[test]

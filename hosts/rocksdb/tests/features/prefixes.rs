@@ -8,10 +8,12 @@ use rocksdb::{
     BlockBasedOptions, DB, IteratorMode, Options, ReadOptions, SliceTransform,
     perf::{PerfContext, PerfMetric, PerfStatsLevel, set_perf_stats},
 };
-use springbloom_rocksdb::{ElasticFilters, ElasticFiltersBuilder, UnitSettings};
+use springbloom_rocksdb::{ElasticFilters, UnitSettings};
 use springbloom_testkit::seed::{TestRng, rng};
 
-use crate::common::{AMPLE_BYTES, IDLE_TIMEOUT, ample, folder, installed, log_of, small_tree};
+use crate::common::{
+    AMPLE_BYTES, IDLE_TIMEOUT, ample, build, folder, installed, log_of, small_segments, small_tree,
+};
 
 const RUNS: u64 = 5;
 const PREFIX_BYTES: usize = 4;
@@ -54,11 +56,6 @@ fn filled(elastic: &ElasticFilters, folder: &Path) -> DB {
     fill(&db);
     assert!(elastic.wait_idle(IDLE_TIMEOUT));
     db
-}
-
-/// Filters with room for all units, and several segments in a table.
-fn ample_of_small_segments() -> ElasticFiltersBuilder {
-    ElasticFilters::builder().budget_bytes(AMPLE_BYTES).segment_size(16 << 10)
 }
 
 /// Keys from the target on.
@@ -141,41 +138,13 @@ fn absent_prefixes_are_not_read_and_present_ones_are_found() {
     }
 }
 
-#[test]
-fn the_policy_learns_from_seeks() {
-    let mut rng = rng("the_policy_learns_from_seeks");
-    // Room for a part of the units.
-    let elastic = ElasticFilters::builder()
-        .budget_bytes(1 << 20)
-        .segment_size(16 << 10)
-        .build()
-        .expect("the settings are sound");
-    let options = installed(&elastic, &runs(true));
-    let folder = folder();
-    let db = DB::open(&options, folder.path()).expect("open");
-    fill(&db);
-    reads_per_absent_seek(&db, &mut rng);
-    assert!(elastic.wait_idle(IDLE_TIMEOUT));
-    let text = elastic.metrics_text();
-    let family = |outcome: &str| {
-        let start = format!(
-            "springbloom_family_visits_total{{database=\"{}\",family=\"default (prefixes)\",outcome=\"{outcome}\"}} ",
-            folder.path().display()
-        );
-        let line = text.lines().find_map(|line| line.strip_prefix(&start));
-        line.unwrap_or_else(|| panic!("no {start} in {text}")).parse::<u64>().expect("a number")
-    };
-    assert!(family("rejected") + family("wasted_read") > 1000, "{text}");
-}
-
 /// A seek with `async_io` is made twice: while a block is read, and when it is there. One in total order asks for its prefix where it may
 /// not leave it, from RocksDB 9 on.
 #[test]
 fn the_policy_learns_from_seeks_that_do_not_wait_and_in_total_order() {
     const SEEKS: u64 = 500;
     let mut rng = rng("the_policy_learns_from_seeks_that_do_not_wait_and_in_total_order");
-    let elastic =
-        ElasticFilters::builder().budget_bytes(AMPLE_BYTES).build().expect("the settings are sound");
+    let elastic = build(ElasticFilters::builder().budget_bytes(AMPLE_BYTES));
     let folder = folder();
     let db = filled(&elastic, folder.path());
     for in_total_order in [false, true] {
@@ -197,6 +166,10 @@ fn the_policy_learns_from_seeks_that_do_not_wait_and_in_total_order() {
         (0..SEEKS).for_each(|_| seek(true));
         let found = elastic.stats().outcomes.true_positives - before.true_positives;
         assert_eq!(found, if asks { SEEKS } else { 0 }, "each prefix is in one run");
+        assert!(elastic.wait_idle(IDLE_TIMEOUT));
+        let families = elastic.families();
+        let of_prefixes = families.iter().find(|stats| stats.family == "default (prefixes)");
+        assert!(of_prefixes.is_some_and(|stats| stats.counts.visits() > 1000), "{families:?}");
     }
 }
 
@@ -280,10 +253,8 @@ fn iterators_find_what_they_find_without_springbloom() {
 fn absent_prefixes_cost_what_the_units_let_pass() {
     let mut rng = rng("absent_prefixes_cost_what_the_units_let_pass");
     for units in [1, 4, 6] {
-        let elastic = ample_of_small_segments()
-            .units(UnitSettings::ribbon(units).expect("this many units can be"))
-            .build()
-            .expect("the settings are sound");
+        let units_of_each = UnitSettings::ribbon(units).expect("this many units can be");
+        let elastic = build(small_segments(AMPLE_BYTES).units(units_of_each));
         let folder = folder();
         let db = filled(&elastic, folder.path());
         let reads = reads_per_absent_seek(&db, &mut rng);
@@ -300,7 +271,7 @@ fn absent_prefixes_cost_what_the_units_let_pass() {
 /// Nothing is opened, closed and told of for a table that has no such units, however often the table cache opens it.
 #[test]
 fn a_table_without_units_for_these_options_opens_no_column_family() {
-    let (folder, elastic) = (folder(), ample_of_small_segments().build().expect("sound settings"));
+    let (folder, elastic) = (folder(), ample());
     drop(fill(&DB::open(&installed(&elastic, &runs(false)), folder.path()).expect("open")));
     let mut options = runs(true);
     options.set_block_based_table_factory(&BlockBasedOptions::default());

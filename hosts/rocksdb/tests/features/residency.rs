@@ -1,21 +1,12 @@
 //! What is resident: kept over reopening, forgotten with its file, bounded by the budget.
 
 use rocksdb::{BlockBasedOptions, DB, WaitForCompactOptions, statistics::Ticker};
-use springbloom_rocksdb::ElasticFilters;
 
 use crate::common::{
-    AMPLE_BYTES, IDLE_TIMEOUT, ample,
+    AMPLE_BYTES, IDLE_TIMEOUT, ample, build,
     contents::{check_db, check_db_filtered, fill_db, rejections},
-    folder, installed, log_of, metric, small_tree, stock, tables, wait_until,
+    folder, installed, log_of, metric, small_segments, small_tree, stock, tables, wait_until,
 };
-
-fn with_budget(budget_bytes: u64) -> ElasticFilters {
-    ElasticFilters::builder()
-        .budget_bytes(budget_bytes)
-        .segment_size(16 << 10)
-        .build()
-        .expect("the settings are sound")
-}
 
 #[test]
 fn readers_that_come_and_go_with_the_table_cache_find_their_units_again() {
@@ -76,7 +67,7 @@ fn deleted_tables_are_forgotten_even_when_their_readers_were_closed() {
 
 #[test]
 fn a_budget_of_zero_works_and_says_so() {
-    let (folder, elastic) = (folder(), with_budget(0));
+    let (folder, elastic) = (folder(), build(small_segments(0)));
     let options = installed(&elastic, &small_tree());
     let db = DB::open(&options, folder.path()).expect("open");
     fill_db(&db, "zero");
@@ -97,7 +88,7 @@ fn a_budget_of_zero_works_and_says_so() {
 
 #[test]
 fn tables_that_were_refused_get_their_units_when_the_budget_grows() {
-    let (folder, elastic) = (folder(), with_budget(0));
+    let (folder, elastic) = (folder(), build(small_segments(0)));
     let db = DB::open(&installed(&elastic, &small_tree()), folder.path()).expect("open");
     fill_db(&db, "refused");
     db.wait_for_compact(&WaitForCompactOptions::default()).expect("compaction");
@@ -164,7 +155,7 @@ fn tables_that_were_refused_get_their_units_when_others_go() {
 
 #[test]
 fn a_budget_below_the_bookkeeping_works_and_says_so() {
-    let (folder, elastic) = (folder(), with_budget(200));
+    let (folder, elastic) = (folder(), build(small_segments(200)));
     let db = DB::open(&installed(&elastic, &small_tree()), folder.path()).expect("open");
     fill_db(&db, "small");
     check_db(&db, "small");

@@ -1,14 +1,12 @@
 //! From stock filters to elastic ones and back, without a gap.
 
-use rocksdb::{
-    BlockBasedOptions, BottommostLevelCompaction, CompactOptions, DB, Options, statistics::Ticker,
-};
+use rocksdb::{BlockBasedOptions, DB, Options, statistics::Ticker};
 use springbloom_rocksdb::ElasticFilters;
 
 use crate::common::{
-    AMPLE_BYTES, IDLE_TIMEOUT, ample,
+    AMPLE_BYTES, IDLE_TIMEOUT, ample, build,
     contents::{NUMBERS, check_db, fill_db},
-    folder, installed, small_tree,
+    folder, installed, small_segments, small_tree, stock,
 };
 
 /// Options with stock Bloom filters, and statistics of their own.
@@ -22,12 +20,7 @@ fn with_bloom() -> Options {
 }
 
 fn draining() -> ElasticFilters {
-    ElasticFilters::builder()
-        .budget_bytes(AMPLE_BYTES)
-        .segment_size(16 << 10)
-        .create_filters(false)
-        .build()
-        .expect("the settings are sound")
+    build(small_segments(AMPLE_BYTES).create_filters(false))
 }
 
 /// Data blocks that looking up every number asks for.
@@ -43,12 +36,6 @@ fn data_blocks(options: &Options, db: &DB, tag: &str) -> u64 {
     asked() - before
 }
 
-fn rewrite(db: &DB) {
-    let mut compaction = CompactOptions::default();
-    compaction.set_bottommost_level_compaction(BottommostLevelCompaction::Force);
-    db.compact_range_opt(None::<&[u8]>, None::<&[u8]>, &compaction);
-}
-
 #[test]
 fn the_way_back_to_stock_filters_has_no_gap() {
     let folder = folder();
@@ -59,7 +46,7 @@ fn the_way_back_to_stock_filters_has_no_gap() {
         let (elastic, options) = (ample(), with_bloom());
         let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
         fill_db(&db, "switched");
-        rewrite(&db);
+        stock::rewrite(&db);
         assert!(elastic.wait_idle(IDLE_TIMEOUT));
         let blocks = data_blocks(&options, &db, "switched");
         println!("elastic: {blocks} data blocks for {needed} keys that are there");
@@ -79,7 +66,7 @@ fn the_way_back_to_stock_filters_has_no_gap() {
         let before = data_blocks(&options, &db, "switched");
         let status = elastic.status(&db).expect("status");
         assert!(status.is_active && status.tables_with_units > 0, "{status:?}");
-        rewrite(&db);
+        stock::rewrite(&db);
         let after = data_blocks(&options, &db, "switched");
         println!("elastic that writes no units: {before}, and {after} when the tables are written again");
         assert!(close_to_needed(before) && close_to_needed(after), "{before}, {after}");
@@ -99,7 +86,7 @@ fn the_way_to_elastic_filters_keeps_stock_filters_while_their_policy_is_set() {
     {
         let db = DB::open(&with_bloom(), folder.path()).expect("open");
         fill_db(&db, "switched");
-        rewrite(&db);
+        stock::rewrite(&db);
     }
     for keeps_policy in [true, false] {
         let elastic = ample();

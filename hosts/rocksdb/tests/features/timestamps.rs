@@ -5,7 +5,10 @@ use std::cmp::Ordering;
 use rocksdb::{DB, IteratorMode, Options, ReadOptions};
 use springbloom_rocksdb::ElasticFilters;
 
-use crate::common::{ample, contents::rejections, folder, installed, small_tree, stock, tables};
+use crate::{
+    common::{ample, contents::rejections, folder, installed, small_tree, stock, tables},
+    comparators::trusting,
+};
 
 const NUMBERS: u64 = 2_500;
 const TIMESTAMP_BYTES: usize = 8;
@@ -129,12 +132,7 @@ fn rocksdbs_own_timestamps_have_filters() {
 
 #[test]
 fn custom_timestamps_have_filters_when_trusted() {
-    let trusting = ElasticFilters::builder()
-        .segment_size(16 << 10)
-        .assume_bytewise_equality(true)
-        .build()
-        .expect("the settings are sound");
-    check_with_filters(&custom(), &trusting);
+    check_with_filters(&custom(), &trusting());
 }
 
 #[test]

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use rocksdb::{BlockBasedOptions, Cache, DB, MergeOperands, Options, ReadOptions, ReadTier};
+use rocksdb::{BlockBasedOptions, Cache, DB, Options, ReadOptions, ReadTier};
 
 use crate::common::{
     ample,
-    contents::{check_db_filtered, fill_db, key, rejections},
+    contents::{check_db_filtered, fill_db, key},
     folder, installed, merge_by_append, small_tree, stock,
 };
 
@@ -96,76 +96,6 @@ fn a_time_to_live_ends_entries_and_not_filters() {
     check_db_filtered(&elastic, &db, "young");
 }
 
-#[test]
-fn merge_operands_are_collected_from_every_table_that_has_one() {
-    fn concatenate(_: &[u8], value: Option<&[u8]>, operands: &MergeOperands) -> Option<Vec<u8>> {
-        Some(
-            operands
-                .iter()
-                .fold(value.unwrap_or_default().to_vec(), |merged, operand| [&merged, operand].concat()),
-        )
-    }
-    let (folder, elastic) = (folder(), ample());
-    let mut options = small_tree();
-    // No partial merges, and no compaction: each operand stays in its own table.
-    options.set_merge_operator("concatenate", concatenate, |_, _, _| None);
-    options.set_disable_auto_compactions(true);
-    let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
-    for round in 0..8_u32 {
-        for number in (0..1_000).filter(|number| number % (round + 1) == 0) {
-            db.merge(key(number), format!("{round},")).expect("merge");
-        }
-        db.flush().expect("flush");
-    }
-    let check = || {
-        for number in 0..1_000 {
-            let expected: String =
-                (0..8).filter(|round| number % (round + 1) == 0).map(|round| format!("{round},")).collect();
-            assert_eq!(db.get(key(number)).expect("get"), Some(expected.into_bytes()), "{number}");
-            assert_eq!(db.get([&key(number)[..], b"?"].concat()).expect("get"), None);
-        }
-    };
-    assert!(rejections(&elastic, check) > 8_000 / 2, "tables without an operand are skipped");
-    stock::rewrite(&db);
-    check();
-}
-
-#[test]
-fn a_merge_over_a_deletion_does_not_see_what_was_deleted() {
-    let (folder, elastic) = (folder(), ample());
-    let mut options = small_tree();
-    merge_by_append(&mut options);
-    options.set_disable_auto_compactions(true);
-    let db = DB::open(&installed(&elastic, &options), folder.path()).expect("open");
-    type Step = fn(&DB);
-    let steps: [(&str, Step); 4] = [
-        ("put", |db| (0..900).for_each(|number| db.put(key(number), "old").expect("put"))),
-        ("delete", |db| (0..900).step_by(3).for_each(|number| db.delete(key(number)).expect("delete"))),
-        ("delete_range", |db| {
-            let mut batch = rocksdb::WriteBatch::default();
-            batch.delete_range(key(600), key(700));
-            crate::common::write(db, batch);
-        }),
-        ("merge", |db| (0..900).step_by(2).for_each(|number| db.merge(key(number), "new").expect("merge"))),
-    ];
-    for (name, step) in steps {
-        step(&db);
-        db.flush().unwrap_or_else(|error| panic!("flush after {name}: {error}"));
-    }
-    elastic.wait_idle(crate::common::IDLE_TIMEOUT);
-    for number in 0..900_u32 {
-        let gone = number % 3 == 0 || (600..700).contains(&number);
-        let expected = match (gone, number % 2 == 0) {
-            (true, true) => Some("new"),
-            (true, false) => None,
-            (false, true) => Some("oldnew"),
-            (false, false) => Some("old"),
-        };
-        assert_eq!(db.get(key(number)).expect("get").as_deref(), expected.map(str::as_bytes), "{number}");
-    }
-    check_nothing_between(&db);
-}
-
 /// RocksDB loses entries below merges where two tables of a level share the key (`stock::loses_what_was_merged`). With filter units it
 /// finds what it finds without.
 #[test]
@@ -211,10 +141,4 @@ fn merges_across_two_tables_of_a_level_find_what_stock_rocksdb_finds() {
     tables.set_block_size(1);
     options.set_block_based_table_factory(&tables);
     assert!(run(&options) == run(&installed(&elastic, &options)));
-}
-
-fn check_nothing_between(db: &DB) {
-    for number in 0..900 {
-        assert_eq!(db.get([&key(number)[..], b"?"].concat()).expect("get"), None);
-    }
 }

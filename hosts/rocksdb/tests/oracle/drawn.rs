@@ -6,7 +6,10 @@ use springbloom_published_policies::PolicyKind;
 use springbloom_rocksdb::UnitSettings;
 use springbloom_testkit::seed::TestRng;
 
-use crate::sets::{AMPLE_BYTES, Budget, OptionSet, plain};
+use crate::{
+    common::AMPLE_BYTES,
+    sets::{Budget, OptionSet, plain},
+};
 
 /// An option set and what it is made of.
 pub(crate) fn option_set(rng: &mut TestRng) -> (OptionSet, String) {
@@ -53,44 +56,27 @@ impl Draw {
     }
 
     fn index_and_cache(&mut self, rng: &mut TestRng) {
-        let caches_index = match rng.random_range(0..7) {
-            0 => {
-                self.apply("partitioned index", OptionSet::partitioned_index);
-                false
-            }
-            1 => {
-                self.apply("partitioned stock filter", OptionSet::partitioned_stock_filter);
-                true
-            }
-            2 => {
-                self.apply("hash index", OptionSet::hash_index);
-                false
-            }
-            3 => {
-                self.apply("index in the block cache", |set| {
-                    set.table(|table| table.set_cache_index_and_filter_blocks(true))
-                });
-                true
-            }
-            4 => {
-                self.apply("index with first keys", OptionSet::index_with_first_keys);
-                false
-            }
-            _ => false,
-        };
+        let index = rng.random_range(0..7);
+        let caches_index = [1, 3].contains(&index);
+        match index {
+            0 => self.apply("partitioned index", OptionSet::partitioned_index),
+            1 => self.apply("partitioned stock filter", OptionSet::partitioned_stock_filter),
+            2 => self.apply("hash index", OptionSet::hash_index),
+            3 => self.apply("index in the block cache", |set| {
+                set.table(|table| table.set_cache_index_and_filter_blocks(true))
+            }),
+            4 => self.apply("index with first keys", OptionSet::index_with_first_keys),
+            _ => {}
+        }
         if rng.random_bool(0.3) {
             self.apply("stock ribbon", |set| set.table(|table| table.set_ribbon_filter(10.0)));
         }
         match rng.random_range(0..4) {
             0 if !caches_index => self.apply("no block cache", |set| set.block_cache(None)),
             1 => self.apply("block cache of 64 KiB", |set| set.block_cache(Some(64 << 10))),
-            2 => {
-                self.apply("budget charged to a block cache of 4 MiB", |set| {
-                    let mut set = set.block_cache(Some(4 << 20));
-                    set.charge_to_block_cache = true;
-                    set
-                });
-            }
+            2 => self.apply("budget charged to a block cache of 4 MiB", |set| {
+                set.block_cache(Some(4 << 20)).with(|set| set.charge_to_block_cache = true)
+            }),
             _ => {}
         }
     }
@@ -144,10 +130,7 @@ impl Draw {
             _ => Ok(UnitSettings::default()),
         }
         .expect("the settings are sound");
-        self.apply(format!("{units:?}"), |mut set| {
-            set.units = units;
-            set
-        });
+        self.apply(format!("{units:?}"), |set| set.with(|set| set.units = units));
         let segment_size = [16 << 10, 64 << 10, 4 << 20][rng.random_range(0..3)];
         self.apply(format!("segments of {segment_size} B"), |set| set.segment_size(segment_size));
         let policy = PolicyKind::ALL[rng.random_range(0..PolicyKind::ALL.len())];
@@ -159,10 +142,7 @@ impl Draw {
         };
         self.apply(format!("budget {budget:?}"), |set| set.budget(budget));
         if rng.random_bool(0.2) {
-            self.apply("hotness is not inherited", |mut set| {
-                set.inherit_hotness = false;
-                set
-            });
+            self.apply("hotness is not inherited", |set| set.with(|set| set.inherit_hotness = false));
         }
     }
 }

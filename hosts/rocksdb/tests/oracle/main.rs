@@ -17,6 +17,7 @@ use springbloom_published_policies::PolicyKind;
 use springbloom_testkit::seed::{rng_from, seed};
 
 use crate::{
+    common::number,
     run::{operations_per_set, run},
     sets::{Budget, plain},
 };
@@ -66,6 +67,7 @@ option_sets! {
         db.set_max_background_jobs(4);
     });
     universal_compaction => plain().universal();
+    dynamic_levels => plain().db(|db| db.set_level_compaction_dynamic_level_bytes(true));
     index_in_block_cache => plain().block_cache(Some(128 << 10))
         .table(|table| table.set_cache_index_and_filter_blocks(true));
     resident_indexes => plain().charged(1 << 20).partitioned_index();
@@ -136,10 +138,7 @@ fn the_same_operations_give_the_same_answers_under_every_policy_and_budget() {
 /// Draws option sets until `SPRINGBLOOM_ORACLE_CHECKS` answers (default a million) were compared.
 #[test]
 fn drawn_option_sets() {
-    let checks_total: u64 = match std::env::var("SPRINGBLOOM_ORACLE_CHECKS") {
-        Ok(text) => text.parse().expect("SPRINGBLOOM_ORACLE_CHECKS is a number"),
-        Err(_) => 1_000_000,
-    };
+    let checks_total = number("SPRINGBLOOM_ORACLE_CHECKS", 1_000_000);
     let mut rng = rng_from(seed("drawn_option_sets"));
     let (mut checks, mut rejected, mut sets) = (0, 0, 0);
     while checks < checks_total {

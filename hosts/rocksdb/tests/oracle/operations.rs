@@ -229,11 +229,8 @@ impl Operations {
             self.some_keys().into_iter().map(|key| (usize::from(self.rng.random_bool(0.5)), key)).collect();
         let got = session.db.multi_get_cf(keys.iter().map(|(cf, key)| (session.column_family(*cf), key)));
         for ((cf, key), got) in keys.iter().zip(got) {
-            self.check(
-                key,
-                got.expect("multi_get_cf").as_deref(),
-                self.models[*cf].get(key).map(<[u8]>::to_vec),
-            );
+            let expected = self.models[*cf].get(key).map(<[u8]>::to_vec);
+            self.check(key, got.expect("multi_get_cf").as_deref(), expected);
         }
     }
 
@@ -243,23 +240,29 @@ impl Operations {
         if sorted {
             keys.sort();
         }
-        let held = pick(&mut self.rng, &session.held).filter(|_| self.rng.random_bool(0.3));
         let mut options = ReadOptions::default();
+        let model = self.at_snapshot_or_now(session, cf, &mut options);
         options.set_async_io(self.rng.random_bool(0.2));
-        let model = match held {
+        let got = session.db.batched_multi_get_cf_opt(session.column_family(cf), &keys, sorted, &options);
+        for (key, got) in keys.iter().zip(got) {
+            let expected = model.get(key).map(<[u8]>::to_vec);
+            self.check(key, got.expect("batched_multi_get_cf").as_deref(), expected);
+        }
+    }
+
+    /// Reads a snapshot now and then, and gives what must be seen.
+    fn at_snapshot_or_now(
+        &mut self,
+        session: &Session<'_>,
+        cf: usize,
+        options: &mut ReadOptions,
+    ) -> Arc<Model> {
+        match pick(&mut self.rng, &session.held).filter(|_| self.rng.random_bool(0.3)) {
             Some(held) => {
                 options.set_snapshot(&held.snapshot);
                 held.models[cf].clone()
             }
             None => self.models[cf].clone(),
-        };
-        let got = session.db.batched_multi_get_cf_opt(session.column_family(cf), &keys, sorted, &options);
-        for (key, got) in keys.iter().zip(got) {
-            self.check(
-                key,
-                got.expect("batched_multi_get_cf").as_deref(),
-                model.get(key).map(<[u8]>::to_vec),
-            );
         }
     }
 
@@ -270,14 +273,7 @@ impl Operations {
         options.set_verify_checksums(self.rng.random_bool(0.5));
         options.set_pin_data(self.rng.random_bool(0.2));
         options.fill_cache(self.rng.random_bool(0.5));
-        let held = pick(&mut self.rng, &session.held).filter(|_| self.rng.random_bool(0.3));
-        let model = match held {
-            Some(held) => {
-                options.set_snapshot(&held.snapshot);
-                held.models[cf].clone()
-            }
-            None => self.models[cf].clone(),
-        };
+        let model = self.at_snapshot_or_now(session, cf, &mut options);
         (options, model)
     }
 

@@ -24,11 +24,7 @@ const BUDGET_CHANGE_OPERATIONS: u64 = 400;
 
 /// Operations of one option set out of `sets`.
 pub(crate) fn operations_per_set(sets: u64) -> u64 {
-    let total = match std::env::var("SPRINGBLOOM_ORACLE_OPS") {
-        Ok(text) => text.parse().expect("SPRINGBLOOM_ORACLE_OPS is a number"),
-        Err(_) => OPERATIONS_TOTAL,
-    };
-    total.div_ceil(sets)
+    common::number("SPRINGBLOOM_ORACLE_OPS", OPERATIONS_TOTAL).div_ceil(sets)
 }
 
 /// What a run saw.

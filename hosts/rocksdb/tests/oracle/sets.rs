@@ -7,7 +7,10 @@ use rocksdb::{
 use springbloom_published_policies::PolicyKind;
 use springbloom_rocksdb::UnitSettings;
 
-use crate::{common::unsafe_calls::is_from, keys::PREFIX_BYTES};
+use crate::{
+    common::{AMPLE_BYTES, unsafe_calls::is_from},
+    keys::PREFIX_BYTES,
+};
 
 /// What happens to the budget while a run goes on.
 #[derive(Clone, Copy, Debug)]
@@ -17,9 +20,6 @@ pub(crate) enum Budget {
     /// It is set to a random size now and then, 0 included.
     Wandering,
 }
-
-/// Plenty for the small databases of these tests.
-pub(crate) const AMPLE_BYTES: u64 = 16 << 20;
 
 /// The prefixes that an extractor gives.
 #[derive(Clone, Copy)]
@@ -57,7 +57,6 @@ pub(crate) struct OptionSet {
     pub(crate) budget: Budget,
     /// Those that the database has, if it has an extractor.
     pub(crate) prefixes: Option<Prefixes>,
-    /// As the setting takes them.
     /// Whether indexes have the first key of each block. The Rust crate has no call for it.
     pub(crate) index_with_first_keys: bool,
     /// Lookups must have been rejected by units at the end.
@@ -92,6 +91,11 @@ pub(crate) fn plain() -> OptionSet {
 }
 
 impl OptionSet {
+    pub(crate) fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
     pub(crate) fn db(mut self, set: impl FnOnce(&mut Options)) -> Self {
         set(&mut self.db);
         self

@@ -11,6 +11,7 @@ import java.lang.ref.WeakReference;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.util.ArrayList;
@@ -37,7 +38,12 @@ class LifetimesTest {
     try (Stream<Path> tasks = Files.list(Paths.get("/proc/self/task"))) {
       List<String> names = new ArrayList<>();
       for (Path task : tasks.collect(Collectors.toList())) {
-        String name = Files.readString(task.resolve("comm")).trim();
+        String name;
+        try {
+          name = Files.readString(task.resolve("comm")).trim();
+        } catch (NoSuchFileException e) {
+          continue; // it has ended
+        }
         // Those that load with it end when there is nothing to load.
         if (name.startsWith("springbloom") && !name.startsWith("springbloom-loa")) {
           names.add(name);
