@@ -31,8 +31,8 @@ class YieldingCache final : public rocksdb::CacheWrapper {
   explicit YieldingCache(rocksdb::Cache& cache);
   std::vector<CacheUse> Uses();
 
-  std::mutex mutex_;
   // Held for a moment.
+  std::mutex mutex_;
   std::vector<std::weak_ptr<sb_cache_use>> uses_;
 };
 

@@ -16,10 +16,10 @@ use springbloom_rocksdb::ElasticFilters;
 use springbloom_testkit::seed::rng;
 
 use crate::common::{
-    Folder, IDLE_TIMEOUT, ONE_AT_A_TIME, append, build,
+    Folder, IDLE_TIMEOUT, ONE_AT_A_TIME, build,
     contents::{NUMBERS, check_db, fill, fill_db, is_present, key},
     faults::SharedCache,
-    folder, installed, number, small_segments, small_tree, wait_until,
+    folder, installed, merge_by_append, number, small_segments, small_tree, wait_until,
 };
 
 const MIB: usize = 1 << 20;
@@ -364,10 +364,7 @@ fn a_small_strict_cache_refuses_nothing_for_the_filters() {
     let elastic = charged(MIB);
     let refused = |elastic: Option<&ElasticFilters>| {
         let (folder, mut options) = (folder(), small_tree());
-        options.set_merge_operator_associative("append", |_, value, operands| {
-            let value = value.unwrap_or_default().to_vec();
-            Some(operands.into_iter().fold(value, |all, one| append(Some(&all), one)))
-        });
+        merge_by_append(&mut options);
         let cache = SharedCache::strict(&mut options, MIB, SharedCache::ANY_SHARDS, 0);
         let options = elastic.map_or_else(|| options.clone(), |elastic| installed(elastic, &options));
         let default = [("default", options.clone())];
